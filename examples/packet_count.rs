@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use mitmcraft::capture::{Entry, Sink, open_capture};
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::capture::{Entry, Sink, open_capture};
+use mitmcraft_protocol::schema::Catalog;
 
 /// Counts packets by name, and writes a table when the capture ends.
 struct PacketCount<W> {

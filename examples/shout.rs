@@ -16,12 +16,12 @@
 
 use std::sync::Arc;
 
-use mitmcraft::filter::{Effects, Filter, Pipeline, Verdict};
-use mitmcraft::packet::Packet;
 use mitmcraft::proxy::{
     Listener, LogOptions, LogWriter, PipelineFactory, Proxy, ProxyOptions, Stop,
 };
-use mitmcraft::schema::{Direction, PacketType, Protocol, Role, Value};
+use mitmcraft_engine::filter::{Effects, Filter, Pipeline, Verdict};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Role, Value};
 
 /// Turns the messages of players into capitals.
 pub(crate) struct Shout;

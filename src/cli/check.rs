@@ -3,8 +3,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::capture::check_capture_name;
-use mitmcraft::filter::{RuleSet, Severity};
+use mitmcraft_engine::capture::check_capture_name;
+use mitmcraft_engine::filter::{RuleSet, Severity};
 
 use super::args::Protocols;
 use super::exit::Done;

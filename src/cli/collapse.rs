@@ -1,9 +1,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use mitmcraft::capture::{Outcome, Record};
-use mitmcraft::packet::Timestamp;
-use mitmcraft::schema::{Direction, Name, State};
+use mitmcraft_engine::capture::{Outcome, Record};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, Name, State};
 
 /// Finds packets that repeat so often that they would hide the others on a screen: of each type, a
 /// few per second are shown one by one, then the last one with the number of those before it.
@@ -143,8 +143,8 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 #[cfg(test)]
 mod tests {
-    use mitmcraft::capture::{Entries, Entry, read_capture};
-    use mitmcraft::schema::Catalog;
+    use mitmcraft_engine::capture::{Entries, Entry, read_capture};
+    use mitmcraft_protocol::schema::Catalog;
 
     use super::*;
 

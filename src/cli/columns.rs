@@ -2,11 +2,11 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use anyhow::bail;
 use clap::Args;
-use mitmcraft::capture::{Entry, Record, Sink};
-use mitmcraft::lang::{Formula, Vocabulary};
-use mitmcraft::packet::{FieldPath, PathStep};
-use mitmcraft::schema::{Catalog, PacketType, Value};
-use mitmcraft::text::{Escaped, EscapedJson, field_json, field_text};
+use mitmcraft_engine::capture::{Entry, Record, Sink};
+use mitmcraft_engine::lang::{Formula, Vocabulary};
+use mitmcraft_engine::text::{Escaped, EscapedJson, field_json, field_text};
+use mitmcraft_protocol::packet::{FieldPath, PathStep};
+use mitmcraft_protocol::schema::{Catalog, PacketType, Value};
 use serde_json::Value as Json;
 
 use super::terminal_writer::stream;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{
+use mitmcraft_engine::capture::{
     Compression, CreateOptions, Entry, McprSink, Sink, WhereSink, check_file, claim_file,
 };
-use mitmcraft::text::write_info;
+use mitmcraft_engine::text::write_info;
 
 use super::args::{
     Condition, Memory, Only, Overwrite, PcapViews, PlannedCaptures, Protocols, Redaction,

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, Entry, unpack};
-use mitmcraft::codec::KeyRing;
-use mitmcraft::decode::{PcapReadError, PcapReader, Traffic, TrafficCounts, TrafficOptions};
 use mitmcraft::proxy::NamedSink;
+use mitmcraft_engine::capture::{CreateOptions, Entry, unpack};
+use mitmcraft_engine::decode::{PcapReadError, PcapReader, Traffic, TrafficCounts, TrafficOptions};
+use mitmcraft_protocol::codec::KeyRing;
 
 use super::args::{Condition, Lines, Memory, OutputFiles, Protocols, Quiet, Verbose};
 use super::exit::{Done, chain};

@@ -2,13 +2,13 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, FileType};
 use mitmcraft::demo::{DemoOptions, DemoServer};
-use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::{
     LogOptions, LogWriter, NamedSink, ProxyOptions, QueryProxyOptions, Stop, UpstreamName, factory,
 };
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::capture::{CreateOptions, FileType};
+use mitmcraft_engine::filter::RuleSet;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::args::{Lines, PlannedCaptures, Quiet, Verbose};
 use super::demo_clients::play_all;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use mitmcraft::demo::{DemoOptions, DemoReport, play, play_alpha};
-use mitmcraft::link::Upstream;
-use mitmcraft::ping::Form;
 use mitmcraft::proxy::{self, Clock, LogHandle};
-use mitmcraft::query::{Kind, QueryOptions, Stat};
+use mitmcraft_engine::link::Upstream;
+use mitmcraft_engine::ping::Form;
+use mitmcraft_engine::query::{Kind, QueryOptions, Stat};
 
 use super::plural::count;
 

@@ -3,10 +3,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use mitmcraft::analysis::{DiffSide, Differ, Difference, Ignore, LegDiffer};
-use mitmcraft::lang::Expr;
-use mitmcraft::schema::Catalog;
-use mitmcraft::text::LineOptions;
+use mitmcraft_engine::analysis::{DiffSide, Differ, Difference, Ignore, LegDiffer};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::text::LineOptions;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::args::{Condition, Memory, Protocols, Verbose};
 use super::exit::Done;

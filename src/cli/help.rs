@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use anyhow::bail;
 use clap::{Args, Command, CommandFactory as _};
-use mitmcraft::lang::closest;
+use mitmcraft_engine::lang::closest;
 
 use super::Cli;
 use super::exit::Done;

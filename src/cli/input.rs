@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use mitmcraft::capture::{Entries, Entry, ReadError, read_capture_within};
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::capture::{Entries, Entry, ReadError, read_capture_within};
+use mitmcraft_protocol::schema::Catalog;
 
 use super::args::Memory;
 use super::followed_file::FollowedFile;

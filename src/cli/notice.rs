@@ -4,13 +4,13 @@ use std::io;
 use std::path::Path;
 
 use anyhow::anyhow;
-use mitmcraft::auth::AuthError;
-use mitmcraft::capture::{ClaimError, CreateError, EntryError, McprError, ReadError};
-use mitmcraft::decode::{DecodeNotice, DecodedConnection};
-use mitmcraft::link::Notice;
-use mitmcraft::packet::RawReason;
 use mitmcraft::proxy::{OnFull, RefusalError, RunNotice};
-use mitmcraft::replay::HiddenEffect;
+use mitmcraft_engine::auth::AuthError;
+use mitmcraft_engine::capture::{ClaimError, CreateError, EntryError, McprError, ReadError};
+use mitmcraft_engine::decode::{DecodeNotice, DecodedConnection};
+use mitmcraft_engine::link::Notice;
+use mitmcraft_engine::replay::HiddenEffect;
+use mitmcraft_protocol::packet::RawReason;
 
 use super::plural::count;
 

@@ -3,11 +3,13 @@ use std::sync::{Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
-use mitmcraft::capture::{Compression, FileType, Format};
-use mitmcraft::packet::Timestamp;
 use mitmcraft::proxy::Clock;
-use mitmcraft::text::{EscapedJson, EscapedJsonWriter, EscapedLines, LineOptions, Verbosity};
 use mitmcraft::tui::Inbox;
+use mitmcraft_engine::capture::{Compression, FileType, Format};
+use mitmcraft_engine::text::{
+    EscapedJson, EscapedJsonWriter, EscapedLines, LineOptions, Verbosity,
+};
+use mitmcraft_protocol::packet::Timestamp;
 
 use super::terminal_writer::stream;
 

@@ -2,12 +2,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use mitmcraft::lang::amount::Period;
-use mitmcraft::link::Upstream;
-use mitmcraft::packet::StyledText;
-use mitmcraft::ping::{Form, Status};
 use mitmcraft::proxy::{AskError, Clock, Resolver, UpstreamName, ping};
-use mitmcraft::text::{Escaped, Styled};
+use mitmcraft_engine::lang::amount::Period;
+use mitmcraft_engine::link::Upstream;
+use mitmcraft_engine::ping::{Form, Status};
+use mitmcraft_engine::text::{Escaped, Styled};
+use mitmcraft_protocol::packet::StyledText;
 use serde_json::{Value as Json, json};
 
 use super::args::Overwrite;

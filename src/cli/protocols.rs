@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use mitmcraft::schema::{
+use mitmcraft_protocol::schema::{
     Catalog, Direction, Family, LayoutField, Name, PacketType, Protocol, State, json_schema,
     typescript,
 };

@@ -1,10 +1,10 @@
 use clap::Args;
-use mitmcraft::lang::amount::Period;
-use mitmcraft::link::Upstream;
-use mitmcraft::packet::StyledText;
 use mitmcraft::proxy::{Clock, Resolver, UpstreamName, query};
-use mitmcraft::query::{Kind, QueryOptions, Stat};
-use mitmcraft::text::Styled;
+use mitmcraft_engine::lang::amount::Period;
+use mitmcraft_engine::link::Upstream;
+use mitmcraft_engine::query::{Kind, QueryOptions, Stat};
+use mitmcraft_engine::text::Styled;
+use mitmcraft_protocol::packet::StyledText;
 use serde_json::{Value as Json, json};
 
 use super::exit::Done;

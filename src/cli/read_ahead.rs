@@ -2,7 +2,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use std::{io, vec};
 
-use mitmcraft::capture::{Entry, ReadError};
+use mitmcraft_engine::capture::{Entry, ReadError};
 
 /// Reads a capture on another thread: entries are decoded while those before them are looked at.
 ///
@@ -90,8 +90,8 @@ const MAX_BYTES: usize = 64 << 10;
 mod tests {
     use std::io::Cursor;
 
-    use mitmcraft::capture::{Entries, read_capture};
-    use mitmcraft::schema::Catalog;
+    use mitmcraft_engine::capture::{Entries, read_capture};
+    use mitmcraft_protocol::schema::Catalog;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Filter files and what their rules did, as verbs report them.
 
-use mitmcraft::filter::{RuleCount, RuleSet};
 use mitmcraft::proxy::{FileFault, FileFaultKind, FilterFiles, LoadError, Loaded};
+use mitmcraft_engine::filter::{RuleCount, RuleSet};
 
 use super::output::Output;
 use super::plural::count;

@@ -193,7 +193,7 @@ fn free_port(address: SocketAddr, option: &str) -> Option<u16> {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use mitmcraft::capture::{Entry, Sink};
+    use mitmcraft_engine::capture::{Entry, Sink};
 
     use super::*;
     use crate::cli::output::{Color, LogFormat};

@@ -2,13 +2,13 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::time::SystemTime;
 
-use mitmcraft::capture::{Entry, Outcome, Record, Sink};
-use mitmcraft::lang::Expr;
-use mitmcraft::packet::Timestamp;
 use mitmcraft::proxy::NamedSink;
-use mitmcraft::text::{
+use mitmcraft_engine::capture::{Entry, Outcome, Record, Sink};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::text::{
     LineAnnotation, LineAnnotator, LineOptions, Verbosity, cut, write_annotated_line, write_line,
 };
+use mitmcraft_protocol::packet::Timestamp;
 
 use super::args::{Lines, Only, Width};
 use super::collapse::{Collapse, Repeats};

@@ -2,12 +2,12 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 use anyhow::{Context as _, anyhow};
-use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::{
     AuthEndpoint, Clock, LanAnnouncer, LogHandle, MetricsServer, Notices, QueryProxy,
     QueryProxyOptions, SessionNumbers, Stop, Watch,
 };
 use mitmcraft::web::WebServer;
+use mitmcraft_engine::filter::RuleSet;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use mitmcraft::capture::{Sink, WhereSink};
+use mitmcraft_engine::capture::{Sink, WhereSink};
 
 use super::args::{Condition, Lines, MatchContext, Memory, Only, Protocols, Verbose};
 use super::columns::ColumnOptions;

@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use mitmcraft::analysis::{Sort, Stats};
-use mitmcraft::capture::{Entry, Sink as _};
+use mitmcraft_engine::analysis::{Sort, Stats};
+use mitmcraft_engine::capture::{Entry, Sink as _};
 
 use super::args::{Condition, Memory, Overwrite, Protocols};
 use super::exit::Done;

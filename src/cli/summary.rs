@@ -1,9 +1,9 @@
 use std::io;
 use std::sync::mpsc;
 
-use mitmcraft::analysis::CountingSink;
-use mitmcraft::capture::{Entry, Sink};
 use mitmcraft::proxy::{NamedSink, PassedCounts};
+use mitmcraft_engine::analysis::CountingSink;
+use mitmcraft_engine::capture::{Entry, Sink};
 
 use super::output::Output;
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use mitmcraft::schema::{Catalog, Family, Protocol};
+use mitmcraft_protocol::schema::{Catalog, Family, Protocol};
 
 /// Finds the protocol in `catalog` with a number or a game version: `47`, `1.8.9`; `latest` is the newest
 /// release. Those before 1.7 have [names](old_name).

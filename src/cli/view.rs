@@ -4,10 +4,10 @@ use std::sync::Arc;
 use anyhow::bail;
 use clap::Args;
 use mitmcraft::proxy::Stop;
-use mitmcraft::schema::Catalog;
 use mitmcraft::store::{Store, StoreOptions};
 use mitmcraft::tui::App;
 use mitmcraft::web::WebOptions;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::args::{Memory, Protocols, Web};
 use super::decode;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use mitmcraft::capture::{
+use mitmcraft::store::{InCapture, Store};
+use mitmcraft_engine::capture::{
     CommentEditor, Entries, PcapngReader, ReadError, read_capture_within, unpack,
 };
-use mitmcraft::codec::KeyRing;
-use mitmcraft::decode::{PcapReader, Traffic, TrafficOptions};
-use mitmcraft::schema::Catalog;
-use mitmcraft::store::{InCapture, Store};
+use mitmcraft_engine::decode::{PcapReader, Traffic, TrafficOptions};
+use mitmcraft_protocol::codec::KeyRing;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::args::Memory;
 use super::exit::chain;

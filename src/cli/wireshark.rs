@@ -2,8 +2,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use mitmcraft::schema::Protocol;
-use mitmcraft::wireshark::write_dissector;
+use mitmcraft_protocol::schema::Protocol;
+use mitmcraft_protocol::wireshark::write_dissector;
 
 use super::args::{Overwrite, Protocols};
 use super::exit::Done;

@@ -4,8 +4,8 @@ use super::{
     Answer, BreakCondition, ControlError, Decided, HeldContent, HeldId, HeldPacket, Message, Push,
     Request,
 };
-use crate::link::{Action, Breakpoint, Command, Decision, Release, Report};
-use crate::packet::Packet;
+use mitmcraft_engine::link::{Action, Breakpoint, Command, Decision, Release, Report};
+use mitmcraft_protocol::packet::Packet;
 
 /// Connects user interfaces with the sessions of a run.
 ///

@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{Decided, HeldId};
-use crate::capture::Record;
-use crate::packet::{Packet, Timestamp};
-use crate::schema::{Direction, State};
-use crate::text::write_summary;
+use mitmcraft_engine::capture::Record;
+use mitmcraft_engine::text::write_summary;
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// A packet that a session holds, as interfaces list it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::{ControlError, HeldContent, HeldPacket};
-use crate::link::Release;
+use mitmcraft_engine::link::Release;
 
 /// A message to a user interface.
 #[derive(Debug, Clone, PartialEq)]

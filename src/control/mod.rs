@@ -1,7 +1,7 @@
 //! Control of running sessions by people, sans-IO.
 //!
 //! A [`Controller`] connects user interfaces with sessions. Interfaces send [`Request`]s and get [`Message`]s;
-//! sessions get [`Command`](crate::link::Command)s and return [`Report`](crate::link::Report)s.
+//! sessions get [`Command`](mitmcraft_engine::link::Command)s and return [`Report`](mitmcraft_engine::link::Report)s.
 
 mod controller;
 mod held_packet;

@@ -2,9 +2,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value as Json;
 
-use crate::lang::Expr;
-use crate::packet::Packet;
-use crate::schema::Catalog;
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Returns an expression that a packet matches, by its direction, its name and its first fields; and packets
 /// like it. `None` if its type is not known.

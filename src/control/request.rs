@@ -1,4 +1,4 @@
-use crate::link::{Breakpoint, Decision, Transmission};
+use mitmcraft_engine::link::{Breakpoint, Decision, Transmission};
 
 /// A request of a user interface.
 #[derive(Debug, Clone)]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::Controller;
-use crate::codec::{Leg, Limits, Unit};
-use crate::filter::Pipeline;
-use crate::link::{Engine as _, Input, Side, Upstream};
-use crate::packet::Timestamp;
-use crate::schema::{Catalog, Direction, State, Value};
-use crate::session::{Config, Session, Start};
 use crate::view::protocol::{self, Query};
+use mitmcraft_engine::filter::Pipeline;
+use mitmcraft_engine::link::{Engine as _, Input, Side, Upstream};
+use mitmcraft_engine::session::{Config, Session, Start};
+use mitmcraft_protocol::codec::{Leg, Limits, Unit};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 use Direction::{Clientbound, Serverbound};
 
@@ -291,8 +291,8 @@ fn everything_goes_on_in_order_when_the_last_interface_detaches() {
 #[test]
 fn a_break_condition_from_the_start_holds_before_anybody_is_there() {
     let catalog = Catalog::embedded();
-    let (condition, _) = crate::lang::Expr::parse("chat", catalog).unwrap();
-    let breakpoint = crate::link::Breakpoint { condition, overtaken: false };
+    let (condition, _) = mitmcraft_engine::lang::Expr::parse("chat", catalog).unwrap();
+    let breakpoint = mitmcraft_engine::link::Breakpoint { condition, overtaken: false };
     let mut room = Room::new();
     room.controller = Controller::new(Some(breakpoint));
     room.sessions.clear();

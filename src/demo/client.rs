@@ -10,9 +10,9 @@ use super::message::{Message, Received};
 use super::player::{Player, Walk};
 use super::scene::Scene;
 use super::{DemoError, DemoOptions, DemoReport, Opening};
-use crate::link::{KeyMaterial, Request, Side};
-use crate::packet::{Timestamp, plain_text};
-use crate::schema::State;
+use mitmcraft_engine::link::{KeyMaterial, Request, Side};
+use mitmcraft_protocol::packet::{Timestamp, plain_text};
+use mitmcraft_protocol::schema::State;
 
 /// The client of one connection, 1.8 or Alpha.
 #[derive(Debug)]

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use super::message::{Message, Received};
 use super::{DemoError, Opening};
-use crate::codec::Limits;
-use crate::link::{Endpoint, Side};
-use crate::packet::{Content, Context, Timestamp};
-use crate::schema::{Catalog, Name, Protocol, State};
+use mitmcraft_engine::link::{Endpoint, Side};
+use mitmcraft_protocol::codec::Limits;
+use mitmcraft_protocol::packet::{Content, Context, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Name, Protocol, State};
 
 /// The connection of the demo's client or server: packets by their names.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 use super::DemoError;
 use super::connection::Connection;
 use super::message::Received;
-use crate::capture::Entry;
-use crate::link::{Engine, Input, KeyMaterial, Output, Side};
-use crate::packet::Timestamp;
+use mitmcraft_engine::capture::Entry;
+use mitmcraft_engine::link::{Engine, Input, KeyMaterial, Output, Side};
+use mitmcraft_protocol::packet::Timestamp;
 
 /// The demo's client or server: the decisions of a [`Conversation`].
 pub(super) trait Peer: Send {

@@ -1,9 +1,9 @@
 use thiserror::Error;
 
-use crate::link::NetworkError;
-use crate::packet::{Cause, RawReason, Undecoded};
 use crate::proxy::ConnectError;
-use crate::schema::{EncodeError, State};
+use mitmcraft_engine::link::NetworkError;
+use mitmcraft_protocol::packet::{Cause, RawReason, Undecoded};
+use mitmcraft_protocol::schema::{EncodeError, State};
 
 /// The reason why a connection of the demo failed.
 #[derive(Debug, Error)]

@@ -9,8 +9,8 @@ use super::random::Random;
 use super::scene::{Part, Scene, Step};
 use super::timeline::Timeline;
 use super::{DemoError, DemoOptions};
-use crate::link::Side;
-use crate::packet::Timestamp;
+use mitmcraft_engine::link::Side;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// The server's side of the game for one player.
 #[derive(Debug)]

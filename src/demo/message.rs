@@ -2,7 +2,7 @@ use bytes::Bytes;
 use serde_json::Value as Json;
 
 use super::DemoError;
-use crate::schema::{Name, Value};
+use mitmcraft_protocol::schema::{Name, Value};
 
 /// A packet to be sent, by its name.
 #[derive(Debug, Clone)]

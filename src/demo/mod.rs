@@ -1,7 +1,7 @@
 //! A small Minecraft 1.8 (protocol 47) server and client, which give the proxy something to show. On
 //! the same port the server speaks Alpha (protocol 5), and answers every Server List Ping and Query.
 //!
-//! Both use the library itself: each is an [`Engine`](crate::link::Engine) that the proxy's driver
+//! Both use the library itself: each is an [`Engine`](mitmcraft_engine::link::Engine) that the proxy's driver
 //! runs, and the embedded descriptions encode and decode each packet by its name. What they send is
 //! in the files of `data`, and is the same for the same [`DemoOptions::seed`].
 //!
@@ -42,4 +42,4 @@ pub use demo_server::DemoServer;
 pub use error::DemoError;
 pub use play::{play, play_alpha};
 
-use crate::link::Opening;
+use mitmcraft_engine::link::Opening;

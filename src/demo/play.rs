@@ -4,8 +4,8 @@ use std::sync::Arc;
 use super::client::Visit;
 use super::conversation::Conversation;
 use super::{DemoError, DemoOptions, DemoReport};
-use crate::link::Upstream;
 use crate::proxy::{EngineRunner, LogHandle, Stop};
+use mitmcraft_engine::link::Upstream;
 
 /// Visits a 1.8 server as a client: requests its status, pings it, and on a second connection logs
 /// in, plays for [`DemoOptions::duration`], and says farewell. The server need not be a

@@ -7,8 +7,8 @@ use super::message::{Message, Received};
 use super::scene::{Part, Scene, Step};
 use super::timeline::Timeline;
 use super::{DemoError, DemoOptions};
-use crate::link::Side;
-use crate::packet::Timestamp;
+use mitmcraft_engine::link::Side;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// The client's side of the game.
 #[derive(Debug)]

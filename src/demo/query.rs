@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tokio::net::UdpSocket;
 
 use crate::proxy::Clock;
-use crate::query::{FullStat, QueryServer};
+use mitmcraft_engine::query::{FullStat, QueryServer};
 
 /// Answers Query until it is aborted.
 pub(super) async fn answer(socket: UdpSocket) -> io::Result<()> {

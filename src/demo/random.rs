@@ -1,4 +1,4 @@
-use crate::packet::SplitMix64;
+use mitmcraft_engine::filter::SplitMix64;
 
 /// Numbers that look random and are the same for the same seed: content, not secrets.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ impl Random {
     /// Returns a number below `bound`; 0 if the bound is 0.
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         // The high half of a product of two 32-bit numbers has 32 bits.
-        (((self.0.next() >> 32) * u64::from(bound)) >> 32) as u32
+        (((self.0.next_u64() >> 32) * u64::from(bound)) >> 32) as u32
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::message::Message;
 use super::template::Template;
-use crate::link::Side;
+use mitmcraft_engine::link::Side;
 
 /// The packets that server and client of one generation send: a data file of packets by name, and of the packets
 /// that they wait for.

@@ -10,10 +10,10 @@ use super::game::Game;
 use super::message::{Message, Received};
 use super::scene::Scene;
 use super::{DemoError, DemoOptions, Opening};
-use crate::link::{Exchange, KeyMaterial, Output, Side, disconnect_body};
-use crate::packet::Timestamp;
-use crate::ping::{Answerer, Reply, Status};
-use crate::schema::{Catalog, Direction, LEGACY_PING_ID, State, format_uuid};
+use mitmcraft_engine::link::{Exchange, KeyMaterial, Output, Side, disconnect_body};
+use mitmcraft_engine::ping::{Answerer, Reply, Status};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Catalog, Direction, LEGACY_PING_ID, State, format_uuid};
 
 /// The server of one client, 1.8 or Alpha, which also answers every Server List Ping.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 use std::time::{Instant, SystemTime};
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// A clock that starts at the system's time and never runs backwards, so that times in a capture are in
 /// order.

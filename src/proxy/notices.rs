@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{OnFull, RefusalError};
-use crate::auth::AuthError;
-use crate::link::Notice;
+use mitmcraft_engine::auth::AuthError;
+use mitmcraft_engine::link::Notice;
 
 /// Something that the person who runs the proxy should know at once. The program that shows it
 /// chooses the words.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::packet::Context;
+use mitmcraft_protocol::packet::Context;
 
 /// The captures that a store was fed with, each of which numbers its own sessions.
 #[derive(Debug, Default)]

@@ -5,10 +5,10 @@ use bytes::Bytes;
 use super::row::{Form, NO_KIND};
 use super::spool::Stored;
 use super::{Extra, Moved, Part, RecentRows, Row};
-use crate::capture::Record;
-use crate::codec::Frame;
-use crate::packet::{Content, Context, Packet};
-use crate::schema::PacketType;
+use mitmcraft_engine::capture::Record;
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet};
+use mitmcraft_protocol::schema::PacketType;
 
 /// Consecutive rows and where their bytes are.
 #[derive(Debug, Clone)]

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use super::row::NO_KIND;
 use super::{Chunk, Loaded, Row};
-use crate::lang::{Expr, Subject};
-use crate::schema::Protocol;
+use mitmcraft_engine::lang::{Expr, Subject};
+use mitmcraft_protocol::schema::Protocol;
 
 /// What an expression says of packets by their type and their row, so that their bytes are not read.
 #[derive(Debug)]

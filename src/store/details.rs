@@ -1,8 +1,8 @@
 use bytes::Bytes;
 
-use crate::capture::{LegState, Record};
-use crate::packet::Content;
-use crate::text::{FieldLine, FieldLines};
+use mitmcraft_engine::capture::{LegState, Record};
+use mitmcraft_engine::text::{FieldLine, FieldLines};
+use mitmcraft_protocol::packet::Content;
 
 /// Everything about one packet.
 #[derive(Debug)]

@@ -2,9 +2,9 @@ use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
 use super::row::MAX_SEQ;
-use crate::capture::{RawKind, Record, raw_content};
-use crate::codec::Frame;
-use crate::packet::{Content, Diagnostics, RawReason};
+use mitmcraft_engine::capture::{RawKind, Record, raw_content};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Diagnostics, RawReason};
 
 /// What few packets have: the packet that one replaces, a comment, the reason why bytes are no packet, a
 /// number that rows cannot have.

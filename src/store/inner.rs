@@ -10,9 +10,9 @@ use super::{
     Annotation, Archive, CHUNK_ROWS, Chunk, InCapture, Job, Limit, Losses, OpenChunk, Rows,
     SavedNotes, Snapshot, StoreOptions, Stored,
 };
-use crate::analysis::CountingSink;
-use crate::capture::{BodyPlace, Entry, Event, EventKind, Record, Sink as _};
-use crate::packet::Context;
+use mitmcraft_engine::analysis::CountingSink;
+use mitmcraft_engine::capture::{BodyPlace, Entry, Event, EventKind, Record, Sink as _};
+use mitmcraft_protocol::packet::Context;
 
 /// What a [`Store`](super::Store) has in memory. Nothing here waits for the disk.
 ///

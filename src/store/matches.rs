@@ -3,9 +3,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Chunk, ChunkMatches, Decisions, Snapshot};
-use crate::capture::Record;
-use crate::lang::Expr;
-use crate::packet::Timestamp;
+use mitmcraft_engine::capture::Record;
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// What is looked for.
 #[derive(Debug, Clone, Default)]

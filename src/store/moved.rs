@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::Stored;
 use super::row::Form;
-use crate::capture::BodyPlace;
+use mitmcraft_engine::capture::BodyPlace;
 
 /// The places of the bytes of a chunk's rows in the capture that the run writes.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use super::Store;
-use crate::capture::{CommentEditor, CommentError, Comments};
+use mitmcraft_engine::capture::{CommentEditor, CommentError, Comments};
 
 /// The outcome of [`Store::save_notes`].
 #[derive(Debug)]

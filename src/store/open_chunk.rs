@@ -5,8 +5,8 @@ use bytes::Bytes;
 use super::row::Form;
 use super::spool::Stored;
 use super::{CHUNK_BYTES, CHUNK_ROWS, Chunk, Extra, InCapture, Moved, Row, Rows};
-use crate::capture::{BodyPlace, Record};
-use crate::packet::{Content, Context};
+use mitmcraft_engine::capture::{BodyPlace, Record};
+use mitmcraft_protocol::packet::{Content, Context};
 
 /// The newest rows of a store and their bytes, still in memory.
 #[derive(Debug, Default)]

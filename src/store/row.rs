@@ -1,6 +1,6 @@
-use crate::capture::{Outcome, Record};
-use crate::packet::{Origin, Timestamp};
-use crate::schema::{Direction, State};
+use mitmcraft_engine::capture::{Outcome, Record};
+use mitmcraft_protocol::packet::{Origin, Timestamp};
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// A packet without its bytes, in 32 bytes.
 #[derive(Debug, Clone, Copy)]

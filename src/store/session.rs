@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::capture::{LegState, Summary};
-use crate::packet::{Context, Timestamp};
+use mitmcraft_engine::capture::{LegState, Summary};
+use mitmcraft_protocol::packet::{Context, Timestamp};
 
 /// A session in a [`Store`](super::Store).
 #[derive(Debug, Clone)]

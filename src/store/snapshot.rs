@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Annotation, Chunk, Details, Row};
-use crate::capture::{LegState, Record};
-use crate::meaning::EntityTypes;
-use crate::packet::{Context, Packet};
-use crate::schema::PacketType;
+use mitmcraft_engine::capture::{LegState, Record};
+use mitmcraft_protocol::meaning::EntityTypes;
+use mitmcraft_protocol::packet::{Context, Packet};
+use mitmcraft_protocol::schema::PacketType;
 
 /// The packets that a [`Store`](super::Store) held at one moment. Cheap to take, and unchanged by what
 /// the store takes or forgets later.

@@ -7,7 +7,7 @@ use super::inner::{Inner, MAX_ANNOTATIONS};
 use super::job::Spools;
 use super::spool::{Disk, TemporaryFolder};
 use super::{Annotation, Archive, InCapture, Limit, Losses, Snapshot, StoreOptions, StoredSession};
-use crate::capture::{BodyPlace, CommentEditor, Entry};
+use mitmcraft_engine::capture::{BodyPlace, CommentEditor, Entry};
 
 /// Holds packets for browsing, within the limits of its [`StoreOptions`]. Shared between those that feed it and
 /// those that look at it.

@@ -1,8 +1,8 @@
 use std::fmt::Write as _;
 
-use crate::lang::Expr;
-use crate::lang::ExprError;
-use crate::schema::Catalog;
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::lang::ExprError;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Returns the expression that finds `text` in the bodies of packets: bytes if it is written as such
 /// (`0a:1b:2c`, `0x0a1b2c`), otherwise text in any letter case, in UTF-8 and in UTF-16.

@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::commands::Asked;
 use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, summary};
-use crate::lang::Expr;
-use crate::schema::Catalog;
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::protocol::Request;
 use crate::view::{
     Action, Comparison, Conversation, Cursor, FindResult, HeldList, Interface, List, SLICE,
     Statistics, by_type, protocols, words,
 };
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Everything that the terminal interface shows, and what its keys do.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::lang::Expr;
+use mitmcraft_engine::lang::Expr;
 use crate::store::{Matches, Selection, Snapshot, Store};
 
 /// The list of packets: which are shown, and which one is selected.

@@ -8,8 +8,8 @@ use super::app::{App, View};
 use super::inbox::News;
 use super::{Prompt, Purpose};
 use crate::control::{HeldId, HeldPacket};
-use crate::link::Side;
 use crate::view::protocol::{Answer, Failure, Request};
+use mitmcraft_engine::link::Side;
 
 /// What an answer is for.
 #[derive(Debug, Clone, PartialEq, Eq)]

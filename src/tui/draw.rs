@@ -4,12 +4,12 @@ use ratatui_core::style::{Modifier, Style};
 
 use super::app::{App, TimeMode, View};
 use super::{Column, DetailsPane};
-use crate::meaning::diagnose;
-use crate::packet::{Outcome, StyledText, Timestamp};
-use crate::schema::Direction;
 use crate::store::{Annotation, Snapshot};
-use crate::text::{Escaped, write_summary};
 use crate::view::{Action, Binding, ConversationLine, words};
+use mitmcraft_engine::text::{Escaped, write_summary};
+use mitmcraft_protocol::meaning::diagnose;
+use mitmcraft_protocol::packet::{Outcome, StyledText, Timestamp};
+use mitmcraft_protocol::schema::Direction;
 
 /// Draws an [`App`] into a buffer. Colour carries no meaning: marks and reversed rows do.
 #[derive(Debug)]

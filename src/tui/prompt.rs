@@ -4,8 +4,8 @@ use ratatui_crossterm::crossterm::event::KeyCode;
 
 use super::History;
 use crate::control::HeldId;
-use crate::lang::Completion;
-use crate::schema::Protocol;
+use mitmcraft_engine::lang::Completion;
+use mitmcraft_protocol::schema::Protocol;
 
 /// What the line that is being typed is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +90,8 @@ impl Prompt {
     /// Completes the word before the cursor; asked again, takes the next name.
     pub(super) fn complete(&mut self, protocols: &[Arc<Protocol>]) {
         if self.names.is_empty() {
-            let Completion { span, names } = Completion::new(&self.text, self.cursor, protocols);
+            let Completion { span, names, .. } =
+                Completion::new(&self.text, self.cursor, protocols);
             (self.start, self.names, self.name) = (span.start, names, 0);
         } else {
             self.name = (self.name + 1) % self.names.len();

@@ -1,8 +1,8 @@
-use crate::analysis::{Bin, Series, Sort, Stats, Timeline};
-use crate::schema::Direction;
 use crate::store::Details;
-use crate::text::Escaped;
 use crate::view::{Comparison, Group, Interface};
+use mitmcraft_engine::analysis::{Bin, Series, Sort, Stats, Timeline};
+use mitmcraft_engine::text::Escaped;
+use mitmcraft_protocol::schema::Direction;
 
 /// Returns statistics as lines.
 pub(super) fn statistics(stats: &Stats) -> Vec<String> {

@@ -14,16 +14,16 @@ use serde_json::{Value as Json, json};
 use super::draw::Layout;
 use super::screen::on_mouse;
 use super::{App, Painter};
-use crate::capture::{Entry, Event, EventKind, Outcome, Record};
-use crate::codec::Frame;
 use crate::control::{self, BreakCondition, Decided, HeldContent, HeldPacket, Push};
-use crate::link::{Release, Side};
-use crate::packet::{Content, Context, Packet, Timestamp};
-use crate::schema::{Catalog, Direction, State, Value};
 use crate::store::{Limit, Store, StoreOptions};
 use crate::view::protocol::{Answer, Failure, Message, Request};
 use crate::view::tests::Driver;
 use crate::view::words;
+use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome, Record};
+use mitmcraft_engine::link::{Release, Side};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// An interface on a terminal, with what it shows.
 struct Table {

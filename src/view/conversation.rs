@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use super::{ConversationLine, List};
-use crate::lang::Expr;
-use crate::schema::Catalog;
 use crate::store::Store;
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::schema::Catalog;
 
 /// What players write and read in the sessions and times of a list, whatever its filter is: chat and commands of all
 /// versions. Packets that were hidden in the list are hidden here, too.

@@ -1,7 +1,7 @@
-use crate::capture::Record;
-use crate::packet::StyledText;
-use crate::schema::Role;
-use crate::text::{FieldLine, FieldLines};
+use mitmcraft_engine::capture::Record;
+use mitmcraft_engine::text::{FieldLine, FieldLines};
+use mitmcraft_protocol::packet::StyledText;
+use mitmcraft_protocol::schema::Role;
 
 /// A chat message or a command as players read it.
 #[derive(Debug, Clone)]

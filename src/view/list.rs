@@ -2,9 +2,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::SLICE;
-use crate::lang::Expr;
-use crate::packet::Timestamp;
 use crate::store::{Matches, Selection, Snapshot, Store};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// The packets of a store that an interface lists, in the order in which they were recorded: those that a filter,
 /// sessions and times select, except those that were hidden one by one. A search finds packets among them.

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use crate::schema::{Catalog, Protocol};
 use crate::store::StoredSession;
+use mitmcraft_protocol::schema::{Catalog, Protocol};
 
 /// Returns the protocols of sessions, whose names complete what is typed; that of 1.8 while there is no session.
 #[must_use]

@@ -1,6 +1,6 @@
 use super::List;
-use crate::analysis::Stats;
-use crate::capture::{Entry, Sink as _};
+use mitmcraft_engine::analysis::Stats;
+use mitmcraft_engine::capture::{Entry, Sink as _};
 
 /// The statistics of the packets of a [`List`], counted in slices once it is known which packets these are.
 ///

@@ -2,7 +2,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use hyper::header::{self, HeaderMap};
 
-use crate::auth::Secret;
+use mitmcraft_engine::auth::Secret;
 
 /// Decides who may use the interface: pages that this server has served, whose URL had the token.
 #[derive(Debug)]

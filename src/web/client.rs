@@ -10,10 +10,10 @@ use tokio_tungstenite::tungstenite;
 
 use super::{Access, Viewer, rules};
 use crate::proxy::{Attachment, ControlHandle, RuleEditor};
-use crate::schema::Catalog;
 use crate::store::Store;
 use crate::view::Interface;
 use crate::view::protocol::{ActionInfo, Failure, Hello, Login, Message, Push, Query};
+use mitmcraft_protocol::schema::Catalog;
 
 /// A page that is connected.
 ///

@@ -6,15 +6,15 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value as Json, json};
 
-use crate::capture::{
+use crate::control::packet_rule;
+use crate::store::{Matches, Snapshot};
+use crate::view::protocol::ExportFormat;
+use mitmcraft_engine::capture::{
     Compression, CreateOptions, Entry, Event, EventKind, FileType, Format, LegState, Record, Sink,
     write_sink,
 };
-use crate::control::packet_rule;
-use crate::packet::Context;
-use crate::schema::Catalog;
-use crate::store::{Matches, Snapshot};
-use crate::view::protocol::ExportFormat;
+use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Packets that are being exported, piece by piece.
 ///

@@ -3,12 +3,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
-use crate::codec::Frame;
-use crate::meaning::{FieldMeaning, FieldMeanings};
-use crate::packet::{Content, Context, FieldPath, Packet, PathStep, StyledText, Timestamp};
-use crate::schema::{EncodeCause, PacketType, Protocol, Value};
-use crate::text::{FieldLine, FieldLines};
 use crate::view::protocol::{Form, FormChange, FormLine, FormProblem, TextPiece};
+use mitmcraft_engine::text::{FieldLine, FieldLines};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::meaning::{FieldMeaning, FieldMeanings};
+use mitmcraft_protocol::packet::{
+    Content, Context, FieldPath, Packet, PathStep, StyledText, Timestamp,
+};
+use mitmcraft_protocol::schema::{EncodeCause, PacketType, Protocol, Value};
 
 /// Returns the form of the fields of a packet of a type, as captures have them, after a change. Without fields, it
 /// begins with the simplest ones that can be sent.

@@ -3,9 +3,9 @@ use std::sync::Arc;
 use super::packet_form::packet_form;
 use super::{Export, Viewer};
 use crate::control::{packet_expression, packet_rule};
-use crate::packet::Context;
-use crate::schema::{Direction, State};
 use crate::view::protocol::{Answer, ExportFormat, Exported, Failure, FormPlace};
+use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::schema::{Direction, State};
 
 impl Viewer {
     /// Begins to export packets: those rows, or the list.

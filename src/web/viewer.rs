@@ -4,9 +4,6 @@ use std::thread::Builder;
 
 use super::Export;
 use super::packet_form::packet_form;
-use crate::analysis::Sort;
-use crate::lang::{Completion, Expr};
-use crate::schema::Catalog;
 use crate::store::{Annotation, Store, search_expression};
 use crate::view::protocol::{
     Answer, ChatLine, ComparedValues, Failure, Found, PacketDetails, Progress, Push, Request, Row,
@@ -15,6 +12,9 @@ use crate::view::protocol::{
 use crate::view::{
     Comparison, Conversation, FindResult, List, SLICE, Statistics, protocols, words,
 };
+use mitmcraft_engine::analysis::Sort;
+use mitmcraft_engine::lang::{Completion, Expr};
+use mitmcraft_protocol::schema::Catalog;
 
 /// What one page looks at: a list of packets, a search and a conversation in a [`Store`].
 ///

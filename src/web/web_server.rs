@@ -21,10 +21,10 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::files::{file, guarded, refusal};
 use super::{Access, Client};
-use crate::auth::Secret;
 use crate::proxy::{Accepted, ControlHandle, Listener, RuleEditor, Stop, random_key};
-use crate::schema::Catalog;
 use crate::store::Store;
+use mitmcraft_engine::auth::Secret;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Options of a [`WebServer`].
 #[derive(Debug)]

@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use mitmcraft::capture::{
+use mitmcraft_engine::capture::{
     CreateOptions, Entry, Event, EventKind, FileType, Record, Views, read_capture, write_sink,
 };
-use mitmcraft::codec::Frame;
-use mitmcraft::packet::{Content, Context, Packet, Timestamp};
-use mitmcraft::schema::{Catalog, Direction, State, Value};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 use serde_json::{Value as Json, json};
 
 const ROUNDS: usize = 7;

@@ -13,10 +13,10 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use mitmcraft::codec::Leg;
-use mitmcraft::link::{Engine as _, Input, Side};
-use mitmcraft::packet::Timestamp;
-use mitmcraft::session::Session;
+use mitmcraft_engine::link::{Engine as _, Input, Side};
+use mitmcraft_engine::session::Session;
+use mitmcraft_protocol::codec::Leg;
+use mitmcraft_protocol::packet::Timestamp;
 use playing::playing;
 
 const ROUNDS: usize = 31;

@@ -9,10 +9,10 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use mitmcraft::capture::{Entry, open_capture};
-use mitmcraft::codec::Leg;
-use mitmcraft::packet::Packet;
-use mitmcraft::schema::{Catalog, Flow, Leaf, Measure, Value, Visitor};
+use mitmcraft_engine::capture::{Entry, open_capture};
+use mitmcraft_protocol::codec::Leg;
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Catalog, Flow, Leaf, Measure, Value, Visitor};
 
 const ROUNDS: usize = 15;
 

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use mitmcraft::codec::Frame;
-use mitmcraft::filter::{Pipeline, RuleSet};
-use mitmcraft::packet::{Content, Context, Packet, Timestamp};
-use mitmcraft::schema::{Catalog, Direction, State, Value};
+use mitmcraft_engine::filter::{Pipeline, RuleSet};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 fn main() {
     let moves = packets(

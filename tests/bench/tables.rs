@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use mitmcraft::schema::Catalog;
+use mitmcraft_protocol::schema::Catalog;
 
 fn main() {
     let begun = Instant::now();

@@ -23,10 +23,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use mitmcraft::capture::{CreateOptions, Entry, Event, EventKind, Record, write_sink};
-use mitmcraft::codec::Frame;
-use mitmcraft::packet::{Content, Context, Packet, Timestamp};
-use mitmcraft::schema::{Catalog, Direction, State};
+use mitmcraft_engine::capture::{CreateOptions, Entry, Event, EventKind, Record, write_sink};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State};
 use page::Page;
 use serde_json::{Value as Json, json};
 use support::Program;

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use mitmcraft::capture::{CreateOptions, Entry, create_sink, open_capture};
-use mitmcraft::meaning::diagnose;
-use mitmcraft::packet::{Diagnostic, Diagnostics};
-use mitmcraft::schema::{Catalog, Value};
+use mitmcraft_engine::capture::{CreateOptions, Entry, create_sink, open_capture};
+use mitmcraft_protocol::meaning::diagnose;
+use mitmcraft_protocol::packet::{Diagnostic, Diagnostics};
+use mitmcraft_protocol::schema::{Catalog, Value};
 use serde_json::{Value as Json, json};
 
 use crate::support::samples::{
@@ -143,7 +143,7 @@ fn faulty() -> Vec<Entry> {
     let short = encode(Serverbound, Play, "chat", &json!({"message": "hi"}));
     let frame = |threshold| {
         let wire = compressed(&short, threshold);
-        mitmcraft::packet::Content::Frame(crate::support::samples::received(
+        mitmcraft_protocol::packet::Content::Frame(crate::support::samples::received(
             wire.wire(),
             256,
             1 << 20,

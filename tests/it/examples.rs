@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use mitmcraft::codec::{Frame, Leg, Unit};
-use mitmcraft::filter::Pipeline;
-use mitmcraft::link::{Engine as _, Input, Side, Upstream};
-use mitmcraft::packet::Timestamp;
-use mitmcraft::schema::{Catalog, Direction, EncodeCause, Family, Protocol, State, Value};
-use mitmcraft::session::{Config, Session, Start};
+use mitmcraft_engine::filter::Pipeline;
+use mitmcraft_engine::link::{Engine as _, Input, Side, Upstream};
+use mitmcraft_engine::session::{Config, Session, Start};
+use mitmcraft_protocol::codec::{Frame, Leg, Unit};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Catalog, Direction, EncodeCause, Family, Protocol, State, Value};
 use serde_json::{Value as Json, json};
 
 use Direction::{Clientbound, Serverbound};

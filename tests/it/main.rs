@@ -6,6 +6,7 @@ mod analysis;
 mod architecture;
 mod capture;
 mod command_line;
+mod contents_lines;
 mod diagnostics;
 #[cfg(unix)]
 mod documents;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hex_literal::hex;
-use mitmcraft::schema::{Catalog, Direction, Match, Protocol, Role, State, Value};
-use mitmcraft::wire::write_varint;
+use mitmcraft_protocol::schema::{Catalog, Direction, Match, Protocol, Role, State, Value};
+use mitmcraft_protocol::wire::write_varint;
 
 use Direction::{Clientbound, Serverbound};
 use State::{Configuration, Handshaking, Login, Play, Status};

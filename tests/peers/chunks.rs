@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use mitmcraft::codec::Frame;
-use mitmcraft::contents::Contents;
-use mitmcraft::meaning::{EntityTypes, meanings};
-use mitmcraft::packet::{Content, Context, Packet, Timestamp};
-use mitmcraft::schema::{Catalog, Direction, State};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::contents::Contents;
+use mitmcraft_protocol::meaning::{EntityTypes, meanings};
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State};
 use serde_json::Value as Json;
 use sha1::{Digest as _, Sha1};
 

@@ -7,6 +7,7 @@
 mod alpha;
 mod chunks;
 mod decode;
+mod dissector;
 mod formats;
 mod lan;
 mod metrics;

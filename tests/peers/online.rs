@@ -2,7 +2,7 @@
 //! verifies whom, and which secrets are stored.
 
 use crate::support::{Program, assert_same, capture_of, end, read_lines, scratch_file, text};
-use mitmcraft::codec::KeyLogLine;
+use mitmcraft_protocol::codec::KeyLogLine;
 use serde_json::{Value as Json, json};
 
 #[test]

@@ -6,9 +6,9 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use crate::support::{Program, read_lines, root, scratch_file, text};
-use mitmcraft::packet::Timestamp;
-use mitmcraft::ping::{Answerer, Form, Reply, Status};
-use mitmcraft::query::{FullStat, QueryServer};
+use mitmcraft_engine::ping::{Answerer, Form, Reply, Status};
+use mitmcraft_engine::query::{FullStat, QueryServer};
+use mitmcraft_protocol::packet::Timestamp;
 use serde_json::{Value as Json, json};
 
 #[test]

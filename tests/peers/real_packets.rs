@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use mitmcraft::analysis::Redactor;
-use mitmcraft::capture::{Entry, Record};
-use mitmcraft::codec::Frame;
-use mitmcraft::packet::{Content, Context, Packet, Timestamp};
-use mitmcraft::schema::{
+use mitmcraft_engine::analysis::Redactor;
+use mitmcraft_engine::capture::{Entry, Record};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{
     Catalog, Direction, Flow, JsonVisitor, Leaf, Name, Scalar, State, Visitor, parse_uuid,
 };
 use serde_json::Value as Json;

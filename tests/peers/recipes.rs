@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use mitmcraft::capture::{Entry, Record};
+use mitmcraft_engine::capture::{Entry, Record};
 
 use crate::support::root;
 use crate::support::samples::*;

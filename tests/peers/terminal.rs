@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::process::Command;
 
-use mitmcraft::codec::Leg;
-use mitmcraft::schema::{Direction, State, Value};
+use mitmcraft_protocol::codec::Leg;
+use mitmcraft_protocol::schema::{Direction, State, Value};
 
 use crate::support::game::{Upstream, body, first_body, hello};
 use crate::support::{Program, root, scratch_file, wait_for};

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use mitmcraft::capture::{
+use mitmcraft_engine::capture::{
     Entry, PcapSink, PcapngReader, PcapngSink, Record, Sink, Views, Wire, WireKind, WireLeg,
 };
-use mitmcraft::packet::Content;
-use mitmcraft::schema::{Catalog, Role};
-use mitmcraft::wire::write_varint;
+use mitmcraft_protocol::packet::Content;
+use mitmcraft_protocol::schema::{Catalog, Role};
+use mitmcraft_protocol::wire::write_varint;
 use serde_json::json;
 
 use crate::support::game::hello;
@@ -208,9 +208,12 @@ fn the_wire_view_has_the_bytes_of_each_leg() {
     let entries = ordered(sessions());
     let file = path("wire.pcapng");
     let views: Views = "all".parse().unwrap();
-    let mut sink =
-        PcapngSink::with_views(File::create(&file).unwrap(), views, mitmcraft::text::write_info)
-            .unwrap();
+    let mut sink = PcapngSink::with_views(
+        File::create(&file).unwrap(),
+        views,
+        mitmcraft_engine::text::write_info,
+    )
+    .unwrap();
     assert!(sink.wants_wire());
     let legs = [
         (1, WireLeg::Client, "127.0.0.1:51234", "127.0.0.1:25566"),
@@ -227,7 +230,7 @@ fn the_wire_view_has_the_bytes_of_each_leg() {
         (0..count).map(byte).collect()
     };
     let mut crossed = Vec::new();
-    let at = |step: u64| mitmcraft::packet::Timestamp(OPENED + step * 1_000_000);
+    let at = |step: u64| mitmcraft_protocol::packet::Timestamp(OPENED + step * 1_000_000);
     for (session, leg, from, to) in legs {
         let wire = |step, kind| Wire {
             session,
@@ -284,9 +287,12 @@ fn the_wire_view_has_the_bytes_of_each_leg() {
 fn the_dissector_claims_streams_that_begin_with_a_handshake() {
     let file = path("claims.pcapng");
     let views: Views = "wire".parse().unwrap();
-    let mut sink =
-        PcapngSink::with_views(File::create(&file).unwrap(), views, mitmcraft::text::write_info)
-            .unwrap();
+    let mut sink = PcapngSink::with_views(
+        File::create(&file).unwrap(),
+        views,
+        mitmcraft_engine::text::write_info,
+    )
+    .unwrap();
     let alpha = b"\x02\0\x05Steve".to_vec();
     let spawn_position = b"\x06\0\0\0\0\0\0\0\x46\0\0\0\0".to_vec();
     let modern = hello(1);
@@ -299,7 +305,7 @@ fn the_dissector_claims_streams_that_begin_with_a_handshake() {
     for (session, stream) in (1u64..).zip(streams) {
         let wire = |kind| Wire {
             session,
-            at: mitmcraft::packet::Timestamp(OPENED + session * 1_000_000),
+            at: mitmcraft_protocol::packet::Timestamp(OPENED + session * 1_000_000),
             leg: WireLeg::Client,
             from: format!("127.0.0.1:{}", 51_000 + session).parse().unwrap(),
             to: "127.0.0.1:41000".parse().unwrap(),
@@ -319,9 +325,12 @@ fn the_dissector_claims_streams_that_begin_with_a_handshake() {
 }
 
 fn write_views(file: &Path, views: Views, entries: &[Entry]) {
-    let mut sink =
-        PcapngSink::with_views(File::create(file).unwrap(), views, mitmcraft::text::write_info)
-            .unwrap();
+    let mut sink = PcapngSink::with_views(
+        File::create(file).unwrap(),
+        views,
+        mitmcraft_engine::text::write_info,
+    )
+    .unwrap();
     for entry in entries {
         sink.write(entry).unwrap();
     }
@@ -435,7 +444,7 @@ fn plain(record: &Record) -> Vec<u8> {
     }
 }
 
-fn stream_of(entries: &[Entry], direction: mitmcraft::schema::Direction) -> Vec<u8> {
+fn stream_of(entries: &[Entry], direction: mitmcraft_protocol::schema::Direction) -> Vec<u8> {
     let records = entries.iter().filter_map(Entry::record);
     records
         .filter(|record| record.packet.direction() == direction && streams(record))

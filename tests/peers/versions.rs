@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
-use mitmcraft::schema::{Catalog, Name};
+use mitmcraft_protocol::schema::{Catalog, Name};
 use serde_json::{Value as Json, json};
 
 use crate::support::{Program, assert_same, capture_of, end, read_lines, root, scratch_file, text};

@@ -10,7 +10,7 @@ const data = require('minecraft-data/data')
 const NEWEST = '26.1'
 const STATES = ['handshaking', 'status', 'login', 'configuration', 'play']
 
-const file = path.join(__dirname, '../../src/schema/data/java.bin')
+const file = path.join(__dirname, '../../crates/protocol/src/schema/data/java.bin')
 const [first, ...lines] = zlib.inflateSync(fs.readFileSync(file)).toString().split('\n')
 const head = JSON.parse(first)
 

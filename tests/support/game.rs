@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use mitmcraft::codec::{Leg, Unit};
-use mitmcraft::schema::{Catalog, Direction, State, Value};
+use mitmcraft_protocol::codec::{Leg, Unit};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// A handshake and a login or a status request.
 pub fn hello(next: i64) -> Vec<u8> {

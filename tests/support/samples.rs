@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mitmcraft::capture::{
+use mitmcraft_engine::capture::{
     Entry, Event, EventKind, LegState, Outcome, Record, Summary, open_capture,
 };
-use mitmcraft::codec::{Decoder, Encoder, Frame, Limits, Unit};
-use mitmcraft::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
-use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value, query_magic};
+use mitmcraft_protocol::codec::{Decoder, Encoder, Frame, Limits, Unit};
+use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, Protocol, State, Value, query_magic};
 use serde_json::{Value as Json, json};
 
 use super::root;

@@ -1,5 +1,5 @@
-//! Writes `src/schema/data/java.bin`, the tables of every protocol version, and
-//! `src/meaning/data/registries.bin`, the names of what numbers stand for, from the npm package
+//! Writes `crates/protocol/src/schema/data/java.bin`, the tables of every protocol version, and
+//! `crates/protocol/src/meaning/data/registries.bin`, the names of what numbers stand for, from the npm package
 //! `minecraft-data` or a checkout of its repository:
 //! `cargo run --example import_tables -- node_modules/minecraft-data`.
 //!
@@ -42,7 +42,7 @@ fn main() -> Outcome<()> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(plain.as_bytes())?;
     let packed = encoder.finish()?;
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/protocol/src");
     fs::write(src.join("schema/data/java.bin"), &packed)?;
     let (registries, inflated) = registries::pack(&data, &source, &listed)?;
     fs::write(src.join("meaning/data/registries.bin"), &registries)?;

@@ -1,4 +1,4 @@
-//! Writes `src/meaning/data/registries.bin`: the names that each version gives to items, blocks,
+//! Writes `crates/protocol/src/meaning/data/registries.bin`: the names that each version gives to items, blocks,
 //! entities, effects, particles, sounds and biomes, and the keys of entities' metadata.
 //! `docs/protocol-tables.md` says what the file holds.
 

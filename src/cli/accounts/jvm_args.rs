@@ -1,7 +1,7 @@
 use anyhow::bail;
 use clap::Args;
-use mitmcraft::auth::{GameServices, SessionService};
 use mitmcraft::proxy::endpoint_key;
+use mitmcraft_engine::auth::{GameServices, SessionService};
 
 use super::{AuthListen, state_folder};
 use crate::cli::exit::Done;

@@ -1,7 +1,7 @@
 use anyhow::anyhow;
 use clap::Args;
-use mitmcraft::auth::Chain;
 use mitmcraft::proxy::{Http, walk};
+use mitmcraft_engine::auth::Chain;
 
 use super::{Services, store};
 use crate::cli::exit::Done;
@@ -47,7 +47,7 @@ pub(crate) fn login(arguments: &LoginArguments, output: &Output) -> anyhow::Resu
     })?;
     let http = Http::new()?;
     let chain = Chain::login(endpoints, client_id);
-    let show = |code: &mitmcraft::auth::DeviceCode| {
+    let show = |code: &mitmcraft_engine::auth::DeviceCode| {
         output.note(&format!(
             "open {} and enter {} (within {})",
             code.url,

@@ -1,6 +1,6 @@
 use anyhow::{anyhow, bail};
 use clap::Args;
-use mitmcraft::auth::Accounts;
+use mitmcraft_engine::auth::Accounts;
 
 use super::store;
 use crate::cli::exit::Done;

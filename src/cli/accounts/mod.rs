@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use mitmcraft::auth::Endpoints;
 use mitmcraft::proxy::AccountStore;
+use mitmcraft_engine::auth::Endpoints;
 
 use auth_listen::AuthListen;
 pub(super) use jvm_args::{JvmArgsArguments, jvm_args};

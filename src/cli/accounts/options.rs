@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
-use mitmcraft::auth::{
+use mitmcraft::proxy::{AuthEndpoint, Authority, Http, Keeper, LentJoins, Tokens, endpoint_key};
+use mitmcraft_engine::auth::{
     Endpoints, GameServices, Profile, Secret, SessionService, Wanted, read_profile,
 };
-use mitmcraft::proxy::{AuthEndpoint, Authority, Http, Keeper, LentJoins, Tokens, endpoint_key};
-use mitmcraft::session::{Admitted, AuthMode, ClientLeg};
+use mitmcraft_engine::session::{Admitted, AuthMode, ClientLeg};
 
 use super::{AuthListen, Services, state_folder, store};
 use crate::cli::notice::auth_error;

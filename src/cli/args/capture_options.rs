@@ -1,9 +1,9 @@
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use mitmcraft::capture::{CreateOptions, Rotation};
 use mitmcraft::proxy::OnError;
-use mitmcraft::schema::Catalog;
-use mitmcraft::text::write_info;
+use mitmcraft_engine::capture::{CreateOptions, Rotation};
+use mitmcraft_engine::text::write_info;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::{Only, OutputFiles, PcapViews, PlannedCaptures, Redaction, compile};
 use crate::cli::output::Output;

@@ -1,7 +1,7 @@
 use anyhow::anyhow;
 use clap::Args;
-use mitmcraft::lang::Expr;
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::schema::Catalog;
 
 use crate::cli::output::Output;
 

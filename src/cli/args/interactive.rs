@@ -1,8 +1,8 @@
 use anyhow::{anyhow, bail};
 use clap::Args;
-use mitmcraft::lang::Expr;
-use mitmcraft::link::Breakpoint;
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::link::Breakpoint;
+use mitmcraft_protocol::schema::Catalog;
 
 use crate::cli::terminal_interface::TerminalInterface;
 

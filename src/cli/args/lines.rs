@@ -1,7 +1,7 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use mitmcraft::text::TimeForm;
+use mitmcraft_engine::text::TimeForm;
 
 /// Options for printing packets, shared by every verb that prints them.
 #[derive(Debug, Clone, Copy, Args)]

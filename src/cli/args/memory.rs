@@ -1,6 +1,6 @@
 use clap::Args;
-use mitmcraft::codec::MemoryBudget;
-use mitmcraft::lang::amount::Size;
+use mitmcraft_engine::lang::amount::Size;
+use mitmcraft_protocol::codec::MemoryBudget;
 
 use crate::cli::output::Output;
 use crate::cli::plural::count;

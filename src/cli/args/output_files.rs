@@ -3,11 +3,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{
+use mitmcraft::proxy::NamedSink;
+use mitmcraft_engine::capture::{
     CaptureTarget, CreateOptions, Entry, FileType, Format, Sink, Views, WhereSink, Wire, write_sink,
 };
-use mitmcraft::lang::Expr;
-use mitmcraft::proxy::NamedSink;
+use mitmcraft_engine::lang::Expr;
 
 use super::{Only, Overwrite, RedactionSeed};
 use crate::cli::notice::create_error;

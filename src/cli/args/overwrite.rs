@@ -3,7 +3,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use clap::Args;
-use mitmcraft::capture::claim_file;
+use mitmcraft_engine::capture::claim_file;
 
 use crate::cli::notice::claim_error;
 

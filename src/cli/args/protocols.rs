@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::schema::Catalog;
+use mitmcraft_protocol::schema::Catalog;
 
 /// `--protocol`, which adds protocol descriptions.
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 use clap::Args;
-use mitmcraft::analysis::{RedactSink, Redactor};
-use mitmcraft::capture::Sink;
+use mitmcraft_engine::analysis::{RedactSink, Redactor};
+use mitmcraft_engine::capture::Sink;
 use rsa::rand_core::{OsRng, RngCore as _};
 
 /// `--redact`, which makes captures safe to share.

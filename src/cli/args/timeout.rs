@@ -1,8 +1,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use mitmcraft::lang::amount::Period;
-use mitmcraft::session::Timeouts;
+use mitmcraft_engine::lang::amount::Period;
+use mitmcraft_engine::session::Timeouts;
 
 /// One timeout as the user sets it: `connect=10`, `idle=none`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

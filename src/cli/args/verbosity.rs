@@ -1,5 +1,5 @@
 use clap::{ArgAction, Args};
-use mitmcraft::text::Verbosity;
+use mitmcraft_engine::text::Verbosity;
 
 /// `-v`, for more of each packet.
 #[derive(Debug, Args)]

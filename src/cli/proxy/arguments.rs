@@ -2,8 +2,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use mitmcraft::lang::amount::Size;
 use mitmcraft::proxy::{OnFull, UpstreamName};
+use mitmcraft_engine::lang::amount::Size;
 
 use crate::cli::accounts::AccountOptions;
 use crate::cli::args::{

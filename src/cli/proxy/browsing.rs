@@ -2,16 +2,16 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use mitmcraft::capture::{BodyPlaces, CommentEditor};
-use mitmcraft::filter::RuleSet;
-use mitmcraft::lang::Expr;
-use mitmcraft::link::Breakpoint;
 use mitmcraft::proxy::{ControlHandle, FilterFiles, NamedSink, RuleEditor, StoreSink};
-use mitmcraft::schema::Catalog;
 use mitmcraft::store::{Limit, SavedNotes, Store, StoreOptions};
 use mitmcraft::tui::App;
 use mitmcraft::view::words;
 use mitmcraft::web::WebOptions;
+use mitmcraft_engine::capture::{BodyPlaces, CommentEditor};
+use mitmcraft_engine::filter::RuleSet;
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::link::Breakpoint;
+use mitmcraft_protocol::schema::Catalog;
 use tokio::sync::watch;
 
 use crate::cli::output::Output;

@@ -3,20 +3,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use mitmcraft::auth::Secret;
-use mitmcraft::capture::{CaptureTarget, CreateError, RingSink};
-use mitmcraft::codec::Limits;
-use mitmcraft::filter::{RingCapture, RuleSet};
-use mitmcraft::lang::Expr;
-use mitmcraft::lang::amount::Size;
-use mitmcraft::link::{Breakpoint, Notice, Upstream};
 use mitmcraft::proxy::{
     FilterFiles, KeyLog, Listener, Loaded, LogOptions, NamedSink, Notices, Proxy, ProxyOptions,
     QueryProxyOptions, Resolver, RunNotice, Stop, UpstreamName, Watch,
 };
-use mitmcraft::schema::Catalog;
-use mitmcraft::session::Config;
 use mitmcraft::web::WebOptions;
+use mitmcraft_engine::auth::Secret;
+use mitmcraft_engine::capture::{CaptureTarget, CreateError, RingSink};
+use mitmcraft_engine::filter::{RingCapture, RuleSet};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::lang::amount::Size;
+use mitmcraft_engine::link::{Breakpoint, Notice, Upstream};
+use mitmcraft_engine::session::Config;
+use mitmcraft_protocol::codec::Limits;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::Arguments;
 use super::browsing::Browsing;

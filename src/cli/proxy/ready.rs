@@ -1,5 +1,5 @@
-use mitmcraft::codec::MemoryBudget;
-use mitmcraft::filter::RuleSet;
+use mitmcraft_engine::filter::RuleSet;
+use mitmcraft_protocol::codec::MemoryBudget;
 use tokio::sync::watch;
 
 use super::browsing::Browsing;

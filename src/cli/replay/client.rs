@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
-use mitmcraft::analysis::Ignore;
-use mitmcraft::capture::{Entry, EventKind, Sink};
-use mitmcraft::lang::amount::Period;
 use mitmcraft::proxy::{
     ConnectError, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection, Stop,
     UpstreamName,
 };
-use mitmcraft::replay::{ClientOptions, Differing, Expectation, Pace, Recording, Tally};
-use mitmcraft::schema::Catalog;
-use mitmcraft::text::Verbosity;
+use mitmcraft_engine::analysis::Ignore;
+use mitmcraft_engine::capture::{Entry, EventKind, Sink};
+use mitmcraft_engine::lang::amount::Period;
+use mitmcraft_engine::replay::{ClientOptions, Differing, Expectation, Pace, Recording, Tally};
+use mitmcraft_engine::text::Verbosity;
+use mitmcraft_protocol::schema::Catalog;
 use tokio::task::JoinSet;
 
 use super::play::PlayArguments;

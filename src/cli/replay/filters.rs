@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, Entry, FileType, Record, Sink as _};
-use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::FilterFiles;
-use mitmcraft::replay::{FilterReplay, Judged};
+use mitmcraft_engine::capture::{CreateOptions, Entry, FileType, Record, Sink as _};
+use mitmcraft_engine::filter::RuleSet;
+use mitmcraft_engine::replay::{FilterReplay, Judged};
 
 use crate::cli::args::{
     Condition, Lines, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, Verbose,

@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::codec::MemoryBudget;
-use mitmcraft::lang::amount::Period;
 use mitmcraft::proxy::{LogOptions, NamedSink, Notices};
-use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::lang::amount::Period;
+use mitmcraft_engine::replay::{Pace, PlayOptions, Point, Recording};
+use mitmcraft_protocol::codec::MemoryBudget;
+use mitmcraft_protocol::schema::Catalog;
 
 use crate::cli::args::{
     self, Condition, Lines, Memory, PlannedCaptures, Protocols, Quiet, verbosity,

@@ -2,7 +2,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mitmcraft::replay::{Tally, TallyCounts};
+use mitmcraft_engine::replay::{Tally, TallyCounts};
 
 use crate::cli::output::Output;
 use crate::cli::plural::count;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{LogWriter, ReplayServer, Stop};
-use mitmcraft::replay::{Extra, Pace, Recording, ServerOptions, Tally};
+use mitmcraft_engine::replay::{Extra, Pace, Recording, ServerOptions, Tally};
 
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use anyhow::{Context as _, bail};
-use mitmcraft::lang::closest;
+use mitmcraft_engine::lang::closest;
 
 use super::setting::{Kind, PREFIX, Setting};
 use super::value::{Origin, SettingValue};

@@ -3,8 +3,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use mitmcraft::filter::{Severity, SourceFault};
-use mitmcraft::lang::closest;
+use mitmcraft_engine::filter::{Severity, SourceFault};
+use mitmcraft_engine::lang::closest;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 

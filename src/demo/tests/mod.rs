@@ -17,9 +17,9 @@ use super::conversation::Conversation;
 use super::message::{Message, Received};
 use super::server::Server;
 use super::*;
-use crate::capture::Entry;
-use crate::link::{Engine, Input, Side};
-use crate::schema::{Catalog, Direction, State, Value};
+use mitmcraft_engine::capture::Entry;
+use mitmcraft_engine::link::{Engine, Input, Side};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 fn client(options: &DemoOptions, visit: Visit) -> Conversation<Client> {
     let report = DemoReport::default();

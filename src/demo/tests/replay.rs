@@ -1,12 +1,12 @@
 //! The demo's game, recorded, and each of its ends with a replay in the place of the other.
 
 use super::*;
-use crate::link::Upstream;
-use crate::packet::Packet;
-use crate::replay::{
-    ClientOptions, ClientReplay, ClientStart, Pace, PlayOptions, Recording, ServerOptions,
-    ServerReplay, ServerStart, Tally,
+use mitmcraft_engine::link::Upstream;
+use mitmcraft_engine::replay::{
+    ClientOptions, ClientReplay, ClientStart, Pace, Recording, ServerOptions, ServerReplay,
+    ServerStart, Tally,
 };
+use mitmcraft_protocol::packet::Packet;
 
 /// A whole game as its client saw it: what came of it, its entries, and these as a recording.
 fn recorded() -> (DemoReport, Vec<Entry>, Arc<Recording>) {
@@ -18,12 +18,10 @@ fn recorded() -> (DemoReport, Vec<Entry>, Arc<Recording>) {
 #[test]
 fn the_client_plays_with_a_recorded_server_as_with_the_live_one() {
     let (live, live_entries, recording) = recorded();
-    let options = ServerOptions {
-        play: PlayOptions { pace: Pace::LOCKSTEP, ..PlayOptions::default() },
-        threshold: Some(100),
-        encrypt: true,
-        ..ServerOptions::new(recording)
-    };
+    let mut options = ServerOptions::new(recording);
+    options.play.pace = Pace::LOCKSTEP;
+    options.threshold = Some(100);
+    options.encrypt = true;
     for size in [1, 7, usize::MAX] {
         let Opening { session, at, client, server, .. } = opening();
         let start = ServerStart { session, at, client, server, seed: 1 };
@@ -54,8 +52,8 @@ fn the_client_plays_with_a_recorded_server_as_with_the_live_one() {
 fn the_server_plays_with_a_recorded_client_as_with_the_live_one() {
     let (_, live_entries, recording) = recorded();
     for size in [1, 7, usize::MAX] {
-        let play = PlayOptions { pace: Pace::FAITHFUL, ..PlayOptions::default() };
-        let options = ClientOptions { play, ..ClientOptions::new(Arc::clone(&recording)) };
+        let mut options = ClientOptions::new(Arc::clone(&recording));
+        options.play.pace = Pace::FAITHFUL;
         let Opening { session, at, client, server, seed } = opening();
         let upstream = Upstream { host: "localhost".into(), port: 25565 };
         let start =

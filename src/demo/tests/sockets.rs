@@ -6,11 +6,11 @@ use tokio::net::TcpSocket;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::*;
-use crate::capture::Sink;
-use crate::link::Upstream;
-use crate::ping::Form;
 use crate::proxy::{self, Clock, LogHandle, LogOptions, LogWriter};
-use crate::query::{Kind, QueryOptions, Stat};
+use mitmcraft_engine::capture::Sink;
+use mitmcraft_engine::link::Upstream;
+use mitmcraft_engine::ping::Form;
+use mitmcraft_engine::query::{Kind, QueryOptions, Stat};
 
 struct ChannelSink(UnboundedSender<Entry>);
 

@@ -8,10 +8,10 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
 use super::super::Opening;
-use crate::capture::Entry;
-use crate::link::{Engine, Input, KeyMaterial, Output, Side};
-use crate::packet::{Packet, Timestamp};
-use crate::schema::Direction;
+use mitmcraft_engine::capture::Entry;
+use mitmcraft_engine::link::{Engine, Input, KeyMaterial, Output, Side};
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::Direction;
 
 /// Two engines with a wire between them that carries at most `size` bytes at once, and a clock that
 /// jumps to the next time at which something is due.

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::auth::{Account, Accounts, AuthError, Chain, DeviceCode, Endpoints, Step, StoreError};
-use crate::packet::Cause;
 use crate::proxy::{Clock, Http};
+use mitmcraft_engine::auth::{
+    Account, Accounts, AuthError, Chain, DeviceCode, Endpoints, Step, StoreError,
+};
+use mitmcraft_protocol::packet::Cause;
 
 /// The file that stores accounts. Only its owner can read it, and it is replaced atomically.
 #[derive(Debug, Clone)]
@@ -56,7 +58,7 @@ impl AccountStore {
     /// If the file cannot be read or is invalid.
     pub fn load(&self) -> Result<Accounts, AccountsError> {
         let text = match fs::read_to_string(&self.path) {
-            Ok(text) => crate::auth::Secret::new(text),
+            Ok(text) => mitmcraft_engine::auth::Secret::new(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Accounts::default()),
             Err(cause) => return Err(AccountsError::Io { path: self.path.clone(), cause }),
         };
@@ -163,7 +165,7 @@ impl Keeper {
     ///
     /// # Errors
     /// If the token has expired and cannot be renewed.
-    pub async fn token(&self) -> Result<crate::auth::Secret, AuthError> {
+    pub async fn token(&self) -> Result<mitmcraft_engine::auth::Secret, AuthError> {
         let mut account = self.account.lock().await;
         if account.is_stale(self.clock.now()) {
             // Another run may have renewed it, which invalidated this refresh token.

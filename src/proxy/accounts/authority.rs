@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::auth::{AuthError, LentAccount, Profile, Secret, SessionService};
 use crate::proxy::{Http, Keeper, LentJoins};
+use mitmcraft_engine::auth::{AuthError, LentAccount, Profile, Secret, SessionService};
 
 /// Client of the session service, for the sessions of a run. Cheap to clone.
 #[derive(Debug, Clone)]

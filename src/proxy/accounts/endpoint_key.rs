@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::account_store::{make_folder, private};
 use super::keys::random_key;
-use crate::auth::Secret;
 use crate::proxy::AccountsError;
+use mitmcraft_engine::auth::Secret;
 
 /// Returns the path at which this user's games find their services, from a file in `folder` that only its
 /// owner can read. The file is created if there is none, and the path stays the same from then on.

@@ -6,10 +6,12 @@ use bytes::Bytes;
 use reqwest::header::HeaderMap;
 use thiserror::Error;
 
-use crate::auth::{AuthError, Body, Method, Request, RequestError, Response, Retry, Secret};
-use crate::link::NetworkError;
-use crate::packet::Cause;
 use crate::proxy::Clock;
+use mitmcraft_engine::auth::{
+    AuthError, Body, Method, Request, RequestError, Response, Retry, Secret,
+};
+use mitmcraft_engine::link::NetworkError;
+use mitmcraft_protocol::packet::Cause;
 
 /// An HTTP client for account services. Cheap to clone.
 ///
@@ -55,7 +57,7 @@ impl Http {
             .connect_timeout(TRY)
             .user_agent(concat!("mitmcraft/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|error| HttpError(error.into()))?;
+            .map_err(|error| HttpError(request_error(error)))?;
         Ok(Self { client, clock: Clock::new() })
     }
 
@@ -111,7 +113,7 @@ impl Http {
         for url in urls {
             let ForwardedRequest { method, headers, body } = request.clone();
             let request = self.client.request(method, url).headers(headers).body(body);
-            let mut response = request.timeout(PASSED_ON).send().await?;
+            let mut response = request.timeout(PASSED_ON).send().await.map_err(request_error)?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
             let body = read_body(response, LARGEST_PASSED_ON).await?.into();
             let missing = status == reqwest::StatusCode::NOT_FOUND;
@@ -144,7 +146,7 @@ impl Http {
             builder = builder.bearer_auth(bearer.expose());
         }
         let answering = builder.header("accept", "application/json").timeout(limit).send();
-        let response = answering.await?;
+        let response = answering.await.map_err(request_error)?;
         let status = response.status().as_u16();
         let retry_after = response.headers().get("retry-after");
         let retry_after = retry_after.and_then(|it| it.to_str().ok()?.trim().parse().ok());
@@ -157,7 +159,7 @@ impl Http {
 /// Reads the body of a response, up to `limit` bytes.
 async fn read_body(mut response: reqwest::Response, limit: usize) -> Result<Vec<u8>, RequestError> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
+    while let Some(chunk) = response.chunk().await.map_err(request_error)? {
         if body.len() + chunk.len() > limit {
             return Err(RequestError::TooLarge);
         }
@@ -184,9 +186,11 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<reqwest::Error> for RequestError {
-    fn from(error: reqwest::Error) -> Self {
-        if error.is_timeout() { Self::Timeout } else { Self::Failed(Cause::new(Failure(error))) }
+/// Returns why a request failed.
+fn request_error(error: reqwest::Error) -> RequestError {
+    match error.is_timeout() {
+        true => RequestError::Timeout,
+        false => RequestError::Failed(Cause::new(Failure(error))),
     }
 }
 

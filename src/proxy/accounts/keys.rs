@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use rsa::RsaPrivateKey;
 use rsa::rand_core::{OsRng, RngCore as _};
 
-use crate::link::KeyMaterial;
+use mitmcraft_engine::link::KeyMaterial;
 
 /// RSA keys that are generated in advance. Cheap to clone.
 ///

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::auth::{JoinMemory, LentAccount};
 use crate::proxy::Clock;
+use mitmcraft_engine::auth::{JoinMemory, LentAccount};
 
 /// The logins of games, shared by the endpoint that passes them on and the sessions that use them. Cheap
 /// to clone.

@@ -6,8 +6,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Attachment, SessionControl};
 use crate::control::{Controller, Message, Request};
-use crate::link::{Breakpoint, Command, Report};
-use crate::schema::Catalog;
+use mitmcraft_engine::link::{Breakpoint, Command, Report};
+use mitmcraft_protocol::schema::Catalog;
 
 /// The way to the [`Controller`] of a run, for user interfaces and sessions. Cheap to clone. The
 /// controller's task ends with the last clone.

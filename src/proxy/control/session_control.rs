@@ -1,7 +1,7 @@
 use tokio::sync::mpsc;
 
 use super::{ControlHandle, ToController};
-use crate::link::{Command, Report};
+use mitmcraft_engine::link::{Command, Report};
 
 /// A session's end of the channels to the controller.
 #[derive(Debug)]

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use super::{Attachment, ControlHandle};
 use crate::control::Push;
-use crate::lang::Expr;
-use crate::link::{Action, Breakpoint, Report};
-use crate::schema::Catalog;
 use crate::view::protocol::{self, Answer, Message, Request};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::link::{Action, Breakpoint, Report};
+use mitmcraft_protocol::schema::Catalog;
 
 fn start(condition: Option<&str>) -> ControlHandle {
     let catalog = Catalog::embedded();

@@ -3,7 +3,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::codec::KeyLogLine;
+use mitmcraft_protocol::codec::KeyLogLine;
 
 /// A file with the keys that decrypt the connections of all sessions, one line per connection. Cheap to
 /// clone.

@@ -1,13 +1,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::analysis::CountsByPacket;
-use crate::packet::Tally;
 use crate::proxy::Metrics;
+use mitmcraft_engine::analysis::CountsByPacket;
+use mitmcraft_protocol::packet::Tally;
 
 /// The counts of packets that were forwarded unchanged and not recorded, of all sessions of a run.
 /// Clones share them.
 ///
-/// A run whose sinks do without such packets ([`Sink::wants_packets`](crate::capture::Sink::wants_packets))
+/// A run whose sinks do without such packets ([`Sink::wants_packets`](mitmcraft_engine::capture::Sink::wants_packets))
 /// counts them here instead of making records.
 #[derive(Debug, Clone, Default)]
 pub struct PassedCounts(Arc<Mutex<CountsByPacket>>);

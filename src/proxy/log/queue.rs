@@ -221,9 +221,9 @@ mod tests {
     use tokio::task::yield_now;
 
     use super::*;
-    use crate::capture::{Wire, WireKind, WireLeg};
-    use crate::packet::Timestamp;
-    use crate::schema::Direction;
+    use mitmcraft_engine::capture::{Wire, WireKind, WireLeg};
+    use mitmcraft_protocol::packet::Timestamp;
+    use mitmcraft_protocol::schema::Direction;
 
     const LIMIT: usize = 64 << 20;
 

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use super::progress::LogProgress;
 use super::writer::{Batch, LogFault, NamedSink, OnError};
-use crate::capture::{Sink, Unrecorded};
 use crate::proxy::{Metrics, Notices, RunNotice, Trouble};
+use mitmcraft_engine::capture::{Sink, Unrecorded};
 
 /// The sinks of a run, and the faults of those that could not go on.
 pub(super) struct LogSinks {

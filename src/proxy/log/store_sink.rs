@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-use crate::capture::{BodyPlace, BodyPlaces, Entry, Sink};
 use crate::store::Store;
+use mitmcraft_engine::capture::{BodyPlace, BodyPlaces, Entry, Sink};
 
 /// A sink that feeds a [`Store`]. The log never waits for it.
 ///
@@ -168,8 +168,8 @@ mod tests {
 
     fn entries() -> Vec<Entry> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/session-1.8.jsonl");
-        let catalog = crate::schema::Catalog::embedded();
-        let entries = crate::capture::open_capture(path.as_ref(), catalog).unwrap();
+        let catalog = mitmcraft_protocol::schema::Catalog::embedded();
+        let entries = mitmcraft_engine::capture::open_capture(path.as_ref(), catalog).unwrap();
         entries.map(Result::unwrap).collect()
     }
 

@@ -3,10 +3,10 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use tokio::net::TcpStream;
 
-use crate::capture::{Wire, WireKind, WireLeg};
-use crate::link::{PerSide, Side};
-use crate::packet::Timestamp;
-use crate::schema::Direction;
+use mitmcraft_engine::capture::{Wire, WireKind, WireLeg};
+use mitmcraft_engine::link::{PerSide, Side};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::Direction;
 
 /// Records the bytes on a session's two connections, for captures of the wire.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use tokio::sync::watch;
 use super::progress::LogProgress;
 use super::queue::{Depth, LogQueue, Next};
 use super::sinks::LogSinks;
-use crate::capture::{Entry, Sink, Wire, WireKind};
-use crate::packet::Tally;
 use crate::proxy::{Metrics, Notices, PassedCounts};
+use mitmcraft_engine::capture::{Entry, Sink, Wire, WireKind};
+use mitmcraft_protocol::packet::Tally;
 
 /// Policy for entries while the log cannot keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -396,8 +396,8 @@ mod tests {
     #[test]
     fn entries_of_sessions_are_queued_one_session_at_a_time() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/query.jsonl");
-        let catalog = crate::schema::Catalog::embedded();
-        let entries = crate::capture::open_capture(path.as_ref(), catalog).unwrap();
+        let catalog = mitmcraft_protocol::schema::Catalog::embedded();
+        let entries = mitmcraft_engine::capture::open_capture(path.as_ref(), catalog).unwrap();
         let mut entries: Vec<Entry> = entries.map(Result::unwrap).take(3).collect();
         let mut other = (**entries[0].context()).clone();
         let one = other.session;

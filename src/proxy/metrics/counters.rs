@@ -1,10 +1,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use crate::capture::{Entry, EventKind, Outcome};
-use crate::link::Side;
-use crate::packet::{Content, TypeCounts};
 use crate::proxy::RefusalError;
-use crate::schema::{Direction, PacketType, PerDirection, State};
+use mitmcraft_engine::capture::{Entry, EventKind, Outcome};
+use mitmcraft_engine::link::Side;
+use mitmcraft_protocol::packet::{Content, TypeCounts};
+use mitmcraft_protocol::schema::{Direction, PacketType, PerDirection, State};
 
 /// Counters of a run.
 ///

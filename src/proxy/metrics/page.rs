@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::counters::{Metrics, Trouble};
-use crate::capture::Outcome;
-use crate::filter::RuleCount;
 use crate::proxy::log::Depth;
-use crate::schema::{Direction, State};
+use mitmcraft_engine::capture::Outcome;
+use mitmcraft_engine::filter::RuleCount;
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// What the page contains besides the counters.
 #[derive(Debug, Default)]

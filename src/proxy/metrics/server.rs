@@ -16,10 +16,10 @@ use tokio::net::TcpStream;
 use tokio::sync::{oneshot, watch};
 
 use super::page::{Moment, page};
-use crate::filter::RuleSet;
 use crate::proxy::net::Accepted;
 use crate::proxy::net::close;
 use crate::proxy::{Listener, LogHandle, LogView, Stop};
+use mitmcraft_engine::filter::RuleSet;
 
 /// Serves the metrics page to Prometheus.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, timeout_at};
 
 use super::route::Route;
-use crate::link::{NetworkError, Upstream};
-use crate::ping::{Form, Ping, PingError, Status};
 use crate::proxy::{Clock, ConnectError};
-use crate::query::{Kind, Query, QueryError, QueryOptions, Stat};
+use mitmcraft_engine::link::{NetworkError, Upstream};
+use mitmcraft_engine::ping::{Form, Ping, PingError, Status};
+use mitmcraft_engine::query::{Kind, Query, QueryError, QueryOptions, Stat};
 
 /// The reason why a ping or query has no result.
 #[derive(Debug, Error)]

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::link::NetworkError;
 use crate::proxy::RefusalError;
+use mitmcraft_engine::link::NetworkError;
 
 /// Error of connecting to a server.
 #[derive(Debug, Error)]

@@ -14,10 +14,6 @@ use super::ask;
 use super::descriptors::out_of_descriptors;
 use super::route::Route;
 use super::transfers::Transfers;
-use crate::auth::{AuthError, Profile};
-use crate::codec::KeyLogLine;
-use crate::link::{Command, Engine, Input, KeyMaterial, Notice, Output, PerSide, Side};
-use crate::packet::Cause;
 use crate::proxy::accounts::Authority;
 use crate::proxy::accounts::KeyPool;
 use crate::proxy::control::SessionControl;
@@ -27,6 +23,10 @@ use crate::proxy::{
     Clock, ConnectError, KeyLog, LogHandle, Notices, PipelineFactory, RefusalError, RunNotice,
     Stop, Trouble,
 };
+use mitmcraft_engine::auth::{AuthError, Profile};
+use mitmcraft_engine::link::{Command, Engine, Input, KeyMaterial, Notice, Output, PerSide, Side};
+use mitmcraft_protocol::codec::KeyLogLine;
+use mitmcraft_protocol::packet::Cause;
 
 /// State that all drivers of a run share.
 #[derive(Clone)]
@@ -593,12 +593,12 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::capture::Entry;
-    use crate::filter::Pipeline;
-    use crate::link::Upstream;
-    use crate::packet::Timestamp;
     use crate::proxy::{LogOptions, LogWriter};
-    use crate::session::{Config, Session, Start};
+    use mitmcraft_engine::capture::Entry;
+    use mitmcraft_engine::filter::Pipeline;
+    use mitmcraft_engine::link::Upstream;
+    use mitmcraft_engine::session::{Config, Session, Start};
+    use mitmcraft_protocol::packet::Timestamp;
 
     /// A session that counts the rounds of its driver and the bytes that it receives.
     struct CountingSession {

@@ -3,11 +3,11 @@ use std::net::SocketAddr;
 
 use super::driver::{Driver, Shared};
 use super::listener::Accepted;
-use crate::link::{Engine, Opening, Upstream};
 use crate::proxy::accounts::seed;
 use crate::proxy::{
     Clock, ConnectError, Listener, LogHandle, Notices, ServerConnection, SessionNumbers, Stop,
 };
+use mitmcraft_engine::link::{Engine, Opening, Upstream};
 
 /// Runs engines that are one end of a single connection, such as a replay's. Cheap to clone: clones
 /// number their sessions together.

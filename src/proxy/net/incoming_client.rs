@@ -7,9 +7,9 @@ use super::arrival::{announced, original_destination, plain};
 use super::driver::{Driver, Shared};
 use super::preamble::Addresses;
 use super::route::{Outgoing, Route};
-use crate::link::Upstream;
 use crate::proxy::{ProxyOptions, RefusalError, Resolver, RunNotice};
-use crate::session::{Config, Session, Start};
+use mitmcraft_engine::link::Upstream;
+use mitmcraft_engine::session::{Config, Session, Start};
 
 /// An accepted client, with everything needed to serve it.
 pub(super) struct IncomingClient {

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use socket2::SockRef;
 use tokio::time::MissedTickBehavior;
 
-use crate::ping::{LAN_GROUP, LAN_INTERVAL, lan_announcement};
 use crate::proxy::{Notices, RunNotice, Stop};
+use mitmcraft_engine::ping::{LAN_GROUP, LAN_INTERVAL, lan_announcement};
 
 /// Announces a server in the game's list of worlds on the local network.
 ///

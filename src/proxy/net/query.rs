@@ -11,9 +11,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::ask::{DATAGRAM, connected};
-use crate::packet::Timestamp;
 use crate::proxy::{Clock, LogHandle, PipelineFactory, SessionNumbers, Stop};
-use crate::query::{Relay, RelayOptions, RelayOutput};
+use mitmcraft_engine::query::{Relay, RelayOptions, RelayOutput};
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Options of a [`QueryProxy`]. Start with [`new`](Self::new).
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::preamble::PreambleError;
-use crate::link::NetworkError;
+use mitmcraft_engine::link::NetworkError;
 
 /// The reason why the proxy refuses a client before it connects to a server.
 #[derive(Debug, Clone, Error)]

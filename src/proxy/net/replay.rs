@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use crate::link::Opening;
 use crate::proxy::{EngineRunner, Listener, LogHandle, Notices, Stop};
-use crate::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
+use mitmcraft_engine::link::Opening;
+use mitmcraft_engine::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
 
 /// Plays the server of a recorded session to clients.
 #[derive(Debug)]

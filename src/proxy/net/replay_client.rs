@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use crate::link::{Opening, Upstream};
 use crate::proxy::{ConnectError, EngineRunner, LogHandle, ServerConnection, Stop};
-use crate::replay::{ClientOptions, ClientReplay, ClientStart, Tally};
+use mitmcraft_engine::link::{Opening, Upstream};
+use mitmcraft_engine::replay::{ClientOptions, ClientReplay, ClientStart, Tally};
 
 /// Plays the client of a recorded session against a server. Cheap to clone: clones number their
 /// sessions together.

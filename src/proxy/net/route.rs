@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use crate::link::Upstream;
 use crate::proxy::{ConnectError, RefusalError};
-use crate::session::Timeouts;
+use mitmcraft_engine::link::Upstream;
+use mitmcraft_engine::session::Timeouts;
 
 /// How a session connects to its server.
 #[derive(Debug, Clone)]

@@ -10,14 +10,14 @@ use super::incoming_client::IncomingClient;
 use super::listener::Accepted;
 use super::route::Outgoing;
 use super::transfers::Transfers;
-use crate::filter::Pipeline;
-use crate::packet::Cause;
 use crate::proxy::accounts::KeyPool;
 use crate::proxy::{
     Authority, Clock, ControlHandle, KeyLog, Listener, LogHandle, Notices, PreambleVersion,
     Resolver, SessionNumbers, Trouble, UpstreamName,
 };
-use crate::session::Config;
+use mitmcraft_engine::filter::Pipeline;
+use mitmcraft_engine::session::Config;
+use mitmcraft_protocol::packet::Cause;
 
 /// Makes the filters of one session. Cheap to clone.
 #[derive(Clone)]
@@ -191,7 +191,9 @@ impl Proxy {
         let outgoing = if options.transparent { Outgoing::kept() } else { Outgoing::default() };
         let (clock, resolver) = (Clock::new(), Resolver::new());
         let numbers = SessionNumbers::default();
-        let as_dialled = Arc::new(Config { keep_host: true, ..Config::clone(&options.config) });
+        let mut as_dialled = Config::clone(&options.config);
+        as_dialled.keep_host = true;
+        let as_dialled = Arc::new(as_dialled);
         Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled }
     }
 

@@ -3,8 +3,8 @@ use std::net::SocketAddr;
 use tokio::net::TcpStream;
 
 use super::route::Route;
-use crate::link::Upstream;
 use crate::proxy::ConnectError;
+use mitmcraft_engine::link::Upstream;
 
 /// A connection to a server on which nothing has been sent yet.
 ///

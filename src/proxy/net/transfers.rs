@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use crate::link::{Transfer, Upstream};
 use crate::proxy::{Resolver, UpstreamName};
-use crate::schema::Catalog;
-use crate::session::Arrival;
+use mitmcraft_engine::link::{Transfer, Upstream};
+use mitmcraft_engine::session::Arrival;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Clients that a server transferred, expected to reconnect to the proxy; the oldest first. Each is
 /// expected for [`PATIENCE`]. Beyond [`MAX_AWAITED`], the oldest are forgotten. Cheap to clone.

@@ -8,7 +8,7 @@ use hickory_resolver::TokioResolver;
 use hickory_resolver::proto::rr::RData;
 use thiserror::Error;
 
-use crate::link::Upstream;
+use mitmcraft_engine::link::Upstream;
 
 /// A server as a user names it: `host`, `host:port`, `[ipv6]:port` or `ipv6`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle};
 
-use crate::capture::check_capture_name;
-use crate::filter::{Checked, Pipeline, RuleSet, SourceFault};
 use crate::proxy::PipelineFactory;
-use crate::schema::Catalog;
+use mitmcraft_engine::capture::check_capture_name;
+use mitmcraft_engine::filter::{Checked, Pipeline, RuleSet, SourceFault};
+use mitmcraft_protocol::schema::Catalog;
 
 /// The filter files of a run, reloaded when they change.
 #[derive(Debug, Clone)]

@@ -6,8 +6,8 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use super::reload::read;
-use crate::filter::{RuleCount, RuleSet, SourceFault};
 use crate::proxy::FilterFiles;
+use mitmcraft_engine::filter::{RuleCount, RuleSet, SourceFault};
 
 /// The filter files of a run, to be shown and changed while it runs. What is saved is applied as any
 /// change of the files is, by [`FilterFiles::watch`].

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::super::{Stored, TemporaryFolder};
 use super::window::{kept, records};
 use super::*;
-use crate::capture::{CreateOptions, Sink, WhereSink, create_sink, write_sink};
 use crate::store::{Chunk, Disk, Row, Rows};
+use mitmcraft_engine::capture::{CreateOptions, Sink, WhereSink, create_sink, write_sink};
 
 /// A store with a small window, and the capture that is written at the same time.
 struct Run {
@@ -125,7 +125,7 @@ fn a_capture_that_cannot_be_read_loses_bytes_and_nothing_else() {
     let store = Store::new(StoreOptions { rows: 5000, ..StoreOptions::default() });
     store.set_capture(tempfile::tempfile().unwrap());
     let mut maker = Maker::new(1);
-    let place = crate::capture::BodyPlace { at: 100, length: 17, base64: false };
+    let place = mitmcraft_engine::capture::BodyPlace { at: 100, length: 17, base64: false };
     for age in 0..30_000 {
         if store.push_all([(maker.time(age), std::slice::from_ref(&place))]) {
             store.write_waiting();
@@ -208,14 +208,21 @@ fn only_captures_that_have_everything_as_it_was_tell_where_it_is() {
         create_sink(&folder.path().join(name), options).unwrap().body_places().is_some()
     };
     let plain = CreateOptions::default();
+    let with = |change: &dyn Fn(&mut CreateOptions)| {
+        let mut options = plain;
+        change(&mut options);
+        options
+    };
     assert!(tells("a.pcapng", &plain) && tells("a.jsonl", &plain));
     assert!(!tells("a.pcap", &plain));
     assert!(!tells("a.jsonl.zst", &plain) && !tells("a.pcapng.gz", &plain));
     assert!(!tells("{session}.jsonl", &plain));
-    assert!(!tells("b.jsonl", &CreateOptions { bodies: false, ..plain }));
+    assert!(!tells("b.jsonl", &with(&|it| it.bodies = false)));
     let rotate = Some("1M".parse().unwrap());
-    assert!(!tells("b.pcapng", &CreateOptions { rotate, ..plain }));
+    assert!(!tells("b.pcapng", &with(&|it| it.rotate = rotate)));
     let redacted = write_sink(Box::new(Vec::new()), "jsonl".parse().unwrap(), &plain).unwrap();
-    let redactor = crate::analysis::Redactor::new(b"seed");
-    assert!(crate::analysis::RedactSink::new(redacted, redactor).body_places().is_none());
+    let redactor = mitmcraft_engine::analysis::Redactor::new(b"seed");
+    assert!(
+        mitmcraft_engine::analysis::RedactSink::new(redacted, redactor).body_places().is_none()
+    );
 }

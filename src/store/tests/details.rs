@@ -1,6 +1,6 @@
 use super::*;
-use crate::meaning::diagnose;
-use crate::packet::{Diagnostic, Diagnostics};
+use mitmcraft_protocol::meaning::diagnose;
+use mitmcraft_protocol::packet::{Diagnostic, Diagnostics};
 
 #[test]
 fn fields_have_their_bytes_and_a_decoded_field_is_found_from_every_byte() {
@@ -46,7 +46,7 @@ fn lists_containers_and_nbt_are_indented_and_numbers_share_lines() {
     let snapshot = store.snapshot();
     let lines = |number| -> Vec<String> {
         let fields = snapshot.details(number).unwrap().fields;
-        let text = |line: &crate::text::FieldLine| {
+        let text = |line: &mitmcraft_engine::text::FieldLine| {
             let indent = "  ".repeat(line.depth);
             format!("{indent}{}: {} {:?} {}", line.name, line.value, line.bytes, line.path)
         };

@@ -1,8 +1,8 @@
 use std::fs::File;
 
 use super::*;
-use crate::capture::{CreateOptions, PcapngReader, write_sink};
 use crate::store::InCapture;
+use mitmcraft_engine::capture::{CreateOptions, PcapngReader, write_sink};
 
 /// Returns entries as a pcapng capture in a file.
 fn capture(entries: &[Entry]) -> File {

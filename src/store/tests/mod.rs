@@ -11,11 +11,13 @@ use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
 use super::{Matches, Selection, Snapshot, Store, StoreOptions, search_expression};
-use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Sink as _, Summary};
-use crate::codec::Frame;
-use crate::lang::Expr;
-use crate::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
-use crate::schema::{Catalog, Direction, Protocol, State, Value};
+use mitmcraft_engine::capture::{
+    Entry, Event, EventKind, LegState, Outcome, Record, Sink as _, Summary,
+};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, Protocol, State, Value};
 
 /// Makes the entries of sessions.
 struct Maker {

@@ -3,9 +3,9 @@ use std::path::Path;
 
 use super::window::{kept, records};
 use super::*;
-use crate::capture::{CommentEditor, CreateOptions, create_sink, open_capture};
-use crate::codec::MemoryBudget;
 use crate::store::{Annotation, SavedNotes};
+use mitmcraft_engine::capture::{CommentEditor, CreateOptions, create_sink, open_capture};
+use mitmcraft_protocol::codec::MemoryBudget;
 
 /// Entries of all forms, in the stream and beside it.
 fn entries() -> Vec<Entry> {

@@ -76,10 +76,13 @@ fn records_of_all_forms_come_back_as_they_were_from_memory_and_from_the_spool() 
 fn a_frame_that_does_not_inflate_keeps_its_bytes_and_the_reason() {
     // Compressed, it says, with 9 bytes of body; but there is no zlib.
     let bytes = b"\x04\x09\x01\x02\x03";
-    let mut decoder = crate::codec::Decoder::new(crate::codec::Limits::default());
+    let mut decoder =
+        mitmcraft_protocol::codec::Decoder::new(mitmcraft_protocol::codec::Limits::default());
     decoder.set_compression(Some(2));
     decoder.receive(bytes);
-    let Some(crate::codec::Unit::Frame(frame)) = decoder.poll() else { panic!("a frame") };
+    let Some(mitmcraft_protocol::codec::Unit::Frame(frame)) = decoder.poll() else {
+        panic!("a frame")
+    };
     let mut maker = Maker::new(1);
     let packet = maker.content(Direction::Clientbound, Content::Frame(frame));
     let error = packet.error().unwrap();
@@ -132,7 +135,8 @@ fn sessions_have_counts_states_and_ends_and_hidden_packets_are_left_out() {
     store.push(&second.chat("hi"));
     let mut hidden = second.chat("hidden");
     if let Entry::Packet(record) = &mut hidden {
-        let notes = crate::filter::Notes { hidden: true, ..Default::default() };
+        let mut notes = mitmcraft_engine::filter::Notes::default();
+        notes.hidden = true;
         record.notes = Some(Box::new(notes));
     }
     store.push(&hidden);

@@ -5,9 +5,9 @@ use super::{
     cut, millis, units,
 };
 use crate::control::{self, HeldContent};
-use crate::lang;
-use crate::schema::{Direction, State};
 use crate::view::{ComparedField, ConversationLine};
+use mitmcraft_engine::lang;
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// The answer to a [`Request`](super::Request) of the same name; [`Done`](Self::Done) to all others.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 
 use super::{Failure, Request};
 use crate::control::{self, HeldId};
-use crate::lang::Expr;
-use crate::lang::amount::Period;
-use crate::link::{Breakpoint, Decision, Payload, Side, Transmission};
-use crate::schema::{Catalog, Direction};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::lang::amount::Period;
+use mitmcraft_engine::link::{Breakpoint, Decision, Payload, Side, Transmission};
+use mitmcraft_protocol::schema::{Catalog, Direction};
 
 impl Request {
     /// Returns `true` if the request is about running sessions.

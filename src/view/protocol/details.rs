@@ -3,11 +3,11 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 
 use super::{LegsInfo, TextPiece, cut};
-use crate::meaning::diagnose;
-use crate::packet;
-use crate::schema::{Direction, State};
 use crate::store::Details;
-use crate::text::FieldLine;
+use mitmcraft_engine::text::FieldLine;
+use mitmcraft_protocol::meaning::diagnose;
+use mitmcraft_protocol::packet;
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// Everything about one packet.
 #[derive(Debug, Clone, PartialEq, Serialize)]

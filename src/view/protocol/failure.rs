@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use super::units;
 use crate::control::ControlError;
-use crate::lang::ExprError;
+use mitmcraft_engine::lang::ExprError;
 
 /// Why a request was not carried out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::TextPiece;
-use crate::schema::{Direction, State};
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// The form in which a person edits the fields of a packet.
 #[derive(Debug, Clone, PartialEq, Serialize)]

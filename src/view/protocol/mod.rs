@@ -48,7 +48,7 @@ pub use rules::{RuleFile, RuleResult, RulesFault};
 pub use session::{LegInfo, LegsInfo, SessionInfo};
 pub use text_piece::TextPiece;
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Returns a moment in milliseconds since 1970, exact to a microsecond.
 #[must_use]

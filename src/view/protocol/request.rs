@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{Failure, FormChange};
-use crate::link::Side;
-use crate::schema::{Direction, State};
+use mitmcraft_engine::link::Side;
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// A request of a user interface, with the number that its answer repeats.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,11 @@
 use serde::Serialize;
 
 use super::{cut_to, millis};
-use crate::capture::Record;
-use crate::schema::{Direction, State};
 use crate::store::{Annotation, Snapshot};
-use crate::text::write_summary;
 use crate::view::words;
+use mitmcraft_engine::capture::Record;
+use mitmcraft_engine::text::write_summary;
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// A packet as a line of the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::filter::{RuleCount, SourceFault};
+use mitmcraft_engine::filter::{RuleCount, SourceFault};
 
 /// A filter file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,9 +1,9 @@
 use serde::Serialize;
 
 use super::millis;
-use crate::capture::LegState;
-use crate::schema::State;
 use crate::store::StoredSession;
+use mitmcraft_engine::capture::LegState;
+use mitmcraft_protocol::schema::State;
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -7,8 +7,8 @@ use ts_rs::{Config, TS, TypeVisitor};
 
 use super::*;
 use crate::control::{self, Decided};
-use crate::link::{Release, Side};
-use crate::schema::{Direction, State};
+use mitmcraft_engine::link::{Release, Side};
+use mitmcraft_protocol::schema::{Direction, State};
 
 fn read(request: &Json) -> Result<Request, String> {
     match Query::read(&request.to_string()) {

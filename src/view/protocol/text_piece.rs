@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::cut;
-use crate::packet::{StyledText, TextColor};
+use mitmcraft_protocol::packet::{StyledText, TextColor};
 
 /// A piece of a text that a player reads, with uniform formatting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

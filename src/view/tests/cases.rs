@@ -4,7 +4,7 @@ use super::Step;
 use super::Step::{
     Conversation, Filter, Hide, Next, Previous, Rows, Search, Select, Session, ShowHidden,
 };
-use crate::schema::Direction::{self, Clientbound, Serverbound};
+use mitmcraft_protocol::schema::Direction::{self, Clientbound, Serverbound};
 
 /// The session, direction, name and text of each packet, by its row.
 pub(super) const PACKETS: &[(usize, Direction, &str, &str)] = &[

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use cases::CASES;
 use serde_json::{Value as Json, json};
 
-use crate::capture::{Entry, Event, EventKind, Record};
-use crate::codec::Frame;
-use crate::packet::{Content, Context, Packet, Timestamp};
-use crate::schema::{Catalog, Direction, State, Value};
 use crate::store::{Store, StoreOptions};
 use crate::view::{List, Statistics};
+use mitmcraft_engine::capture::{Entry, Event, EventKind, Record};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// Drives a user interface as a person does.
 pub(crate) trait Driver {

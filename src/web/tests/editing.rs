@@ -4,10 +4,10 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use super::*;
-use crate::capture::{EventKind, LegState, read_capture};
-use crate::lang::Expr;
 use crate::proxy::{FilterFiles, RuleEditor};
 use crate::view::protocol::{Answer, Request};
+use mitmcraft_engine::capture::{EventKind, LegState, read_capture};
+use mitmcraft_engine::lang::Expr;
 
 fn viewer(store: &Arc<Store>) -> Viewer {
     Viewer::new(Arc::clone(store), Arc::new(Catalog::embedded().clone()))
@@ -82,7 +82,7 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
     let hex = text("hex", json!([1]));
     assert!(hex.ends_with("update_time, 17 bytes\n000000  03 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00\n000010  00\n"), "{hex}");
     let rules = text("rule", json!([1]));
-    let checked = crate::filter::RuleSet::parse(&rules, Catalog::embedded());
+    let checked = mitmcraft_engine::filter::RuleSet::parse(&rules, Catalog::embedded());
     assert_eq!(checked.rules.unwrap().counts().len(), 1, "{rules}");
     assert!(
         rules.contains("when = 'clientbound and update_time and age == 1 and time == 0'"),
@@ -213,7 +213,11 @@ fn most_packets_of_all_versions_have_a_form_that_can_be_sent() {
             client_encrypted: false,
             server_encrypted: false,
         });
-        store.push(&Entry::Event(crate::capture::Event { context, at: Timestamp(START), kind }));
+        store.push(&Entry::Event(mitmcraft_engine::capture::Event {
+            context,
+            at: Timestamp(START),
+            kind,
+        }));
         let mut viewer = viewer(&store);
         let (mut sendable, mut all) = (0, 0);
         for dir in ["clientbound", "serverbound"] {

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use crate::capture::{Entry, Record};
-use crate::codec::Frame;
-use crate::packet::{Content, Context, Packet, Timestamp};
-use crate::schema::{Catalog, Direction, State, Value};
 use crate::store::{Limit, Store, StoreOptions};
 use crate::view::protocol::{Message, Push, Query};
 use crate::view::words;
 use crate::web::{Viewer, rules};
+use mitmcraft_engine::capture::{Entry, Record};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// Asks as a page does, with requests and answers as JSON.
 trait Ask {

@@ -15,14 +15,14 @@ use std::hint::black_box;
 use std::io::{Cursor, Write};
 use std::sync::{Arc, Mutex};
 
-use mitmcraft::analysis::Stats;
-use mitmcraft::capture::{CreateOptions, Entry, Sink as _, read_capture, write_sink};
-use mitmcraft::codec::Leg;
-use mitmcraft::filter::{Pipeline, RuleSet};
-use mitmcraft::link::{Engine as _, Input, Side};
-use mitmcraft::packet::{Packet, Timestamp};
-use mitmcraft::schema::{Catalog, Measure, Value};
-use mitmcraft::session::Session;
+use mitmcraft_engine::analysis::Stats;
+use mitmcraft_engine::capture::{CreateOptions, Entry, Sink as _, read_capture, write_sink};
+use mitmcraft_engine::filter::{Pipeline, RuleSet};
+use mitmcraft_engine::link::{Engine as _, Input, Side};
+use mitmcraft_engine::session::Session;
+use mitmcraft_protocol::codec::Leg;
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Measure, Value};
 use playing::playing;
 use traffic::{THRESHOLD, Traffic};
 

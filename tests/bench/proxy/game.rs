@@ -5,8 +5,8 @@ use std::thread;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use mitmcraft::codec::{Decoder, Frame, Leg, Unit};
-use mitmcraft::schema::{Catalog, Direction, State, Value};
+use mitmcraft_protocol::codec::{Decoder, Frame, Leg, Unit};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 use rsa::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 use serde_json::{Value as Json, json};

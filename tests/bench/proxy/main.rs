@@ -26,7 +26,7 @@ use std::fs;
 use std::time::Instant;
 
 use game::Server;
-use mitmcraft::codec::Leg;
+use mitmcraft_protocol::codec::Leg;
 use target::{Kind, Measured, Target};
 use traffic::Traffic;
 

@@ -3,9 +3,9 @@ use std::io::Write as _;
 use std::process::Command;
 use std::time::Instant;
 
-use mitmcraft::capture::{CreateOptions, Entry, Sink, write_sink};
-use mitmcraft::link::{Engine as _, Input, Side};
-use mitmcraft::packet::Timestamp;
+use mitmcraft_engine::capture::{CreateOptions, Entry, Sink, write_sink};
+use mitmcraft_engine::link::{Engine as _, Input, Side};
+use mitmcraft_protocol::packet::Timestamp;
 
 use super::playing::playing;
 use super::support;

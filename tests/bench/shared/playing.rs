@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use mitmcraft::codec::Leg;
-use mitmcraft::filter::Pipeline;
-use mitmcraft::link::{Engine as _, Input, Side, Upstream};
-use mitmcraft::packet::Timestamp;
-use mitmcraft::schema::{Catalog, Direction, State, Value};
-use mitmcraft::session::{Config, Session, Start};
+use mitmcraft_engine::filter::Pipeline;
+use mitmcraft_engine::link::{Engine as _, Input, Side, Upstream};
+use mitmcraft_engine::session::{Config, Session, Start};
+use mitmcraft_protocol::codec::Leg;
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// A session of 1.8 in the game, with that threshold on both legs.
 pub fn playing(threshold: i32) -> Session {

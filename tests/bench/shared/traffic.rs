@@ -1,7 +1,7 @@
 use flate2::{Compress, Compression, FlushCompress};
-use mitmcraft::codec::Leg;
-use mitmcraft::schema::{Catalog, Direction, State, Value};
-use mitmcraft::wire::write_varint;
+use mitmcraft_protocol::codec::Leg;
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
+use mitmcraft_protocol::wire::write_varint;
 use serde_json::{Value as Json, json};
 
 /// The packets that a server sends in one round, framed and compressed with [`THRESHOLD`].

@@ -3,9 +3,9 @@
 use std::io::{Cursor, Write as _};
 use std::sync::{Arc, LazyLock};
 
-use mitmcraft::capture::{Entry, Views, read_capture};
-use mitmcraft::packet::Context;
-use mitmcraft::schema::{Catalog, Protocol};
+use mitmcraft_engine::capture::{Entry, Views, read_capture};
+use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::schema::{Catalog, Protocol};
 use serde_json::json;
 
 use super::Features;

@@ -1,7 +1,7 @@
 //! The decoder: no byte is lost, and how a stream is cut makes no difference.
 
-use mitmcraft::codec::{Bare, Decoder, Encoder, Inflater, Limits, Unit};
-use mitmcraft::schema::{Catalog, Direction, State};
+use mitmcraft_protocol::codec::{Bare, Decoder, Encoder, Inflater, Limits, Unit};
+use mitmcraft_protocol::schema::{Catalog, Direction, State};
 
 use super::Features;
 use super::bytes::Bytes;

@@ -1,7 +1,7 @@
 //! Protocol descriptions as `--protocol` loads them: what compiles decodes any bytes in bounded time.
 
-use mitmcraft::schema::{Catalog, Protocol};
-use mitmcraft::wire::write_varint;
+use mitmcraft_protocol::schema::{Catalog, Protocol};
+use mitmcraft_protocol::wire::write_varint;
 use serde_json::{Value as Json, json};
 
 use super::Features;

@@ -5,15 +5,15 @@ use std::io::Cursor;
 use std::net::SocketAddr;
 use std::sync::LazyLock;
 
-use mitmcraft::analysis::{Redactor, Stats};
-use mitmcraft::capture::{
+use mitmcraft_engine::analysis::{Redactor, Stats};
+use mitmcraft_engine::capture::{
     Entry, EventKind, JsonlSink, McprSink, PcapSink, PcapngSink, Sink, Views, read_capture,
 };
-use mitmcraft::codec::KeyRing;
-use mitmcraft::decode::{PcapReader, Traffic, TrafficOptions};
-use mitmcraft::packet::Content;
-use mitmcraft::schema::Catalog;
-use mitmcraft::text::{LineOptions, Verbosity, write_info, write_line};
+use mitmcraft_engine::decode::{PcapReader, Traffic, TrafficOptions};
+use mitmcraft_engine::text::{LineOptions, Verbosity, write_info, write_line};
+use mitmcraft_protocol::codec::KeyRing;
+use mitmcraft_protocol::packet::Content;
+use mitmcraft_protocol::schema::Catalog;
 use serde_json::Value as Json;
 
 use super::Features;
@@ -38,7 +38,7 @@ pub fn check(entries: &[Entry], features: &mut Features) {
         assert_eq!(redacted.record().is_some(), entry.record().is_some());
     }
     stats.finish().unwrap();
-    let _ = (stats.report(mitmcraft::analysis::Sort::default()).json(), stats.totals());
+    let _ = (stats.report(mitmcraft_engine::analysis::Sort::default()).json(), stats.totals());
 
     let written = jsonl(entries);
     let read = read(&written);

@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use mitmcraft::capture::Record;
-use mitmcraft::filter::{Pipeline, RuleSet, Severity};
-use mitmcraft::lang::amount::{Jittered, Period, Rate, Size};
-use mitmcraft::lang::{Expr, Formula, Vocabulary};
-use mitmcraft::packet::FieldPath;
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::capture::Record;
+use mitmcraft_engine::filter::{Pipeline, RuleSet, Severity};
+use mitmcraft_engine::lang::amount::{Jittered, Period, Rate, Size};
+use mitmcraft_engine::lang::{Expr, Formula, Vocabulary};
+use mitmcraft_protocol::packet::FieldPath;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::Features;
 
@@ -151,7 +151,8 @@ pub fn files() -> Vec<Vec<u8>> {
     ];
     seeds.push("[[rule]]\nwhen = 'entity_metadata'\nremove = 'metadata[0]'\nset = { 'metadata[*].value' = '5' }\n");
     let mut seeds: Vec<Vec<u8>> = seeds.into_iter().map(|seed| seed.as_bytes().to_vec()).collect();
-    seeds.push(include_bytes!("../../../src/filter/rules/tests/faulty.toml").to_vec());
+    seeds
+        .push(include_bytes!("../../../crates/engine/src/filter/rules/tests/faulty.toml").to_vec());
     seeds
 }
 

@@ -1,7 +1,7 @@
 //! NBT: binary and JSON, in both directions.
 
 use bytes::Bytes as Shared;
-use mitmcraft::wire::{Compound, List, Nbt, Reader, Tag, TagType};
+use mitmcraft_protocol::wire::{Compound, List, Nbt, Reader, Tag, TagType};
 use serde_json::Value as Json;
 
 use super::Features;

@@ -1,8 +1,8 @@
 //! Server List Ping: as client, as server, and statuses as text and JSON.
 
-use mitmcraft::packet::Timestamp;
-use mitmcraft::ping::{Answerer, Form, Ping, Reply, Status};
-use mitmcraft::text::Styled;
+use mitmcraft_engine::ping::{Answerer, Form, Ping, Reply, Status};
+use mitmcraft_engine::text::Styled;
+use mitmcraft_protocol::packet::Timestamp;
 
 use super::Features;
 use super::bytes::Bytes;

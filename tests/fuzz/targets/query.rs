@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes as Shared;
-use mitmcraft::capture::{Entry, EventKind};
-use mitmcraft::filter::Pipeline;
-use mitmcraft::packet::{Cause, Timestamp};
-use mitmcraft::query::{
+use mitmcraft_engine::capture::{Entry, EventKind};
+use mitmcraft_engine::filter::Pipeline;
+use mitmcraft_engine::query::{
     Answer, FullStat, Kind, Query, QueryOptions, QueryServer, Relay, RelayOptions, RelayOutput,
     Request, Stat,
 };
+use mitmcraft_protocol::packet::{Cause, Timestamp};
 
 use super::Features;
 use super::bytes::Bytes;

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use mitmcraft::schema::{Catalog, Family, JsonVisitor, PacketType, Protocol, SpanVisitor, Value};
-use mitmcraft::wire::write_varint;
+use mitmcraft_protocol::schema::{
+    Catalog, Family, JsonVisitor, PacketType, Protocol, SpanVisitor, Value,
+};
+use mitmcraft_protocol::wire::write_varint;
 use serde_json::{Value as Json, json};
 
 use super::Features;

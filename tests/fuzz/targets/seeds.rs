@@ -4,8 +4,8 @@ use std::io::Cursor;
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use mitmcraft::capture::{Entry, read_capture};
-use mitmcraft::schema::{Catalog, Direction, State};
+use mitmcraft_engine::capture::{Entry, read_capture};
+use mitmcraft_protocol::schema::{Catalog, Direction, State};
 
 /// The bytes of the sample captures.
 pub const JSONL: &[u8] = include_bytes!("../../../captures/session-1.8.jsonl");

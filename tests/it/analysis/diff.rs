@@ -1,7 +1,7 @@
-use mitmcraft::analysis::{Change, DiffSide, Differ, Difference, Ignore, LegDiffer};
-use mitmcraft::capture::{Entry, Outcome};
-use mitmcraft::packet::{Origin, RawReason};
-use mitmcraft::text::LineOptions;
+use mitmcraft_engine::analysis::{Change, DiffSide, Differ, Difference, Ignore, LegDiffer};
+use mitmcraft_engine::capture::{Entry, Outcome};
+use mitmcraft_engine::text::LineOptions;
+use mitmcraft_protocol::packet::{Origin, RawReason};
 use serde_json::json;
 
 use crate::support::samples::*;
@@ -297,7 +297,9 @@ fn differences_are_written_as_lines_and_json() {
     stage.content(
         Clientbound,
         Play,
-        mitmcraft::packet::Content::Frame(mitmcraft::codec::Frame::from_body(chunk(300).into())),
+        mitmcraft_protocol::packet::Content::Frame(mitmcraft_protocol::codec::Frame::from_body(
+            chunk(300).into(),
+        )),
     );
     a.extend(stage.entries.clone());
     let mut fields = chunk_fields(300);

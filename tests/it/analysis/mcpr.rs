@@ -1,8 +1,8 @@
 use std::io::{Cursor, Read as _};
 use std::sync::Arc;
 
-use mitmcraft::capture::{Entry, McprSink, Record, Sink};
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::capture::{Entry, McprSink, Record, Sink};
+use mitmcraft_protocol::schema::Catalog;
 use serde_json::Value as Json;
 
 use crate::support::samples::*;

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use mitmcraft::analysis::Redactor;
-use mitmcraft::capture::{Entry, JsonlReader, JsonlSink, PcapngReader, PcapngSink, Record, Sink};
-use mitmcraft::packet::{Content, RawReason};
-use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value, parse_uuid};
+use mitmcraft_engine::analysis::Redactor;
+use mitmcraft_engine::capture::{
+    Entry, JsonlReader, JsonlSink, PcapngReader, PcapngSink, Record, Sink,
+};
+use mitmcraft_protocol::packet::{Content, RawReason};
+use mitmcraft_protocol::schema::{Catalog, Direction, Protocol, State, Value, parse_uuid};
 use serde_json::{Value as Json, json};
 
 use crate::support::samples::*;
@@ -272,7 +274,7 @@ fn stage_of(version: i32) -> Stage {
 fn modern() -> Vec<Entry> {
     let mut stage = stage_of(765);
     let protocol = protocol(765);
-    stage.event(mitmcraft::capture::EventKind::Open);
+    stage.event(mitmcraft_engine::capture::EventKind::Open);
     let mut put = |direction: Direction, state: State, name: &str, fields: Json| {
         let packet = protocol.named(state, direction, name).unwrap();
         let body = protocol.encode(packet, &Value::from_json(&fields));

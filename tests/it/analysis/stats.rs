@@ -1,5 +1,5 @@
-use mitmcraft::analysis::{Sort, Stats};
-use mitmcraft::capture::{Entry, Sink};
+use mitmcraft_engine::analysis::{Sort, Stats};
+use mitmcraft_engine::capture::{Entry, Sink};
 use serde_json::json;
 
 use crate::support::samples::*;

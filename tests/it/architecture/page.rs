@@ -1,23 +1,13 @@
 //! The table of layers in `docs/architecture.md`.
 
-/// A row of the table.
-#[derive(Debug)]
-pub(super) struct Layer {
-    pub(super) name: String,
-    /// The crates of its last column, as they are named in `Cargo.toml`.
-    pub(super) crates: Vec<String>,
-}
-
-/// The layers, lowest first.
-pub(super) fn layers(page: &str) -> Vec<Layer> {
-    let rows = page.lines().skip_while(|line| !line.starts_with("| layer |")).skip(2);
-    let rows = rows.take_while(|line| line.starts_with('|'));
-    rows.map(|row| {
-        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
-        let name = quoted(cells[0]).next().unwrap().to_owned();
-        Layer { name, crates: quoted(cells.last().unwrap()).map(str::to_owned).collect() }
-    })
-    .collect()
+/// The layers of all crates, lowest first.
+pub(super) fn layers(page: &str) -> Vec<String> {
+    let (mut layers, mut lines) = (Vec::new(), page.lines());
+    while lines.any(|line| line.starts_with("| layer | contents |")) {
+        let rows = lines.by_ref().skip(1).take_while(|line| line.starts_with('|'));
+        layers.extend(rows.map(|row| quoted(row).next().unwrap().to_owned()));
+    }
+    layers
 }
 
 /// The modules in the table of the crate's documentation.
@@ -34,12 +24,8 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn the_table_gives_the_layers_in_their_order_with_their_crates() {
-    let page = "# A\n\n| layer | what | its crates |\n| --- | --- | --- |\n\
-                | `wire` | bytes (`a`) | `bytes`, `simd-json` |\n| `cli` | words | |\n\n| `no` | |\n";
-    let layers = layers(page);
-    let names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
-    assert_eq!(names, ["wire", "cli"]);
-    assert_eq!(layers[0].crates, ["bytes", "simd-json"]);
-    assert_eq!(layers[1].crates, [""; 0]);
+fn the_tables_give_the_layers_in_their_order() {
+    let page = "# A\n\n| layer | contents |\n| --- | --- |\n| `wire` | bytes (`a`) |\n| `cli` | words |\n\n\
+                | `no` | |\n\n## B\n| layer | contents |\n| --- | --- |\n| `lang` | `b` |\n";
+    assert_eq!(layers(page), ["wire", "cli", "lang"]);
 }

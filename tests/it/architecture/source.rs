@@ -55,7 +55,7 @@ impl Source {
         })
     }
 
-    /// Paths into this package, in `use` trees and within the code.
+    /// Paths into the workspace, in `use` trees and within the code.
     pub(super) fn named(&self) -> Vec<Named> {
         let mut named = Vec::new();
         self.each_path(|line, module, path| {
@@ -66,7 +66,7 @@ impl Source {
         named
     }
 
-    /// First words of all paths that do not lead into this package: crates, types, local modules.
+    /// First words of all paths that lead to no layer: crates, types, local modules.
     pub(super) fn heads(&self) -> Vec<(usize, String)> {
         let mut heads = Vec::new();
         self.each_path(|line, module, path| {
@@ -168,23 +168,27 @@ impl Tree<'_> {
     }
 }
 
-/// A path from the root of the package; `None` if it leads elsewhere. The binary's crate has the
-/// module `cli` alone, and the library is its `mitmcraft`.
+/// A path from the layers' common root; `None` if it leads elsewhere. No two crates of the workspace
+/// have a layer of the same name, so that each of them stands for all.
 fn absolute(module: &[String], path: &[String]) -> Option<Vec<String>> {
     let mut whole = match path[0].as_str() {
-        "crate" | "mitmcraft" => Vec::new(),
+        it if ROOTS.contains(&it) => Vec::new(),
         "self" | "super" => module.to_vec(),
         _ => return None,
     };
     for word in path {
         match word.as_str() {
-            "crate" | "mitmcraft" | "self" => {}
+            "self" => {}
             "super" => drop(whole.pop()),
+            word if ROOTS.contains(&word) => {}
             word => whole.push(word.to_owned()),
         }
     }
     Some(whole)
 }
+
+/// Names of crates whose modules are layers.
+const ROOTS: [&str; 4] = ["crate", "mitmcraft", "mitmcraft_engine", "mitmcraft_protocol"];
 
 /// Takes out the items behind `#[cfg(test)]`; also gives the lines that they cover.
 fn without_tests(tokens: Vec<Token>) -> (Vec<Token>, Vec<(usize, usize)>) {

@@ -1,9 +1,9 @@
 //! Chat, titles, reasons and other texts, on the line and below it.
 
-use mitmcraft::codec::Frame;
-use mitmcraft::packet::Content;
-use mitmcraft::schema::{Catalog, Direction, State};
-use mitmcraft::text::{LineOptions, Verbosity, write_line};
+use mitmcraft_engine::text::{LineOptions, Verbosity, write_line};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::Content;
+use mitmcraft_protocol::schema::{Catalog, Direction, State};
 use serde_json::{Value as Json, json};
 
 use State::Configuration;

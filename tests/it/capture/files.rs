@@ -2,9 +2,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mitmcraft::capture::{CreateOptions, Entry, EventKind, Rotation, create_sink, open_capture};
-use mitmcraft::packet::Timestamp;
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::capture::{
+    CreateOptions, Entry, EventKind, Rotation, create_sink, open_capture,
+};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::Catalog;
 use serde_json::json;
 
 use super::{interleaved, put, to_jsonl};

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use mitmcraft::capture::{Entry, EntryError, FilePosition, JsonlSink, Outcome, ReadError};
-use mitmcraft::packet::{Content, Origin, RawReason};
+use mitmcraft_engine::capture::{Entry, EntryError, FilePosition, JsonlSink, Outcome, ReadError};
+use mitmcraft_protocol::packet::{Content, Origin, RawReason};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -348,7 +348,7 @@ fn every_key_has_one_type_in_all_lines() {
     }
     let mut found = BTreeMap::new();
     let mut alpha = stage();
-    alpha.context.protocol = mitmcraft::schema::Catalog::embedded().alpha(5).protocol;
+    alpha.context.protocol = mitmcraft_protocol::schema::Catalog::embedded().alpha(5).protocol;
     alpha.state(Play, None, false);
     alpha.body(Serverbound, Play, &[0]);
     for entries in [
@@ -391,7 +391,7 @@ proptest! {
     ) {
         let mut stage = stage();
         let direction = if clientbound { Clientbound } else { Serverbound };
-        let record = stage.body(direction, mitmcraft::schema::State::ALL[state], &body);
+        let record = stage.body(direction, mitmcraft_protocol::schema::State::ALL[state], &body);
         record.outcome = Outcome::ALL[outcome];
         record.comment = comment;
         record.of = of;

@@ -1,11 +1,11 @@
-use mitmcraft::capture::Entry;
-use mitmcraft::codec::Frame;
-use mitmcraft::filter::{Detail, Notes};
-use mitmcraft::packet::{Content, RawReason};
-use mitmcraft::schema::{Catalog, Protocol, State};
-use mitmcraft::text::{
+use mitmcraft_engine::capture::Entry;
+use mitmcraft_engine::filter::{Detail, Notes};
+use mitmcraft_engine::text::{
     LineAnnotation, LineAnnotator, LineOptions, TimeForm, Verbosity, write_annotated_line,
 };
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, RawReason};
+use mitmcraft_protocol::schema::{Catalog, Protocol, State};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! pcapng stores what a reader cannot derive, and only when it changes: its size, and files from which
 //! packets were removed.
 
-use mitmcraft::capture::{Entry, EntryError, ReadError};
-use mitmcraft::packet::Content;
+use mitmcraft_engine::capture::{Entry, EntryError, ReadError};
+use mitmcraft_protocol::packet::Content;
 
 use super::{from_pcapng, to_jsonl, to_pcapng};
 use crate::support::samples::*;

@@ -13,10 +13,10 @@ mod summary;
 mod tables;
 mod version_1;
 
-use mitmcraft::capture::{
+use mitmcraft_engine::capture::{
     Entry, JsonlReader, JsonlSink, PcapngReader, PcapngSink, ReadError, Sink,
 };
-use mitmcraft::schema::Catalog;
+use mitmcraft_protocol::schema::Catalog;
 
 use crate::support::shared::Shared;
 

@@ -2,11 +2,11 @@ use std::fs;
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 
-use mitmcraft::capture::{
+use mitmcraft_engine::capture::{
     CreateError, CreateOptions, Entry, ReadError, create_sink, open_capture, read_capture,
     read_capture_within,
 };
-use mitmcraft::schema::Catalog;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::{to_jsonl, to_pcapng};
 use crate::support::samples::*;

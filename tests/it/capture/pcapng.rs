@@ -1,5 +1,5 @@
-use mitmcraft::capture::{Entry, FilePosition, Outcome, PcapSink, ReadError, Record};
-use mitmcraft::packet::Origin;
+use mitmcraft_engine::capture::{Entry, FilePosition, Outcome, PcapSink, ReadError, Record};
+use mitmcraft_protocol::packet::Origin;
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -227,7 +227,7 @@ fn classic_pcap_has_the_same_frames_with_nanoseconds() {
 
 #[test]
 fn flushed_data_is_a_complete_file() {
-    use mitmcraft::capture::{PcapngSink, Sink as _};
+    use mitmcraft_engine::capture::{PcapngSink, Sink as _};
     let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
     let shared = Shared::default();
     let mut sink = PcapngSink::new(shared.clone()).unwrap();

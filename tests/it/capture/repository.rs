@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use mitmcraft::capture::{Entry, EventKind, Outcome, Record};
-use mitmcraft::schema::{Direction, State};
+use mitmcraft_engine::capture::{Entry, EventKind, Outcome, Record};
+use mitmcraft_protocol::schema::{Direction, State};
 
 use crate::support::samples::repository_capture;
 use crate::support::{Program, read_lines, root, scratch_file, text};

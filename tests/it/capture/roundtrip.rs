@@ -1,9 +1,9 @@
 //! JSONL to pcapng and back: whole captures of every kind of session.
 
-use mitmcraft::capture::{Entry, Outcome};
-use mitmcraft::codec::Frame;
-use mitmcraft::packet::{Content, Origin, RawReason};
-use mitmcraft::schema::{Catalog, Direction, Family, State, query_magic};
+use mitmcraft_engine::capture::{Entry, Outcome};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Origin, RawReason};
+use mitmcraft_protocol::schema::{Catalog, Direction, Family, State, query_magic};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
-use mitmcraft::analysis::{CountingSink, PacketCounts};
-use mitmcraft::capture::{Outcome, Sink};
-use mitmcraft::packet::{Content, Origin, RawReason};
+use mitmcraft_engine::analysis::{CountingSink, PacketCounts};
+use mitmcraft_engine::capture::{Outcome, Sink};
+use mitmcraft_protocol::packet::{Content, Origin, RawReason};
 use serde_json::json;
 
 use crate::support::samples::*;

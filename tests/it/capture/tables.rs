@@ -5,12 +5,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mitmcraft::capture::{
+use mitmcraft_engine::capture::{
     CreateOptions, Entry, EntryError, EventKind, JsonlReader, PcapngReader, ReadError, Rotation,
     create_sink, open_capture,
 };
-use mitmcraft::packet::Context;
-use mitmcraft::schema::{Catalog, Protocol};
+use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::schema::{Catalog, Protocol};
 use serde_json::{Value as Json, json};
 
 use super::{from_jsonl, from_pcapng, sorted, to_file, to_jsonl, to_pcapng, without_first_line};
@@ -38,14 +38,14 @@ pub(super) fn entries(session: u64, name: &str) -> Vec<Entry> {
     for number in 0..5 {
         stage.body(Serverbound, Play, &[0x00, number]);
     }
-    stage.body(Clientbound, Play, &[0x00, 7]).outcome = mitmcraft::capture::Outcome::Drop;
+    stage.body(Clientbound, Play, &[0x00, 7]).outcome = mitmcraft_engine::capture::Outcome::Drop;
     stage.close("over");
     stage.entries
 }
 
 fn names(entries: &[Entry]) -> Vec<String> {
     let records = entries.iter().filter_map(Entry::record);
-    let name = |kind: &mitmcraft::schema::PacketType| kind.name().to_string();
+    let name = |kind: &mitmcraft_protocol::schema::PacketType| kind.name().to_string();
     records.map(|record| record.packet.kind().map(name).unwrap_or_default()).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Captures of version 1, as mitmcraft wrote them before version 2.
 
-use mitmcraft::capture::{Entry, JsonlReader, JsonlSink, open_capture};
-use mitmcraft::schema::Catalog;
+use mitmcraft_engine::capture::{Entry, JsonlReader, JsonlSink, open_capture};
+use mitmcraft_protocol::schema::Catalog;
 
 use super::{from_jsonl, put, to_jsonl};
 use crate::support::root;

@@ -5,8 +5,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use mitmcraft::codec::{Leg, Unit};
-use mitmcraft::schema::{Direction, State, Value};
+use mitmcraft_protocol::codec::{Leg, Unit};
+use mitmcraft_protocol::schema::{Direction, State, Value};
 
 use crate::support::game::{body, first_body, hello};
 use crate::support::{Program, read_lines, scratch_file, text};

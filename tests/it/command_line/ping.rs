@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::TcpListener;
 
-use mitmcraft::ping::{Answerer, Form, Reply, Status};
+use mitmcraft_engine::ping::{Answerer, Form, Reply, Status};
 use serde_json::{Value as Json, json};
 
 use crate::support::refusing::Refusing;

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use mitmcraft::meaning::meanings;
-use mitmcraft::schema::{
+use mitmcraft_protocol::meaning::meanings;
+use mitmcraft_protocol::schema::{
     Catalog, DecodeCause, Direction, Family, JsonVisitor, PacketType, Protocol, SpanVisitor, State,
     Value,
 };
-use mitmcraft::wire::VarInt;
+use mitmcraft_protocol::wire::VarInt;
 use serde_json::Value as Json;
 
 use super::{unhex, verify_page};

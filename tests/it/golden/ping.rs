@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use mitmcraft::packet::Timestamp;
-use mitmcraft::ping::{Form, Ping, PingError, Status};
-use mitmcraft::schema::{Catalog, Direction, State, Value};
+use mitmcraft_engine::ping::{Form, Ping, PingError, Status};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 use serde_json::{Value as Json, json};
 
 use super::unhex;

@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use mitmcraft::query::{Answer, Request};
-use mitmcraft::schema::{
+use mitmcraft_engine::query::{Answer, Request};
+use mitmcraft_protocol::schema::{
     Catalog, Direction, JsonVisitor, PacketType, Protocol, State, Value, query_magic,
 };
 use serde_json::Value as Json;
@@ -92,7 +92,10 @@ fn messages_convert_to_and_from_requests_and_responses() {
 fn a_truncated_message_does_not_decode() {
     each_case(|protocol, packet, golden, case, body| {
         for length in 1..body.len() {
-            if protocol.walk(packet, &body[..length], 1, &mut mitmcraft::schema::Measure).is_ok() {
+            if protocol
+                .walk(packet, &body[..length], 1, &mut mitmcraft_protocol::schema::Measure)
+                .is_ok()
+            {
                 // A full request begins like a basic one; an answer that is only a session id can
                 // be of either kind.
                 let whole = match golden.title.as_str() {

@@ -1,7 +1,7 @@
 use std::fmt;
 
-use mitmcraft::codec::Leg;
-use mitmcraft::schema::{Direction, State, Value};
+use mitmcraft_protocol::codec::Leg;
+use mitmcraft_protocol::schema::{Direction, State, Value};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::RngCore as _;
 

@@ -3,8 +3,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 
-use mitmcraft::codec::Leg;
-use mitmcraft::schema::{Direction, State, Value};
+use mitmcraft_protocol::codec::Leg;
+use mitmcraft_protocol::schema::{Direction, State, Value};
 
 use crate::support::game::{Upstream, body, first_body, hello};
 use crate::support::{Program, scratch_file, text};

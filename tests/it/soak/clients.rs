@@ -6,10 +6,10 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mitmcraft::codec::{Leg, Unit};
-use mitmcraft::packet::Timestamp;
-use mitmcraft::ping::{Form, Ping};
-use mitmcraft::schema::{Direction, State, Value};
+use mitmcraft_engine::ping::{Form, Ping};
+use mitmcraft_protocol::codec::{Leg, Unit};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, State, Value};
 use socket2::SockRef;
 
 use super::Sums;

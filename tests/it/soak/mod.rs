@@ -10,7 +10,7 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mitmcraft::capture::unpack;
+use mitmcraft_engine::capture::unpack;
 
 use crate::support::{Program, scratch_file, text, wait_for};
 

@@ -4,9 +4,9 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
-use mitmcraft::codec::{Leg, Unit};
-use mitmcraft::ping::{Answerer, Form, Reply, Status};
-use mitmcraft::schema::{Direction, State, Value};
+use mitmcraft_engine::ping::{Answerer, Form, Reply, Status};
+use mitmcraft_protocol::codec::{Leg, Unit};
+use mitmcraft_protocol::schema::{Direction, State, Value};
 
 use super::Sums;
 use super::clients::reset;

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::PacketCounts;
 use crate::capture::Record;
-use crate::schema::{Direction, Flow, Leaf, Name, Visitor};
+use mitmcraft_protocol::schema::{Direction, Flow, Leaf, Name, Visitor};
 
 /// Counts the traffic of plugin channels by channel and direction.
 ///

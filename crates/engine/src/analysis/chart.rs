@@ -4,8 +4,8 @@ use std::fmt::{Display, Write as _};
 
 use super::report::seconds;
 use super::{Bin, Report, Series, Timeline};
-use crate::schema::Direction;
 use crate::text::{ByteSize, count};
+use mitmcraft_protocol::schema::Direction;
 
 impl Report<'_> {
     /// Draws bytes and packets per second by packet and direction, as a complete SVG file.

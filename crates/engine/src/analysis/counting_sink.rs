@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::CountsByPacket;
 use crate::capture::{Entry, EventKind, Sink, Summary};
-use crate::packet::{Context, Timestamp};
+use mitmcraft_protocol::packet::{Context, Timestamp};
 
 /// A sink that counts packets by session and kind.
 ///

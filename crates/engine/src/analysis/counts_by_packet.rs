@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use super::PacketCounts;
 use crate::capture::Record;
-use crate::packet::Packet;
-use crate::schema::{Direction, Name, Protocol, State};
 use crate::text::{ByteSize, Escaped};
+use mitmcraft_protocol::packet::{Packet, TypeCounts};
+use mitmcraft_protocol::schema::{Direction, Name, PacketType, Protocol, State};
 
 /// Packet counts by kind of packet.
 #[derive(Debug, Clone, Default)]
@@ -66,13 +66,8 @@ impl CountsByPacket {
     }
 
     /// Adds the counts of packets of one type that were forwarded unchanged.
-    #[cfg(feature = "proxy")]
-    pub(crate) fn add_passed(
-        &mut self,
-        packet: &crate::schema::PacketType,
-        passed: &crate::packet::TypeCounts,
-    ) {
-        let crate::packet::TypeCounts { packets, bytes, wire, smallest, largest } = *passed;
+    pub fn add_passed(&mut self, packet: &PacketType, passed: &TypeCounts) {
+        let TypeCounts { packets, bytes, wire, smallest, largest } = *passed;
         let passed =
             PacketCounts { packets, bytes, wire, smallest, largest, ..PacketCounts::default() };
         let place = self.place(packet.direction(), packet.state(), packet.name());

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
 use crate::capture::Record;
-use crate::meaning::diagnose;
-use crate::packet::Diagnostic;
-use crate::schema::Direction;
+use mitmcraft_protocol::meaning::diagnose;
+use mitmcraft_protocol::packet::Diagnostic;
+use mitmcraft_protocol::schema::Direction;
 
 /// Counts the packets for which a peer would disconnect, by the rule that they break.
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
-use crate::packet::Packet;
-use crate::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 
 /// A kind of request that is answered with the number in it. The time until the answer is a round
 /// trip.

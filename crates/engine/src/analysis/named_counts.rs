@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use crate::capture::Record;
-use crate::meaning::each_value;
-use crate::schema::Scalar;
+use mitmcraft_protocol::meaning::each_value;
+use mitmcraft_protocol::schema::Scalar;
 
 /// Counts the entities that appeared, by type, and the changes of blocks, by the new block. A change of
 /// many blocks in one packet counts each.

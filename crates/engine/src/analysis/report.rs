@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{CountedPacket, PacketCounts, SessionCounts};
 use super::{Series, Stats};
-use crate::schema::Direction;
 use crate::text::{ByteSize, Escaped, count};
+use mitmcraft_protocol::schema::Direction;
 
 /// Presents [`Stats`] as tables ([`write_table`](Self::write_table)), as JSON ([`json`](Self::json))
 /// or as a chart ([`svg`](Self::svg)).

@@ -3,7 +3,7 @@ use serde_json::{Value as Json, json};
 use super::Report;
 use super::report::{lasted, mean};
 use super::{PacketCounts, SessionCounts};
-use crate::schema::Direction;
+use mitmcraft_protocol::schema::Direction;
 
 impl Report<'_> {
     /// Returns all statistics as JSON, with sizes in bytes and times in seconds.

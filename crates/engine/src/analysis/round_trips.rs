@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use super::exchange::{Exchange, ExchangeRole};
 use crate::capture::Record;
-use crate::packet::Timestamp;
-use crate::schema::Direction;
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::Direction;
 
 /// Measures the time from requests to their answers: keep-alives, pings, teleports, transactions.
 /// Times are those at which the proxy received the packets.

@@ -5,7 +5,7 @@ use super::{
 };
 use super::{CountingSink, CountsByPacket, SessionCounts};
 use crate::capture::{Entry, EventKind, Record, Sink};
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Collects statistics of captures: packets by kind, plugin channels, round trips, undecoded packets,
 /// and packets over time. Memory is bounded.

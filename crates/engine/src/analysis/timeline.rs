@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::packet_name;
 use crate::capture::Record;
-use crate::packet::Timestamp;
-use crate::schema::{Direction, Name};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, Name};
 
 /// Counts packets and bytes over time, by direction and packet.
 ///

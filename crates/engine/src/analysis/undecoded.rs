@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use super::packet_name;
 use crate::capture::Record;
-use crate::packet::Undecoded;
-use crate::schema::{Direction, State};
+use mitmcraft_protocol::packet::Undecoded;
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// Counts packets that do not decode, by packet and reason.
 ///

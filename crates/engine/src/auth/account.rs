@@ -3,8 +3,8 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::{Profile, Secret};
-use crate::packet::Timestamp;
-use crate::schema::format_uuid;
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::format_uuid;
 
 /// A logged-in account.
 #[derive(Debug, Clone, PartialEq, Eq)]

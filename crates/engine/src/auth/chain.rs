@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::{Account, AuthError, Body, Endpoints, Request, Response, Secret, read_profile, xsts};
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// The requests that obtain an account's tokens: Microsoft, Xbox Live (identity), XSTS (authorization),
 /// Minecraft's services, profile. The first is for a code that the user enters in a browser, or uses

@@ -1,7 +1,7 @@
 use thiserror::Error;
 
 use super::{RequestError, Response, XboxError};
-use crate::packet::Cause;
+use mitmcraft_protocol::packet::Cause;
 
 /// The reason why an account cannot be used. No message contains a secret or a UUID.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -114,8 +114,7 @@ pub enum AuthError {
 
 impl AuthError {
     /// Returns the error of an account that a game lends: its user cannot log in anywhere else.
-    #[cfg(feature = "proxy")]
-    pub(crate) fn of_lent(self) -> Self {
+    pub fn of_lent(self) -> Self {
         if self == Self::Token { Self::LentToken } else { self }
     }
 

@@ -71,7 +71,7 @@ impl Request {
 }
 
 /// Returns host and port of a URL, for messages.
-pub(crate) fn service_of(url: &str) -> &str {
+pub fn service_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?']).next().unwrap_or(rest)
 }

@@ -28,8 +28,7 @@ pub use chain::{Chain, DeviceCode, Step};
 pub use endpoints::{Endpoints, EndpointsError};
 pub use error::AuthError;
 pub use game_services::{GameRefusal, GameRequest, GameRoute, GameServices};
-#[cfg(feature = "proxy")]
-pub(crate) use http::service_of;
+pub use http::service_of;
 pub use http::{Body, Method, Request, Response};
 pub use join_memory::JoinMemory;
 pub use lent_account::LentAccount;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use serde_json::Value as Json;
 
 use super::{AuthError, Response};
-use crate::schema::parse_uuid;
+use mitmcraft_protocol::schema::parse_uuid;
 
 /// Name and UUID of a player. `Debug` does not print the UUID.
 #[derive(Clone, PartialEq, Eq)]

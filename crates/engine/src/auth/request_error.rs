@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::packet::Cause;
+use mitmcraft_protocol::packet::Cause;
 
 /// The reason why a request to a service has no response.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

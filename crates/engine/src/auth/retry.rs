@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::Response;
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Decides when to repeat a request. A service that is down, unreachable or rate-limited is tried up to
 /// four times, with pauses that double or that the service sets (`Retry-After`).

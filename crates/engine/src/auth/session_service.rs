@@ -2,7 +2,7 @@ use serde_json::Value as Json;
 use thiserror::Error;
 
 use super::{AuthError, Body, LentAccount, Profile, Request, Response, Secret};
-use crate::schema::parse_uuid;
+use mitmcraft_protocol::schema::parse_uuid;
 
 /// A session service, which verifies players: Mojang's, or another one with the same API.
 #[derive(Debug, Clone, PartialEq, Eq)]

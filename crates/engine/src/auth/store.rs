@@ -87,7 +87,7 @@ const VERSION: u32 = 1;
 mod tests {
     use super::*;
     use crate::auth::Profile;
-    use crate::packet::Timestamp;
+    use mitmcraft_protocol::packet::Timestamp;
 
     fn account(name: &str, id: u128) -> Account {
         Account {

@@ -3,7 +3,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A part of a packet's bytes in the file of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct BodyPlace {
     /// The offset in the file of its first byte, or of the first character of its text.
     pub at: u64,

@@ -1,7 +1,7 @@
 use std::io::{self, Write};
 
 use super::{BodyPlaces, NotedPlaces, PartLength, drain};
-use crate::packet::Packet;
+use mitmcraft_protocol::packet::Packet;
 
 /// Buffers entries and writes only whole ones to the underlying writer, many at a time.
 ///

@@ -1,7 +1,7 @@
 use super::{Outcome, Record};
-use crate::codec::CodecError;
-use crate::packet::{Content, Diagnostics, Origin, RawReason};
-use crate::schema::{DescriptionId, Family, Protocol, State};
+use mitmcraft_protocol::codec::CodecError;
+use mitmcraft_protocol::packet::{Content, Diagnostics, Origin, RawReason};
+use mitmcraft_protocol::schema::{DescriptionId, Family, Protocol, State};
 
 /// The facts about a packet that a capture stores besides its bytes, direction and time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl ProtocolId {
 
 /// The kinds of bytes without a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RawKind {
+pub enum RawKind {
     /// Bytes that are not a frame.
     Bytes(RawReason),
     /// A frame that does not inflate.
@@ -77,7 +77,7 @@ impl Head {
 
 impl RawKind {
     /// Returns the kind of a packet without a body.
-    pub(crate) fn of(content: &Content) -> Option<Self> {
+    pub fn of(content: &Content) -> Option<Self> {
         match content {
             Content::Raw(_, reason) => Some(Self::Bytes(reason.clone())),
             Content::Frame(frame) => match frame.with_body(|_| ()) {
@@ -94,7 +94,7 @@ impl RawKind {
     }
 
     /// Returns the name of the kind in JSON.
-    pub(crate) fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Bytes(RawReason::NotMinecraft) => "relay",
             Self::Bytes(RawReason::Opaque(_)) => "opaque",

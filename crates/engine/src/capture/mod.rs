@@ -31,9 +31,9 @@ pub use files::{
     check_file, claim_file, create_sink, open_capture, read_capture, read_capture_within, unpack,
     write_sink,
 };
-pub(crate) use head::RawKind;
+pub use head::RawKind;
 use jsonl::edit_line;
-pub(crate) use jsonl::raw_content;
+pub use jsonl::raw_content;
 pub use jsonl::{JsonlReader, JsonlSink};
 pub use mcpr::{McprError, McprSink};
 pub use pcap::PcapSink;
@@ -49,4 +49,4 @@ pub use sink::{Sink, Unrecorded};
 pub use where_sink::WhereSink;
 pub use wire::{Wire, WireKind, WireLeg};
 
-pub use crate::packet::Outcome;
+pub use mitmcraft_protocol::packet::Outcome;

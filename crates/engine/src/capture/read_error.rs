@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind};
 
 use thiserror::Error;
 
-use crate::schema::EncodeError;
-use crate::wire::bytes;
+use mitmcraft_protocol::schema::EncodeError;
+use mitmcraft_protocol::wire::bytes;
 
 /// An error from reading a capture.
 #[derive(Debug, Error)]

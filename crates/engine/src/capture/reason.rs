@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::packet::Undecoded;
+use mitmcraft_protocol::packet::Undecoded;
 
 /// Displays why a packet does not decode, with the offset in its body if there is one.
 pub(crate) struct Reason<'a>(pub(crate) &'a Undecoded);

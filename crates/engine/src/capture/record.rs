@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use crate::filter::Notes;
 use crate::lang::Subject;
-use crate::packet::{Context, Outcome, Packet, Timestamp};
-use crate::schema::State;
+use mitmcraft_protocol::packet::{Context, Outcome, Packet, Timestamp};
+use mitmcraft_protocol::schema::State;
 
 /// One entry of a capture.
 #[derive(Debug, Clone)]
@@ -125,7 +125,6 @@ pub struct Event {
 
 /// The kinds of events of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum EventKind {
     /// The client has connected.
     Open,

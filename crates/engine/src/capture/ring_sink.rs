@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Entry, EventKind, Sink};
 use crate::filter::Ring;
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// A sink that writes only when rules tell it to, and then also what happened shortly before.
 ///
@@ -138,10 +138,10 @@ mod tests {
 
     use super::*;
     use crate::capture::{Event, Outcome, Record};
-    use crate::codec::Frame;
     use crate::filter::Notes;
-    use crate::packet::{Content, Context, Packet};
-    use crate::schema::{Catalog, Direction, State};
+    use mitmcraft_protocol::codec::Frame;
+    use mitmcraft_protocol::packet::{Content, Context, Packet};
+    use mitmcraft_protocol::schema::{Catalog, Direction, State};
 
     /// The `seq` of each packet written, and 0 for each event.
     #[derive(Default)]

@@ -2,8 +2,8 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 
-use crate::packet::Timestamp;
-use crate::schema::Direction;
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::Direction;
 
 /// Bytes or an event of one of the proxy's two connections, encrypted and compressed as they
 /// crossed the wire.

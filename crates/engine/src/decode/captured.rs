@@ -1,6 +1,6 @@
 use bytes::Bytes;
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// A packet of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]

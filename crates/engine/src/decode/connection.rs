@@ -8,11 +8,11 @@ use super::end_reason::EndReason;
 use super::stream::{Piece, Stream};
 use super::{DecodeNotice, DecodedConnection};
 use crate::capture::Entry;
-use crate::codec::{KeyRing, MemoryBudget};
 use crate::link::Upstream;
 use crate::link::{Engine as _, Input, PerSide, Side, is_minecraft};
-use crate::packet::{Cause, Timestamp};
 use crate::session::{Config, Session, Start};
+use mitmcraft_protocol::codec::{KeyRing, MemoryBudget};
+use mitmcraft_protocol::packet::{Cause, Timestamp};
 
 /// A TCP connection and the session found in it, if it is the game's.
 #[derive(Debug)]

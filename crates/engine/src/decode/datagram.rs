@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// The payload of an IP packet, reassembled if it was fragmented.
 #[derive(Debug, Clone, PartialEq, Eq)]

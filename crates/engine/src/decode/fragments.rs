@@ -6,7 +6,7 @@ use bytes::Bytes;
 use etherparse::defrag::IpDefragBuf;
 use etherparse::{IpFragOffset, IpNumber};
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Incomplete fragmented IP packets: at most [`MAX_PACKETS`], none older than [`TIMEOUT`].
 #[derive(Debug, Default)]

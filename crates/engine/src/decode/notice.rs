@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use crate::link::Side;
-use crate::packet::RawReason;
+use mitmcraft_protocol::packet::RawReason;
 
 /// A limitation of a recording that a user should know about.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{CapturedPacket, LinkType};
 use crate::capture::{Damage, FilePosition, Window};
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Reads the packets of a pcap or pcapng file of either byte order and any time resolution.
 ///

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use super::end_reason::EndReason;
 use crate::capture::Entry;
 use crate::filter::Pipeline;
-use crate::packet::{Cause, Timestamp};
 use crate::query::{Relay, RelayOptions, RelayOutput};
-use crate::schema::{Direction, query_magic};
+use mitmcraft_protocol::packet::{Cause, Timestamp};
+use mitmcraft_protocol::schema::{Direction, query_magic};
 
 /// Observes Query traffic: the clients of each server are the sessions of a [`Relay`] whose output is
 /// discarded.

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
 
-use crate::codec::{MemoryBudget, Reservation};
-use crate::packet::Timestamp;
+use mitmcraft_protocol::codec::{MemoryBudget, Reservation};
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Reassembles what one side of a TCP connection sends. Of bytes sent repeatedly, the first copy
 /// counts.

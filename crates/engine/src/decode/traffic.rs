@@ -13,11 +13,11 @@ use super::network::{Network, TCP, UDP};
 use super::queries::{Queries, QueryDatagram};
 use super::{CapturedPacket, DecodeNotice, LinkType};
 use crate::capture::Entry;
-use crate::codec::{KeyRing, MemoryBudget};
 use crate::link::Side;
-use crate::packet::Timestamp;
-use crate::schema::Catalog;
 use crate::session::Config;
+use mitmcraft_protocol::codec::{KeyRing, MemoryBudget};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Decodes the game's sessions in a recording into entries.
 #[derive(Debug)]

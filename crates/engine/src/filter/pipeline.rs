@@ -3,8 +3,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Effects, Verdict};
-use crate::packet::Packet;
-use crate::schema::{PacketType, Protocol};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{PacketType, Protocol};
 
 /// A filter: judges packets one at a time, in the order in which they arrive.
 pub trait Filter: Send {

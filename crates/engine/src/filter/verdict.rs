@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::schema::Direction;
+use mitmcraft_protocol::schema::Direction;
 
 /// The verdict of a filter on a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::lexer::Span;
-use crate::packet::{FieldPath, PathStep};
-use crate::schema::{Kind, Kinds};
+use mitmcraft_protocol::packet::{FieldPath, PathStep};
+use mitmcraft_protocol::schema::{Kind, Kinds};
 
 /// A node of the syntax tree.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,9 +3,9 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 
 use super::datum::{Datum, Number};
-use crate::meaning::diagnose;
-use crate::packet::{Diagnostic, Diagnostics, Outcome, Packet};
-use crate::schema::{Kind, Kinds, PacketType};
+use mitmcraft_protocol::meaning::diagnose;
+use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Outcome, Packet};
+use mitmcraft_protocol::schema::{Kind, Kinds, PacketType};
 
 /// A packet and its outcome: everything that an expression can ask about.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,7 @@ use super::lexer::{Quoted, Span};
 use super::names::{Mention, Mentioned, Target, property};
 use super::predicate::{Check, Operand, Predicate};
 use super::vocabulary::{Vocabulary, mapped_names};
-use crate::schema::{Kind, Kinds, MAX_LISTED, parse_uuid};
+use mitmcraft_protocol::schema::{Kind, Kinds, MAX_LISTED, parse_uuid};
 
 /// Checks a syntax tree against the protocols of all versions, and compiles it.
 pub(super) struct Checker<'v> {

@@ -3,9 +3,9 @@ use std::ops::{ControlFlow, Range};
 use super::attribute::Subject;
 use super::datum::{Datum, Number};
 use super::field::{Field, each_in_nbt};
-use crate::packet::{PathStep, position};
-use crate::schema::{Flow, Leaf, Name, PacketType, Protocol, Scalar, Visitor};
-use crate::wire::Encoding;
+use mitmcraft_protocol::packet::{PathStep, position};
+use mitmcraft_protocol::schema::{Flow, Leaf, Name, PacketType, Protocol, Scalar, Visitor};
+use mitmcraft_protocol::wire::Encoding;
 
 /// Reads the fields `live` of a body into their slots, and nothing after the last of them.
 ///

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attribute::Attribute;
 use super::packets::RoleName;
-use crate::schema::{Direction, Protocol, Shape, State};
+use mitmcraft_protocol::schema::{Direction, Protocol, Shape, State};
 
 /// The names that can follow at a place in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +99,7 @@ const WORDS: [&str; 15] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::Catalog;
+    use mitmcraft_protocol::schema::Catalog;
 
     #[test]
     fn names_of_the_versions_are_completed_where_a_name_can_stand() {

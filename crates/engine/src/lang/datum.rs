@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 use bytes::Bytes;
 
 use super::ast::{Arithmetic, Comparison, Function, Item, Literal};
-use crate::packet::{plain_nbt, plain_text};
-use crate::schema::{Kind, Kinds, Value, format_uuid};
-use crate::wire::{Encoding, Nbt, Tag};
+use mitmcraft_protocol::packet::{plain_nbt, plain_text};
+use mitmcraft_protocol::schema::{Kind, Kinds, Value, format_uuid};
+use mitmcraft_protocol::wire::{Encoding, Nbt, Tag};
 
 /// A value in an evaluation, borrowed from the packet's body where possible.
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::plan::{Facts, KindFact, Plans, Quick, Table};
 use super::predicate::{Predicate, Property};
 use super::vocabulary::Vocabulary;
-use crate::schema::{Catalog, Direction, PacketType, Protocol, State};
+use mitmcraft_protocol::schema::{Catalog, Direction, PacketType, Protocol, State};
 
 /// A compiled condition on packets, as given to `-Y`, `--write-where` and `when`.
 ///
@@ -23,15 +23,15 @@ use crate::schema::{Catalog, Direction, PacketType, Protocol, State};
 /// clones.
 ///
 /// ```
-/// use mitmcraft::lang::Expr;
-/// use mitmcraft::schema::Catalog;
+/// use mitmcraft_engine::lang::Expr;
+/// use mitmcraft_protocol::schema::Catalog;
 ///
 /// let catalog = Catalog::embedded();
 /// let (condition, warnings) = Expr::parse(r#"chat and message matches "^!""#, catalog)?;
 /// assert_eq!(condition.to_string(), r#"chat and message matches "^!""#);
 /// let error = Expr::parse("chat and mesage == 3", catalog).unwrap_err();
 /// assert_eq!(error.hint.as_deref(), Some("did you mean `message`?"));
-/// # Ok::<(), mitmcraft::lang::ExprError>(())
+/// # Ok::<(), mitmcraft_engine::lang::ExprError>(())
 /// ```
 #[derive(Clone)]
 pub struct Expr(Arc<Inner>);
@@ -126,7 +126,7 @@ impl Expr {
     }
 
     /// Returns whether packets of a type may be decided by [`decide_by_facts`](Self::decide_by_facts).
-    pub(crate) fn asks_for_facts(
+    pub fn asks_for_facts(
         &self,
         protocol: &Arc<Protocol>,
         state: State,
@@ -140,11 +140,7 @@ impl Expr {
 
     /// Decides on a packet of a type by everything but its bytes: its size, time and verdict, its
     /// session. Returns `None` if its bytes are needed.
-    pub(crate) fn decide_by_facts(
-        &self,
-        subject: Subject<'_>,
-        kind: Option<&PacketType>,
-    ) -> Option<bool> {
+    pub fn decide_by_facts(&self, subject: Subject<'_>, kind: Option<&PacketType>) -> Option<bool> {
         let packet = subject.packet;
         let protocol = &packet.context().protocol;
         let facts = self.facts(protocol, packet.state(), packet.direction(), kind);

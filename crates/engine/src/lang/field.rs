@@ -4,10 +4,10 @@ use bytes::Bytes;
 
 use super::datum::{Datum, SCALARS, Set};
 use super::packets::Packets;
-use crate::meaning::{FieldMeaning, FieldMeanings};
-use crate::packet::{FieldPath, PathStep, position};
-use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape, payload_name};
-use crate::wire::{Nbt, Tag};
+use mitmcraft_protocol::meaning::{FieldMeaning, FieldMeanings};
+use mitmcraft_protocol::packet::{FieldPath, PathStep, position};
+use mitmcraft_protocol::schema::{Kind, Kinds, PacketType, Protocol, Shape, payload_name};
+use mitmcraft_protocol::wire::{Nbt, Tag};
 
 /// A field of one packet, of several, or of any.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::field::Field;
-use crate::schema::{Kinds, PacketType, Protocol};
+use mitmcraft_protocol::schema::{Kinds, PacketType, Protocol};
 
 /// The packets of one protocol that have the fields that expressions ask for. A field is looked up
 /// once, however many expressions ask for it.

@@ -2,7 +2,7 @@
 
 use super::ast::{Arithmetic, Comparison, Function};
 use super::datum::SCALARS;
-use crate::schema::{Kind, Kinds};
+use mitmcraft_protocol::schema::{Kind, Kinds};
 
 /// Returns whether any kind on the left can be compared with any on the right.
 pub(super) fn fit_compares(comparison: Comparison, left: Kinds, right: Kinds) -> bool {

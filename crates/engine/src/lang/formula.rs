@@ -9,8 +9,8 @@ use super::parser::parse;
 use super::plan::Reads;
 use super::predicate::Operand;
 use super::vocabulary::Vocabulary;
-use crate::packet::PerProtocol;
-use crate::schema::{Catalog, Value};
+use mitmcraft_protocol::packet::PerProtocol;
+use mitmcraft_protocol::schema::{Catalog, Value};
 
 /// A value computed from a packet: the text after `=` in a rule's `set`.
 #[derive(Clone)]

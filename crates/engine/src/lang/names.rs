@@ -11,8 +11,10 @@ use super::lexer::Span;
 use super::packets::{Packets, RoleName};
 use super::renamed;
 use super::vocabulary::{Vocabulary, has_packet};
-use crate::packet::{Glob, PathStep};
-use crate::schema::{Direction, Family, Kind, Kinds, MAX_LISTED, State, official_names};
+use mitmcraft_protocol::packet::{Glob, PathStep};
+use mitmcraft_protocol::schema::{
+    Direction, Family, Kind, Kinds, MAX_LISTED, State, official_names,
+};
 
 /// The meaning of a path.
 pub(super) enum Target {

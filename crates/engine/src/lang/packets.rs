@@ -1,7 +1,7 @@
 use std::fmt;
 
-use crate::packet::Glob;
-use crate::schema::{PacketType, Role, official_names};
+use mitmcraft_protocol::packet::Glob;
+use mitmcraft_protocol::schema::{PacketType, Role, official_names};
 
 /// The packets that a name in an expression stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -82,7 +82,7 @@ impl RoleName {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Catalog, Family, Protocol};
+    use mitmcraft_protocol::schema::{Catalog, Family, Protocol};
 
     fn has(role: &'static RoleName, protocol: &Protocol) -> bool {
         let role = Packets::Role(role);

@@ -5,7 +5,7 @@ use super::ast::{
 };
 use super::error::{ExprError, closest};
 use super::lexer::{Quoted, Span, Token, tokens};
-use crate::packet::PathStep;
+use mitmcraft_protocol::packet::PathStep;
 
 /// Parses an expression with a Pratt parser, in which each operator has a binding [`Power`].
 pub(super) fn parse(text: &str) -> Result<Node, ExprError> {

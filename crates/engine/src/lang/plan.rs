@@ -9,9 +9,9 @@ use super::datum::{Datum, Number};
 use super::field::Field;
 use super::field_index::Owners;
 use super::predicate::{Atom, Check, Cost, Operand, Predicate, Property};
-use crate::contents::Contents;
-use crate::packet::PerProtocol;
-use crate::schema::{Direction, PacketType, PerDirection, Protocol, State};
+use mitmcraft_protocol::contents::Contents;
+use mitmcraft_protocol::packet::PerProtocol;
+use mitmcraft_protocol::schema::{Direction, PacketType, PerDirection, Protocol, State};
 
 /// The plans of a predicate for all types of packets of all protocols, made on first use.
 #[derive(Default)]

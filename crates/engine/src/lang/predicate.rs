@@ -8,8 +8,8 @@ use super::collector::Evaluation;
 use super::datum::{Datum, Number, Set};
 use super::field::Field;
 use super::packets::Packets;
-use crate::contents::Contents;
-use crate::schema::{Direction, State};
+use mitmcraft_protocol::contents::Contents;
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// A compiled predicate. Operands are ordered cheapest first.
 #[derive(Debug, Clone)]

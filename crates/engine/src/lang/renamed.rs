@@ -1,7 +1,7 @@
 use super::packets::Packets;
 use super::vocabulary::Vocabulary;
-use crate::packet::Glob;
-use crate::schema::Catalog;
+use mitmcraft_protocol::packet::Glob;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Returns the packets that do the work of `packet` in releases that lack it, oldest first.
 pub(super) fn elsewhere(packets: &Packets, vocabulary: &Vocabulary<'_>) -> Vec<&'static str> {

@@ -8,8 +8,8 @@ use super::lexer::Span;
 use super::names::Target;
 use super::predicate::{Check, Predicate};
 use super::vocabulary::mapped_names;
-use crate::packet::PathStep;
-use crate::schema::{Kind, MAX_LISTED};
+use mitmcraft_protocol::packet::PathStep;
+use mitmcraft_protocol::schema::{Kind, MAX_LISTED};
 
 impl Checker<'_> {
     /// Compiles a condition on what the value of a field stands for. Of a slot, it is the item.

@@ -7,8 +7,10 @@ use super::field::{Field, shapes_at};
 use super::field_index::FieldIndex;
 use super::names::Mentioned;
 use super::packets::{Packets, RoleName};
-use crate::packet::{Glob, PathStep};
-use crate::schema::{Catalog, Family, Kinds, Name, Protocol, official_names, payload_name};
+use mitmcraft_protocol::packet::{Glob, PathStep};
+use mitmcraft_protocol::schema::{
+    Catalog, Family, Kinds, Name, Protocol, official_names, payload_name,
+};
 
 /// The names of all packets and fields in all known versions, against which expressions are
 /// checked.

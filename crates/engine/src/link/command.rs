@@ -3,7 +3,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::lang::Expr;
-use crate::schema::Direction;
+use mitmcraft_protocol::schema::Direction;
 
 /// A command of a person to a running session; see [`Input::Command`](super::Input::Command).
 #[derive(Debug, Clone)]

@@ -2,9 +2,9 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::codec::{Frame, MemoryBudget, Reservation};
 use crate::filter::Delay;
-use crate::packet::{Content, Packet, Timestamp};
+use mitmcraft_protocol::codec::{Frame, MemoryBudget, Reservation};
+use mitmcraft_protocol::packet::{Content, Packet, Timestamp};
 
 /// Something to be written to a leg.
 #[derive(Debug)]

@@ -2,10 +2,10 @@ use bytes::Bytes;
 
 use super::{DelayQueue, Emission, End, Guard, PerSide, Recorder, Side, farewell};
 use crate::capture::{Outcome, Record};
-use crate::codec::Frame;
 use crate::filter::{Delay, Effects, Injection, Judgement, Notes, Pipeline, Verdict};
-use crate::packet::{Content, Packet, RawReason, Timestamp};
-use crate::schema::{Direction, Family, PerDirection, Role, State, query_magic};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Family, PerDirection, Role, State, query_magic};
 
 /// The destination of delivered packets.
 pub(crate) trait Wire {

@@ -1,5 +1,5 @@
-use crate::schema::LEGACY_PING_ID;
-use crate::wire::{Reader, WireError};
+use mitmcraft_protocol::schema::LEGACY_PING_ID;
+use mitmcraft_protocol::wire::{Reader, WireError};
 
 /// The protocol that the first bytes of a client reveal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

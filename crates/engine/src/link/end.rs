@@ -3,8 +3,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::Emission;
-use crate::codec::{Bare, Frame, Leg, Limits, MemoryBudget, Unit};
-use crate::schema::{Direction, Protocol, State};
+use mitmcraft_protocol::codec::{Bare, Frame, Leg, Limits, MemoryBudget, Unit};
+use mitmcraft_protocol::schema::{Direction, Protocol, State};
 
 /// The proxy's end of the connection to one peer: the leg's cipher and compression.
 #[derive(Debug)]

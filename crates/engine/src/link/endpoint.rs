@@ -3,14 +3,14 @@ use std::sync::Arc;
 
 use super::{End, Output, Recorder, Side};
 use crate::capture::{Entry, EventKind, Record};
-use crate::codec::{Limits, MemoryBudget, Unit};
-use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
-use crate::schema::{Direction, PacketType, Role, State, Value};
+use mitmcraft_protocol::codec::{Limits, MemoryBudget, Unit};
+use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Direction, PacketType, Role, State, Value};
 
-/// The only connection of an engine that is itself client or server: its [`End`], its records, and
+/// The only connection of an engine that is itself client or server: its `End`, its records, and
 /// the outputs for the driver.
 #[derive(Debug)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     peer: Side,
     end: End,
     recorder: Recorder,
@@ -24,7 +24,8 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// Starts with a new connection to `peer`, and records that the session is open.
-    pub(crate) fn new(peer: Side, context: Context, limits: Limits) -> Self {
+    #[must_use]
+    pub fn new(peer: Side, context: Context, limits: Limits) -> Self {
         let mut recorder = Recorder::new(context);
         recorder.event(EventKind::Open);
         let outputs = VecDeque::new();
@@ -33,23 +34,23 @@ impl Endpoint {
     }
 
     /// Counts what the end buffers in `budget` from now on.
-    pub(crate) fn set_budget(&mut self, budget: &MemoryBudget) {
+    pub fn set_budget(&mut self, budget: &MemoryBudget) {
         self.end.set_budget(budget);
     }
 
     /// Sets the time of everything that follows.
-    pub(crate) fn set_now(&mut self, now: Timestamp) {
+    pub fn set_now(&mut self, now: Timestamp) {
         self.recorder.now = now;
     }
 
     /// Takes bytes that the peer sent.
-    pub(crate) fn receive(&mut self, bytes: &[u8]) {
+    pub fn receive(&mut self, bytes: &[u8]) {
         self.recorder.count_bytes(self.peer.sends(), bytes.len());
         self.end.receive(bytes);
     }
 
     /// Returns the peer's next complete packet, which the caller records.
-    pub(crate) fn poll(&mut self) -> Option<Packet> {
+    pub fn poll(&mut self) -> Option<Packet> {
         let direction = self.peer.sends();
         let content = match self.end.poll()? {
             Unit::Frame(frame) => Content::Frame(frame),
@@ -65,7 +66,7 @@ impl Endpoint {
     }
 
     /// Sends a body to the peer, and records it.
-    pub(crate) fn send(&mut self, body: &[u8]) {
+    pub fn send(&mut self, body: &[u8]) {
         let direction = self.sends();
         let frame = self.end.send(body);
         self.recorder.count_packet(direction);
@@ -76,7 +77,7 @@ impl Endpoint {
 
     /// Sends the packet that has `role` in the present state. Returns `false`, and sends nothing,
     /// if there is none or if it does not have these fields.
-    pub(crate) fn send_role(&mut self, role: Role, fields: &Value) -> bool {
+    pub fn send_role(&mut self, role: Role, fields: &Value) -> bool {
         let protocol = &self.recorder.context.protocol;
         let body = self.packet_type(role).and_then(|it| protocol.encode(it, fields).ok());
         if let Some(body) = &body {
@@ -86,84 +87,81 @@ impl Endpoint {
     }
 
     /// Sends the packet that has `role`, with the first of these fields that it has.
-    pub(crate) fn send_first(
-        &mut self,
-        role: Role,
-        forms: impl IntoIterator<Item = Value>,
-    ) -> bool {
+    pub fn send_first(&mut self, role: Role, forms: impl IntoIterator<Item = Value>) -> bool {
         forms.into_iter().any(|fields| self.send_role(role, &fields))
     }
 
     /// Records a packet of the peer.
-    pub(crate) fn record(&mut self, packet: Packet) {
+    pub fn record(&mut self, packet: Packet) {
         self.recorder.record(Record::passed(packet));
     }
 
     /// Records a packet of the peer with a comment.
-    pub(crate) fn record_with_comment(&mut self, packet: Packet, comment: &str) {
+    pub fn record_with_comment(&mut self, packet: Packet, comment: &str) {
         let comment = Some(comment.to_owned());
         self.recorder.record(Record { comment, ..Record::passed(packet) });
     }
 
     /// Records state, compression and encryption.
-    pub(crate) fn record_state(&mut self) {
+    pub fn record_state(&mut self) {
         self.recorder.state_event(&self.end, &self.end);
     }
 
     /// Asks the driver for something.
-    pub(crate) fn request(&mut self, output: Output) {
+    pub fn request(&mut self, output: Output) {
         self.outputs.push_back(output);
     }
 
-    pub(crate) fn update_context(&mut self, update: impl FnOnce(&mut Context)) {
+    /// Changes what is known of the session from the next record on.
+    pub fn update_context(&mut self, update: impl FnOnce(&mut Context)) {
         self.recorder.update_context(update);
     }
 
     /// Enters a state in one direction.
-    pub(crate) fn set_state(&mut self, direction: Direction, state: State) {
+    pub fn set_state(&mut self, direction: Direction, state: State) {
         self.recorder.states[direction] = state;
     }
 
     /// Enters a state in both directions, and records it.
-    pub(crate) fn enter(&mut self, state: State) {
+    pub fn enter(&mut self, state: State) {
         self.recorder.enter(state);
         self.record_state();
     }
 
     /// Changes the compression of both directions, and records it.
-    pub(crate) fn set_compression(&mut self, threshold: Option<usize>) {
+    pub fn set_compression(&mut self, threshold: Option<usize>) {
         self.end.set_compression(threshold);
         self.record_state();
     }
 
     /// Encrypts both directions, and records it.
-    pub(crate) fn set_cipher(&mut self, secret: &[u8; 16]) {
+    pub fn set_cipher(&mut self, secret: &[u8; 16]) {
         self.end.set_cipher(secret);
         self.record_state();
     }
 
     /// Sends and receives packets without frames, whose ends the protocol's description tells.
-    pub(crate) fn set_bare(&mut self) {
+    pub fn set_bare(&mut self) {
         let direction = self.peer.sends();
         self.end.measure(&self.recorder.context.protocol, self.state(direction), direction);
         self.end.send_bare();
     }
 
     /// Tells the peer that nothing more comes, once everything pending is written.
-    pub(crate) fn shutdown(&mut self) {
+    pub fn shutdown(&mut self) {
         if !std::mem::replace(&mut self.shut, true) {
             self.outputs.push_back(Output::Shutdown(self.peer));
         }
     }
 
     /// Sets why the connection ends, unless a reason is known already.
-    pub(crate) fn give_reason(&mut self, reason: impl Into<String>) {
+    pub fn give_reason(&mut self, reason: impl Into<String>) {
         self.reason.get_or_insert_with(|| reason.into());
     }
 
     /// Ends the connection once everything pending is written. `reason` counts if none was given
     /// before.
-    pub(crate) fn end(&mut self, reason: impl Into<String>) {
+    pub fn end(&mut self, reason: impl Into<String>) {
         if std::mem::replace(&mut self.over, true) {
             return;
         }
@@ -178,58 +176,75 @@ impl Endpoint {
         self.recorder.close_event(reason);
     }
 
-    pub(crate) fn poll_output(&mut self) -> Option<Output> {
+    /// Takes the next request to the driver.
+    pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    pub(crate) fn take_entries(&mut self, into: &mut Vec<Entry>) {
+    /// Appends what was recorded since the last call.
+    pub fn take_entries(&mut self, into: &mut Vec<Entry>) {
         self.recorder.take_entries(into);
     }
 
     /// Counts the first `count` pending bytes of `side` as written.
-    pub(crate) fn advance(&mut self, side: Side, count: usize) {
+    pub fn advance(&mut self, side: Side, count: usize) {
         if side == self.peer {
             self.end.advance(count);
         }
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
+    /// Returns the time that was set last.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
         self.recorder.now
     }
 
-    pub(crate) fn context(&self) -> &Arc<Context> {
+    /// Returns what is known of the session.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
         &self.recorder.context
     }
 
-    pub(crate) fn state(&self, direction: Direction) -> State {
+    /// Returns the state of a direction.
+    #[must_use]
+    pub fn state(&self, direction: Direction) -> State {
         self.recorder.states[direction]
     }
 
     /// The type of the packet that is sent with `role` in the present state.
-    pub(crate) fn packet_type(&self, role: Role) -> Option<&PacketType> {
+    #[must_use]
+    pub fn packet_type(&self, role: Role) -> Option<&PacketType> {
         let direction = self.sends();
         self.recorder.context.protocol.role(self.state(direction), direction, role)
     }
 
     /// Bytes received that are not a complete packet yet.
-    pub(crate) fn peek(&self) -> &[u8] {
+    #[must_use]
+    pub fn peek(&self) -> &[u8] {
         self.end.peek()
     }
 
-    pub(crate) fn pending(&self, side: Side) -> &[u8] {
+    /// Returns the bytes to be written to `side`; none if it is not the peer.
+    #[must_use]
+    pub fn pending(&self, side: Side) -> &[u8] {
         if side == self.peer { self.end.pending() } else { &[] }
     }
 
     /// Returns whether so much waits to be written that nothing more should be sent.
-    pub(crate) fn is_full(&self) -> bool {
+    #[must_use]
+    pub fn is_full(&self) -> bool {
         self.end.pending().len() > MAX_PENDING
     }
 
-    pub(crate) fn wants_read(&self, side: Side) -> bool {
+    /// Returns whether more should be read from `side`.
+    #[must_use]
+    pub fn wants_read(&self, side: Side) -> bool {
         side == self.peer && !self.is_over()
     }
 
-    pub(crate) fn is_over(&self) -> bool {
+    /// Returns whether the connection has ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
         self.over
     }
 

@@ -1,7 +1,7 @@
 use super::{Input, Output, Report, Side};
 use crate::capture::Entry;
 use crate::filter::Pipeline;
-use crate::packet::{Tally, Timestamp};
+use mitmcraft_protocol::packet::{Tally, Timestamp};
 
 /// A connection handler without I/O. A driver tells it what happened and does what it asks for.
 ///

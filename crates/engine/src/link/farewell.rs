@@ -1,20 +1,20 @@
-use crate::packet::Context;
-use crate::schema::{Direction, Family, Protocol, Role, State, Value};
+use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::schema::{Direction, Family, Protocol, Role, State, Value};
 
 /// The form of a Server List Ping from before 1.7, as far as its answer depends on it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct LegacyPingForm {
+pub struct LegacyPingForm {
     /// `true` if the request is one byte: the form up to 1.3, whose answer has fewer parts.
-    pub(crate) one_byte: bool,
+    pub one_byte: bool,
     /// The protocol number in the request, which only the form of 1.6 has.
-    pub(crate) version: Option<i32>,
+    pub version: Option<i32>,
 }
 
 /// Builds the packet that ends a session in `state` and shows `text` to the player: a Disconnect,
 /// or in the status state an answer. `None` where the protocol has none.
 ///
 /// `ping` is the form of the client's ping, if it is one from before 1.7.
-pub(crate) fn farewell(
+pub fn farewell(
     context: &Context,
     state: State,
     text: &str,
@@ -30,7 +30,7 @@ pub(crate) fn farewell(
 }
 
 /// Builds the body of a Disconnect with that text; `None` where the state has none.
-pub(crate) fn disconnect_body(protocol: &Protocol, state: State, text: &str) -> Option<Vec<u8>> {
+pub fn disconnect_body(protocol: &Protocol, state: State, text: &str) -> Option<Vec<u8>> {
     let packet = protocol.role(state, Direction::Clientbound, Role::Disconnect)?;
     let encode = |reason| protocol.encode(packet, &Value::map([("reason", reason)])).ok();
     if protocol.family() != Family::Java {
@@ -48,7 +48,7 @@ pub(crate) fn disconnect_body(protocol: &Protocol, state: State, text: &str) -> 
 
 /// Builds a status response whose description is `text`, in the client's own version, so that the
 /// client shows it.
-pub(crate) fn status_body(context: &Context, text: &str) -> Option<Vec<u8>> {
+pub fn status_body(context: &Context, text: &str) -> Option<Vec<u8>> {
     let protocol = &context.protocol;
     let packet = protocol.role(State::Status, Direction::Clientbound, Role::StatusResponse)?;
     let version = context.version.unwrap_or_else(|| protocol.version());
@@ -63,11 +63,7 @@ pub(crate) fn status_body(context: &Context, text: &str) -> Option<Vec<u8>> {
 
 /// Builds the answer to a Server List Ping from before 1.7, with `text` as the server's name. The
 /// fields are separated by `§` up to 1.3, and by NULs since 1.4.
-pub(crate) fn ping_answer(
-    protocol: &Protocol,
-    text: &str,
-    ping: LegacyPingForm,
-) -> Option<Vec<u8>> {
+pub fn ping_answer(protocol: &Protocol, text: &str, ping: LegacyPingForm) -> Option<Vec<u8>> {
     let packet = protocol.role(State::Status, Direction::Clientbound, Role::StatusResponse)?;
     let clean = |char: &char| !matches!(char, '§' | '\0');
     let motd: String = text.chars().filter(clean).take(LONGEST_MOTD).collect();

@@ -2,8 +2,8 @@ use bytes::Bytes;
 
 use super::{LegacyPingForm, Recorder};
 use crate::filter::{Effects, Injection, Judgement, Pipeline, Verdict};
-use crate::packet::Packet;
-use crate::schema::{Direction, Family, Protocol, Role, State, Value};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, Family, Protocol, Role, State, Value};
 
 /// Keeps rules from breaking the connection: removes from judgements what would end the session,
 /// and says so in the packet's record.

@@ -1,5 +1,5 @@
 use super::Upstream;
-use crate::schema::{State, Value};
+use mitmcraft_protocol::schema::{State, Value};
 
 /// The fields of a handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Release;
-use crate::codec::{MemoryBudget, Reservation};
 use crate::filter::Verdict;
-use crate::packet::{Packet, Timestamp};
-use crate::schema::{Role, State};
+use mitmcraft_protocol::codec::{MemoryBudget, Reservation};
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::{Role, State};
 
 /// The packets of one direction that wait because a person holds one of them, in the order in which
 /// they came. None of them has been judged by a rule.

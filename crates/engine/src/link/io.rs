@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Command, KeyMaterial, NetworkError, Notice, Transfer};
 use crate::auth::{AuthError, Profile};
-use crate::codec::KeyLogLine;
-use crate::packet::Cause;
-use crate::schema::Direction;
+use mitmcraft_protocol::codec::KeyLogLine;
+use mitmcraft_protocol::packet::Cause;
+use mitmcraft_protocol::schema::Direction;
 
 /// One of the two peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
 pub enum Side {
     /// The game client.
     Client,
@@ -63,7 +63,6 @@ impl Side {
 /// Something that happened, as a driver tells an [`Engine`](super::Engine). Engines ignore what they do
 /// not know.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Input<'a> {
     /// The upstream connection is open, to this address.
     Connected(SocketAddr),
@@ -101,7 +100,6 @@ pub enum Input<'a> {
 
 /// Something that an [`Engine`](super::Engine) wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Output {
     /// Connect to the upstream; answered by [`Input::Connected`] or [`Input::Refused`].
     Connect,

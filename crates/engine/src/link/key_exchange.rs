@@ -7,8 +7,8 @@ use rsa::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 
 use crate::auth::server_hash;
-use crate::codec::KeyLogLine;
-use crate::schema::Value;
+use mitmcraft_protocol::codec::KeyLogLine;
+use mitmcraft_protocol::schema::Value;
 
 /// The random input of a key exchange.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl fmt::Debug for KeyMaterial {
 
 /// A server's Encryption Request, with the means to answer it.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub struct Request {
     /// The decoded packet.
     value: Value,
     server_id: String,
@@ -42,20 +42,20 @@ pub(crate) struct Request {
 }
 
 /// The answer to a server's Encryption Request.
-pub(crate) struct Answer {
+pub struct Answer {
     /// The shared secret, encrypted with the server's key.
     secret: Value,
     /// The server's verify token, encrypted with its key.
     token: Value,
     /// The key log line that decrypts the leg.
-    pub(crate) key: KeyLogLine,
+    pub key: KeyLogLine,
     /// The server hash for the session service.
-    pub(crate) hash: String,
+    pub hash: String,
 }
 
 impl Request {
     /// Reads a decoded request; returns `None` if it holds no usable key.
-    pub(crate) fn of(value: Value) -> Option<Self> {
+    pub fn of(value: Value) -> Option<Self> {
         let der = value.get("publicKey")?.as_bytes()?.clone();
         let key = RsaPublicKey::from_public_key_der(&der).ok()?;
         let token = value.get("verifyToken")?.as_bytes()?.clone();
@@ -65,7 +65,7 @@ impl Request {
 
     /// Returns whether the server will ask a session service who the player is. Since 1.20.5 it
     /// says so; before, servers encrypted for no other reason.
-    pub(crate) fn authenticates(&self) -> bool {
+    pub fn authenticates(&self) -> bool {
         let said = self.value.get("shouldAuthenticate").map(Value::plain);
         said != Some(&Value::Bool(false))
     }
@@ -73,7 +73,7 @@ impl Request {
     /// Builds the request that the client gets instead: the server's id and the proxy's key. The
     /// token is the proxy's too, so that each leg has its own in a key log; but a client that
     /// `signs` signs the token, and the server checks that it is the server's own.
-    pub(crate) fn shown(
+    pub fn shown(
         &self,
         material: &KeyMaterial,
         variant: RequestVariant,
@@ -98,7 +98,7 @@ impl Request {
 
     /// Encrypts `secret` and the server's token for the server; `seed` decides the padding. `None`
     /// if the server's key is too short.
-    pub(crate) fn answer(&self, secret: &[u8; 16], seed: [u8; 32]) -> Option<Answer> {
+    pub fn answer(&self, secret: &[u8; 16], seed: [u8; 32]) -> Option<Answer> {
         let mut random = ChaCha20Rng::from_seed(seed);
         let mut seal = |plain: &[u8]| {
             let sealed = self.key.encrypt(&mut random, Pkcs1v15Encrypt, plain).ok()?;
@@ -115,23 +115,23 @@ impl Request {
 
 /// Special cases of a request that is shown to a client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RequestVariant {
+pub struct RequestVariant {
     /// `true` if the client signs the token.
-    pub(crate) signs: bool,
+    pub signs: bool,
     /// `true` if the client need not contact a session service.
-    pub(crate) spared: bool,
+    pub spared: bool,
 }
 
 impl Answer {
     /// Builds the response that replaces the client's.
-    pub(crate) fn instead(&self, response: &Value) -> Value {
+    pub fn instead(&self, response: &Value) -> Value {
         let response = response.plain().clone();
         with(with(response, "sharedSecret", &self.secret), "verifyToken", &self.token)
     }
 
     /// Builds a response without a client's to start from: all forms that versions have, the usual
     /// one first.
-    pub(crate) fn alone(&self) -> [Value; 2] {
+    pub fn alone(&self) -> [Value; 2] {
         let (secret, token) = (self.secret.clone(), self.token.clone());
         let proof = Value::map([("verifyToken", token.clone())]);
         // From 1.19 to 1.19.2.
@@ -145,7 +145,7 @@ impl Answer {
 }
 
 /// A key exchange with the client, between the proxy's request and the client's response.
-pub(crate) struct Exchange {
+pub struct Exchange {
     key: RsaPrivateKey,
     der: Bytes,
     server_id: String,
@@ -159,11 +159,11 @@ impl fmt::Debug for Exchange {
 }
 
 /// The result of a client's Encryption Response.
-pub(crate) struct Opened {
+pub struct Opened {
     /// The key log line that decrypts the leg.
-    pub(crate) key: KeyLogLine,
+    pub key: KeyLogLine,
     /// The server hash that the client has sent to a session service, if it did.
-    pub(crate) hash: String,
+    pub hash: String,
 }
 
 impl Exchange {
@@ -176,7 +176,7 @@ impl Exchange {
     /// Makes the proxy's own Encryption Request: all forms of it, the newest first, and the
     /// exchange that opens the response. Since 1.20.5 it says whether the client has to
     /// authenticate.
-    pub(crate) fn own(material: &KeyMaterial, authenticates: bool) -> Option<([Value; 2], Self)> {
+    pub fn own(material: &KeyMaterial, authenticates: bool) -> Option<([Value; 2], Self)> {
         let exchange = Self::new(material, String::new(), Bytes::copy_from_slice(&material.token))?;
         let fields = [
             ("serverId", Value::from("")),
@@ -189,7 +189,7 @@ impl Exchange {
     }
 
     /// Returns whether a response has a signature instead of the token.
-    pub(crate) fn is_signed(response: &Value) -> bool {
+    pub fn is_signed(response: &Value) -> bool {
         response.get("crypto").is_some_and(|proof| proof.get("messageSignature").is_some())
     }
 
@@ -199,7 +199,7 @@ impl Exchange {
     ///
     /// From 1.19 to 1.19.2 a client with a key of its own signs the verify token and does not
     /// encrypt it. The token is the server's, so the signature is valid for the server as it is.
-    pub(crate) fn open(&self, response: &Value) -> Option<Opened> {
+    pub fn open(&self, response: &Value) -> Option<Opened> {
         let secret = open_secret(&self.key, &self.token, response)?;
         Some(Opened {
             key: KeyLogLine::new(&self.token, secret),

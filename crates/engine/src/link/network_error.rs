@@ -10,7 +10,7 @@ pub struct NetworkError(pub Arc<io::Error>);
 
 impl NetworkError {
     /// Writes `error` in words for a player: those of its kind, without the system's error number.
-    pub(crate) fn explain(error: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub fn explain(error: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match error.kind() {
             io::ErrorKind::ConnectionRefused => "connection refused",
             io::ErrorKind::ConnectionReset => "connection reset",

@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// A connection that has just been made, for an [`Engine`](super::Engine) that is one of its ends.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::End;
 use crate::capture::{Entry, Event, EventKind, LegState, Record, Summary};
-use crate::packet::{Content, Context, Origin, Packet, Tally, Timestamp};
-use crate::schema::{Direction, PerDirection, State};
+use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, Tally, Timestamp};
+use mitmcraft_protocol::schema::{Direction, PerDirection, State};
 
 /// Numbers and records the packets and events of one session, and counts them.
 #[derive(Debug)]

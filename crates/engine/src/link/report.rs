@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::packet::{Packet, Timestamp};
+use mitmcraft_protocol::packet::{Packet, Timestamp};
 
 /// A message from a session to the people who control it.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub enum Report {
 /// The reason why a packet is no longer held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
 pub enum Release {
     /// It was forwarded, as a person decided.
     Forwarded,

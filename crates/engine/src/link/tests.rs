@@ -7,10 +7,10 @@ use bytes::Bytes;
 
 use super::*;
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::codec::{Frame, Limits};
 use crate::filter::{Delay, Effects, Filter, Injection, Judgement, Notes, Pipeline, Verdict};
-use crate::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
-use crate::schema::{Catalog, Direction, Protocol, Role, State, Value};
+use mitmcraft_protocol::codec::{Frame, Limits};
+use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, Protocol, Role, State, Value};
 
 use Direction::{Clientbound, Serverbound};
 

@@ -1,5 +1,5 @@
-use crate::codec::{Decoder, Limits};
-use crate::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::codec::{Decoder, Limits};
+use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 
 use super::legacy::{RequestForm, request_form};
 use super::{Form, PingError, Status, legacy, modern};

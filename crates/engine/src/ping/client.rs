@@ -1,6 +1,6 @@
-use crate::codec::{Decoder, Limits};
-use crate::packet::Timestamp;
-use crate::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::codec::{Decoder, Limits};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 
 use super::{Form, PingError, Status, legacy, modern};
 

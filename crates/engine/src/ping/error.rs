@@ -1,7 +1,7 @@
 use thiserror::Error;
 
-use crate::codec::CodecError;
-use crate::schema::{DecodeError, EncodeError};
+use mitmcraft_protocol::codec::CodecError;
+use mitmcraft_protocol::schema::{DecodeError, EncodeError};
 
 /// The error of a Server List Ping.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,4 +1,4 @@
-use crate::schema::by_name;
+use std::fmt;
 
 /// A generation of the Server List Ping, named after the version that introduced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,4 +30,8 @@ impl Form {
     }
 }
 
-by_name!(Form);
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

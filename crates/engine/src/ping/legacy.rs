@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{Form, PingError};
-use crate::schema::{
+use mitmcraft_protocol::schema::{
     Catalog, DecodeCause, Direction, EncodeError, LEGACY_PING_ID, Protocol, State, Value,
 };
-use crate::wire::{Reader, WireError};
+use mitmcraft_protocol::wire::{Reader, WireError};
 
 /// Encodes the client's request in one form.
 pub(super) fn request(

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::PingError;
-use crate::codec::{Decoder, Frame, Unit};
-use crate::schema::{Catalog, Direction, EncodeError, Protocol, Role, State, Value};
+use mitmcraft_protocol::codec::{Decoder, Frame, Unit};
+use mitmcraft_protocol::schema::{Catalog, Direction, EncodeError, Protocol, Role, State, Value};
 
 /// Encodes a packet as a frame.
 pub(super) fn frame(

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value as Json, json};
 
 use super::{Form, PingError, legacy};
-use crate::packet::StyledText;
-use crate::schema::Value;
+use mitmcraft_protocol::packet::StyledText;
+use mitmcraft_protocol::schema::Value;
 
 /// The status of a server. Fields that its form does not have, or that the server omitted, are
 /// `None`.

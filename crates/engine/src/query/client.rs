@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 use super::{Answer, Kind, QueryError, Request, SESSION_MASK, Stat};
 

@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::schema::{DecodeError, EncodeError};
+use mitmcraft_protocol::schema::{DecodeError, EncodeError};
 
 /// An error in a Query datagram, or a missing answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

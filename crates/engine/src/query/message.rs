@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::schema::{Catalog, Direction, Protocol, State, Value, query_magic};
+use mitmcraft_protocol::schema::{Catalog, Direction, Protocol, State, Value, query_magic};
 
 use super::{BasicStat, FullStat, Kind, QueryError, Stat};
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::capture::{Entry, EventKind};
-use crate::codec::Frame;
 use crate::filter::{Pipeline, Verdict};
 use crate::link::{DelayQueue, Delivery, Emission, Recorder, Wire, datagram};
-use crate::packet::{Cause, Content, Context, RawReason, Timestamp};
-use crate::schema::{Catalog, Direction, State, query_magic};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Cause, Content, Context, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, query_magic};
 
 /// The man in the middle of Query: many clients, told apart by their addresses, and one server.
 ///
@@ -275,8 +275,8 @@ mod tests {
     use super::*;
     use crate::capture::{Event, Outcome};
     use crate::filter::{Effects, Filter, RuleSet};
-    use crate::packet::{Packet, Undecoded};
-    use crate::schema::Value;
+    use mitmcraft_protocol::packet::{Packet, Undecoded};
+    use mitmcraft_protocol::schema::Value;
 
     fn relay(clients: usize) -> Relay {
         let server = "127.0.0.1:25565".parse().unwrap();

@@ -3,7 +3,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 use super::{Answer, FullStat, Kind, Request, Stat};
 

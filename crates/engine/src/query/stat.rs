@@ -1,4 +1,4 @@
-use crate::schema::Value;
+use mitmcraft_protocol::schema::Value;
 
 use super::text::{field, shown};
 

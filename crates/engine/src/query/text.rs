@@ -1,5 +1,5 @@
-use crate::schema::Value;
-use crate::wire::Encoding;
+use mitmcraft_protocol::schema::Value;
+use mitmcraft_protocol::wire::Encoding;
 
 /// Returns the text of a field, which the description reads as Latin-1: as UTF-8 if its bytes are
 /// valid UTF-8.

@@ -8,8 +8,8 @@ use super::client_play::ClientPlay;
 use super::{ClientOptions, ClientStart, Tally};
 use crate::capture::Entry;
 use crate::link::{Endpoint, Engine, Input, Output, Request, Side, Upstream};
-use crate::packet::{Content, Context, Packet, Timestamp};
-use crate::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 
 /// The client of a recorded session on a connection to a server, sans-IO.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::{PlayOptions, Recording};
-use crate::codec::Limits;
+use mitmcraft_protocol::codec::Limits;
 
 /// Options for playing a recording against a server. Start with [`new`](Self::new).
 #[derive(Debug, Clone)]

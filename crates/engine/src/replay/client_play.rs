@@ -5,8 +5,8 @@ use super::playback::{Playback, Turn};
 use super::position::{Offset, Position};
 use super::{ClientOptions, Recording, Tally};
 use crate::link::Endpoint;
-use crate::packet::{Packet, Timestamp};
-use crate::schema::{Direction, Name, Role, State, Value};
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Name, Role, State, Value};
 
 /// The part of a client replay that exists only in the game.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use crate::link::Upstream;
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// The connection with which a [`ClientReplay`](super::ClientReplay) starts.
 #[derive(Debug, Clone)]

@@ -8,8 +8,8 @@ use super::{Point, Recording};
 use crate::analysis::{DiffSide, Differ, Difference, Ignore};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::lang::Expr;
-use crate::packet::{Content, Packet};
-use crate::schema::{Direction, Name, Role, State, Value, parse_uuid};
+use mitmcraft_protocol::packet::{Content, Packet};
+use mitmcraft_protocol::schema::{Direction, Name, Role, State, Value, parse_uuid};
 
 /// Compares what servers answer to a client replay with the recording: a sink for the replay's
 /// sessions.

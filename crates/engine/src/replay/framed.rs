@@ -1,7 +1,7 @@
 use bytes::Bytes;
 
-use crate::codec::Frame;
-use crate::schema::{Family, Protocol};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::schema::{Family, Protocol};
 
 /// A body as that protocol puts it on the wire, uncompressed.
 pub(super) fn framed(protocol: &Protocol, body: Bytes) -> Frame {

@@ -2,8 +2,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::step::Step;
-use crate::packet::Timestamp;
-use crate::schema::{Name, Role, State};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Name, Role, State};
 
 /// The peer's progress in a recording, by packet type.
 ///

@@ -5,8 +5,8 @@ use super::peer_progress::{Kind, PeerProgress, is_ambient};
 use super::recording::Recording;
 use super::step::Step;
 use super::{Pace, PlayOptions};
-use crate::packet::Timestamp;
-use crate::schema::{Direction, Name, Role, State};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, Name, Role, State};
 
 /// Decides which packet of a recording is sent next, and when.
 ///

@@ -1,4 +1,4 @@
-use crate::schema::{Direction, Protocol, Role, State, Value};
+use mitmcraft_protocol::schema::{Direction, Protocol, Role, State, Value};
 
 /// A player's position and orientation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -5,8 +5,8 @@ use super::step::Step;
 use super::{Point, RecordingError};
 use crate::capture::{Entry, EventKind, ReadError, Record};
 use crate::link::PerSide;
-use crate::packet::Context;
-use crate::schema::{Direction, Family, Name, Protocol, Role, State, Value};
+use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::schema::{Direction, Family, Name, Protocol, Role, State, Value};
 
 /// One recorded session, held in memory.
 #[derive(Debug, Clone)]

@@ -5,14 +5,14 @@ use bytes::Bytes;
 
 use super::filters::{Act, HiddenEffect, Judged};
 use crate::capture::{Entry, Event, EventKind, Outcome, Record};
-use crate::codec::{Frame, Limits};
 use crate::filter::{Judgement, Notes, Pipeline, RuleSet, Verdict};
 use crate::link::{
     CUT_OFF, DelayQueue, Delivery, Emission, End, Handshake, PerSide, Recorder, Side, Wire,
     datagram,
 };
-use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
-use crate::schema::{Direction, Family, PacketType, PerDirection, Role};
+use mitmcraft_protocol::codec::{Frame, Limits};
+use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Family, PacketType, PerDirection, Role};
 
 /// One recorded session on its way through the rules, with what a live session knows when it
 /// delivers packets: states, thresholds, delays, signed chat, bundles.
@@ -465,7 +465,7 @@ impl Rehearsal {
             }
             Family::Query => {
                 self.wire.datagrams = true;
-                self.delivery.recorder.enter(crate::schema::State::Status);
+                self.delivery.recorder.enter(mitmcraft_protocol::schema::State::Status);
             }
         }
     }

@@ -7,9 +7,9 @@ use crate::capture::Entry;
 use crate::link::{
     ANY_VERSION, Endpoint, Engine, Exchange, Handshake, Input, Output, Side, disconnect_body,
 };
-use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::ping::{Form, Status};
-use crate::schema::{Direction, Match, Role, State, Value};
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Match, Role, State, Value};
 
 /// The server of a recorded session on a connection to one client, sans-IO.
 ///
@@ -192,7 +192,7 @@ impl ServerReplay {
         let recording = &self.options.recording;
         let same = version == recording.version() && !recording.is_alpha();
         let found =
-            self.options.catalog.find(version).map(|Match { protocol, exact }| match same {
+            self.options.catalog.find(version).map(|Match { protocol, exact, .. }| match same {
                 true => {
                     (Arc::clone(recording.protocol()), recording.protocol().version() == version)
                 }

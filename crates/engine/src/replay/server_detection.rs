@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::server::{Detection, Phase, ServerReplay};
 use crate::link::{Detected, Old, detect, detect_last};
 use crate::ping::{Answerer, Reply};
-use crate::schema::{LEGACY_PING_ID, Role, State, Value};
+use mitmcraft_protocol::schema::{LEGACY_PING_ID, Role, State, Value};
 
 /// Detection of the protocol that the client speaks.
 impl ServerReplay {

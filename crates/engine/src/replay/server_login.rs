@@ -4,8 +4,8 @@ use super::playback::Playback;
 use super::server::{KeyRequest, Phase, ServerReplay};
 use super::server_play::ServerPlay;
 use crate::link::{Exchange, KeyMaterial, Output};
-use crate::packet::Packet;
-use crate::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 
 /// The login, under the client's own name.
 impl ServerReplay {

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::{Extra, PlayOptions, Recording};
-use crate::codec::{Limits, MemoryBudget};
-use crate::schema::Catalog;
+use mitmcraft_protocol::codec::{Limits, MemoryBudget};
+use mitmcraft_protocol::schema::Catalog;
 
 /// Options for playing a recording to clients. Start with [`new`](Self::new).
 #[derive(Debug, Clone)]

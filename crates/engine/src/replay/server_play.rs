@@ -4,8 +4,8 @@ use super::Extra;
 use super::playback::{Playback, Turn};
 use super::server::{Phase, ServerReplay};
 use crate::link::Endpoint;
-use crate::packet::{Packet, Timestamp};
-use crate::schema::{Direction, Name, Role, State, Value};
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Name, Role, State, Value};
 
 /// The part of a server replay that exists only in the game.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// The connection with which a [`ServerReplay`](super::ServerReplay) starts.
 #[derive(Debug, Clone)]

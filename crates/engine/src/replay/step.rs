@@ -1,7 +1,7 @@
 use bytes::Bytes;
 
-use crate::packet::Timestamp;
-use crate::schema::{Direction, Name, Role, State};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, Name, Role, State};
 
 /// A packet of a recording.
 #[derive(Debug, Clone)]

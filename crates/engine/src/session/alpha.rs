@@ -2,8 +2,8 @@ use super::Session;
 use super::incoming::Incoming;
 use super::phase::Phase;
 use crate::link::{Old, Side};
-use crate::packet::RawReason;
-use crate::schema::{Direction, Family, Role, State};
+use mitmcraft_protocol::packet::RawReason;
+use mitmcraft_protocol::schema::{Direction, Family, Role, State};
 
 /// Alpha sessions: no frames, one state, and a version that only the login packet contains.
 ///

@@ -1,5 +1,5 @@
 use crate::link::Side;
-use crate::schema::{Direction, PerDirection};
+use mitmcraft_protocol::schema::{Direction, PerDirection};
 
 /// How a session ends: first its directions, each for itself, then the whole.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use crate::filter::{Verdict, encode_json};
 use crate::link::{
     Action, Command, Decision, Engine as _, Payload, Release, Report, Side, Transmission,
 };
-use crate::schema::{Direction, PacketType, Protocol, Role, Value};
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Role, Value};
 
 /// What a command asks for cannot be done.
 struct Refusal {

@@ -1,10 +1,10 @@
 use std::net::SocketAddr;
 
 use super::{AuthMode, Timeouts};
-use crate::codec::{Limits, MemoryBudget};
 use crate::link::Upstream;
-use crate::packet::Timestamp;
-use crate::schema::Catalog;
+use mitmcraft_protocol::codec::{Limits, MemoryBudget};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Configuration shared by all sessions of a run. Start with the default.
 #[derive(Debug, Clone)]

@@ -3,13 +3,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::codec::MemoryBudget;
 use crate::filter::Verdict;
 use crate::link::{
     Breakpoint, Decided, Guard, Hold, HoldQueue, Recorder, Release, Report, Waiting,
 };
-use crate::packet::{Packet, Timestamp};
-use crate::schema::{Direction, PerDirection, Role, State};
+use mitmcraft_protocol::codec::MemoryBudget;
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, PerDirection, Role, State};
 
 /// The packets that people hold in a session, those that wait behind them, and those that people send.
 ///
@@ -392,10 +392,10 @@ const WAITED: &str = "waited behind a held packet when the session ended";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::Frame;
     use crate::lang::Expr;
-    use crate::packet::{Content, Context};
-    use crate::schema::{Catalog, Value};
+    use mitmcraft_protocol::codec::Frame;
+    use mitmcraft_protocol::packet::{Content, Context};
+    use mitmcraft_protocol::schema::{Catalog, Value};
 
     use Direction::{Clientbound, Serverbound};
 

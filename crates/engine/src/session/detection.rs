@@ -3,7 +3,7 @@ use bytes::BytesMut;
 use super::Session;
 use super::phase::{Detection, Phase, Reach, Refusal, leave};
 use crate::link::{Detected, Side, detect, detect_last, urgent};
-use crate::packet::{RawReason, Timestamp};
+use mitmcraft_protocol::packet::{RawReason, Timestamp};
 
 impl Default for Detection {
     fn default() -> Self {

@@ -6,10 +6,10 @@ use super::phase::{AwaitedSecret, Phase, leave};
 use super::verification::{HeldLogin, Next};
 use super::{AuthMode, Session};
 use crate::auth::AuthError;
-use crate::codec::KeyLogLine;
 use crate::link::{Answer, Exchange, KeyMaterial, Notice, Output, Request, RequestVariant, Side};
-use crate::packet::{Packet, RawReason, Timestamp};
-use crate::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::codec::KeyLogLine;
+use mitmcraft_protocol::packet::{Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 
 /// The use of a key that the session waits for.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use super::Session;
 use super::closing::{Ending, Farewell, Half};
 use super::phase::{Phase, Reach};
 use crate::capture::Record;
-use crate::codec::Frame;
 use crate::link::{CUT_OFF, Emission, NetworkError, Notice, Output, Side};
-use crate::packet::{Content, RawReason, Timestamp};
-use crate::schema::Direction;
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, RawReason, Timestamp};
+use mitmcraft_protocol::schema::Direction;
 
 /// Closing connections and ending the session.
 ///

@@ -6,8 +6,8 @@ use super::control::Admission;
 use super::ends::BEHIND_THE_END;
 use super::phase::Phase;
 use crate::link::{Decided, Waiting};
-use crate::packet::{Content, Packet};
-use crate::schema::{Direction, Role, Value};
+use mitmcraft_protocol::packet::{Content, Packet};
+use mitmcraft_protocol::schema::{Direction, Role, Value};
 
 /// The way of packets through [`Control`](super::control::Control), once people control the session.
 impl Session {

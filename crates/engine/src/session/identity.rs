@@ -1,6 +1,6 @@
 use super::AuthMode;
-use crate::packet::Packet;
-use crate::schema::{Direction, Role, State};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, Role, State};
 
 /// Who the player is, as far as the proxy has to know. Nothing of a client goes on without it: until a
 /// client that is asked has proved who it is, the server gets no more from it than a handshake, the packets
@@ -88,11 +88,11 @@ impl Identity {
 mod tests {
     use super::*;
     use crate::auth::Profile;
-    use crate::codec::Frame;
     use crate::link::Recorder;
-    use crate::packet::{Content, Context, RawReason, Timestamp};
-    use crate::schema::Catalog;
     use crate::session::{Admitted, ClientLeg};
+    use mitmcraft_protocol::codec::Frame;
+    use mitmcraft_protocol::packet::{Content, Context, RawReason, Timestamp};
+    use mitmcraft_protocol::schema::Catalog;
 
     use Direction::{Clientbound, Serverbound};
 

@@ -1,7 +1,7 @@
 use super::identity::Passage;
 use crate::link::Decided;
-use crate::packet::Packet;
-use crate::schema::Role;
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::Role;
 
 /// A packet of a peer whose turn it is, and that may go on.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::packet::{Diagnostic, Diagnostics, Packet, Timestamp};
-use crate::schema::{Direction, Role};
+use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Role};
 
 /// The keep-alives that a client has not answered yet, and what is wrong with the timing of those that
 /// come.

@@ -5,10 +5,10 @@ use bytes::{Bytes, BytesMut};
 use super::Session;
 use super::phase::Phase;
 use crate::capture::Record;
-use crate::codec::Frame;
 use crate::link::{Emission, Side, ping_answer};
-use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
-use crate::schema::{Direction, LEGACY_PING_ID, PacketType, State};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Direction, LEGACY_PING_ID, PacketType, State};
 
 /// A Server List Ping from before 1.7. Its three forms differ only in where they end, which only
 /// the answer or the close tells: bytes are forwarded as they come, and recorded then. A request
@@ -155,7 +155,7 @@ impl Session {
 }
 
 /// Returns whether this is the request of 1.6, the only form that says where it ends.
-fn is_longest_form(protocol: &crate::schema::Protocol, request: &[u8]) -> bool {
+fn is_longest_form(protocol: &mitmcraft_protocol::schema::Protocol, request: &[u8]) -> bool {
     let identified = protocol.identify(State::Status, Direction::Serverbound, request);
     let value = identified.and_then(|(packet, start)| protocol.decode(packet, request, start));
     value.is_ok_and(|value| value.get("serverPort").is_some_and(|port| port.as_int().is_some()))

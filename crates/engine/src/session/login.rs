@@ -3,8 +3,8 @@ use super::{AuthMode, Session};
 use crate::auth::Profile;
 use crate::filter::Verdict;
 use crate::link::{Handshake, Notice, Output, Side, disconnect_body};
-use crate::packet::{Packet, RawReason};
-use crate::schema::{Direction, Name, Role, State, Value};
+use mitmcraft_protocol::packet::{Packet, RawReason};
+use mitmcraft_protocol::schema::{Direction, Name, Role, State, Value};
 
 /// Packets that drive a connection.
 impl Session {

@@ -5,12 +5,12 @@ use super::encryption::sealed;
 use super::incoming::Incoming;
 use super::phase::Phase;
 use super::{Config, Session, Start};
-use crate::codec::{Decoder, KeyLogLine, KeyRing, Limits, Reservation, Unit};
 use crate::filter::Pipeline;
 use crate::link::{Engine as _, Input, Side};
-use crate::packet::RawReason;
-use crate::schema::{DecodeCause, DecodeError, Direction, Protocol, State};
-use crate::wire::VarInt;
+use mitmcraft_protocol::codec::{Decoder, KeyLogLine, KeyRing, Limits, Reservation, Unit};
+use mitmcraft_protocol::packet::RawReason;
+use mitmcraft_protocol::schema::{DecodeCause, DecodeError, Direction, Protocol, State};
+use mitmcraft_protocol::wire::VarInt;
 
 /// Observed sessions: every recorded byte is read once, and nothing is sent.
 impl Session {
@@ -142,7 +142,7 @@ impl Session {
 /// Returns whether the server's first encrypted bytes, decrypted with `secret`, begin with a login
 /// packet; `None` if they are too few to tell.
 fn fits(secret: &[u8; 16], bytes: &[u8], limits: Limits, protocol: &Protocol) -> Option<bool> {
-    let mut decoder = Decoder::new(Limits { frame: limits.frame.min(MAX_FIRST), ..limits });
+    let mut decoder = Decoder::new(Limits::new(limits.frame.min(MAX_FIRST), limits.inflated));
     decoder.set_cipher(secret);
     decoder.receive(&bytes[..bytes.len().min(MAX_FIRST + VarInt::MAX)]);
     let identify = |body| protocol.identify(State::Login, Direction::Clientbound, body);

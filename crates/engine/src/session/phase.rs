@@ -5,7 +5,7 @@ use super::incoming::Incoming;
 use super::legacy_ping::LegacyPing;
 use super::verification::HeldLogin;
 use crate::link::Exchange;
-use crate::packet::{Packet, RawReason, Timestamp};
+use mitmcraft_protocol::packet::{Packet, RawReason, Timestamp};
 
 /// The phase of a session: what it waits for, with the data that only this phase needs.
 #[derive(Debug)]

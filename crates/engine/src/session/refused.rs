@@ -4,8 +4,8 @@ use super::Session;
 use super::closing::Half;
 use super::phase::{Detection, Phase, Reach};
 use crate::link::{Side, disconnect_body, status_body};
-use crate::packet::Packet;
-use crate::schema::{Direction, Role, State};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, Role, State};
 
 /// Sessions whose upstream cannot be reached: the player is shown why.
 impl Session {

@@ -1,5 +1,5 @@
-use crate::packet::Packet;
-use crate::schema::{Direction, PerDirection, Protocol, Role, State};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, PerDirection, Protocol, Role, State};
 
 /// The largest body of a compressed packet of the game whose role is looked for, per direction.
 ///
@@ -58,9 +58,9 @@ const MAX_TRANSFER: usize = 300;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::Leg;
-    use crate::packet::{Content, Context, Timestamp};
-    use crate::schema::Catalog;
+    use mitmcraft_protocol::codec::Leg;
+    use mitmcraft_protocol::packet::{Content, Context, Timestamp};
+    use mitmcraft_protocol::schema::Catalog;
 
     /// The role that is found in a body of that size, with its type's id in front.
     fn found(version: i32, role: Role, size: usize, known: bool, threshold: usize) -> Option<Role> {

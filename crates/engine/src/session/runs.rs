@@ -13,8 +13,8 @@ use super::Session;
 use super::identity::Passage;
 use super::phase::Phase;
 use crate::link::{Delivery, PerSide, Side};
-use crate::schema::{Family, Role, State};
-use crate::wire::VarInt;
+use mitmcraft_protocol::schema::{Family, Role, State};
+use mitmcraft_protocol::wire::VarInt;
 
 impl Session {
     /// Forwards whole frames at the front of `bytes`, which `side` has sent. Returns the bytes that are

@@ -12,14 +12,16 @@ use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::codec::{CodecError, Frame, KeyRing, Reservation, Unit};
 use crate::filter::{Judgement, Pipeline};
 use crate::link::{
     ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Report, Side,
     Upstream,
 };
-use crate::packet::{Content, Context, Packet, RawReason, SentRegistries, Tally, Timestamp};
-use crate::schema::{Direction, PerDirection, Role, State};
+use mitmcraft_protocol::codec::{CodecError, Frame, KeyRing, Reservation, Unit};
+use mitmcraft_protocol::packet::{
+    Content, Context, Packet, RawReason, SentRegistries, Tally, Timestamp,
+};
+use mitmcraft_protocol::schema::{Direction, PerDirection, Role, State};
 
 /// One client with its server, from accept to close.
 ///

@@ -4,8 +4,8 @@ use super::Session;
 use super::closing::Farewell;
 use super::phase::{Phase, Refusal};
 use crate::link::{DelayQueue, Engine as _};
-use crate::packet::Timestamp;
-use crate::schema::State;
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::State;
 
 /// The clocks of a session: each phase has its own timer, delayed packets have theirs, and silence
 /// ends a session at some point.

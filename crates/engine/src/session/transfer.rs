@@ -1,11 +1,11 @@
 use super::Session;
 use super::incoming::Incoming;
-use crate::codec::{Leg, Limits, Unit};
 use crate::filter::Verdict;
 use crate::link::{ANY_VERSION, Detected, Handshake, Output, detect};
 use crate::link::{Transfer, Upstream};
-use crate::packet::Packet;
-use crate::schema::{Catalog, Direction, State, Value};
+use mitmcraft_protocol::codec::{Leg, Limits, Unit};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// The origin of a newly connected client, judged by its first bytes: transferred here, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

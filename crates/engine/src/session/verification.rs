@@ -9,8 +9,8 @@ use super::phase::{AwaitedSecret, Phase, leave};
 use crate::auth::{AuthError, Profile};
 use crate::filter::Verdict;
 use crate::link::{Decided, Exchange, KeyMaterial, Notice, Output};
-use crate::packet::Packet;
-use crate::schema::{Direction, Role, State};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, Role, State};
 
 /// A login that waits until its player is verified.
 #[derive(Debug)]

@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use super::event::write_state;
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome};
-use crate::meaning::EntityTypes;
-use crate::packet::Context;
-use crate::schema::{Direction, Role};
+use mitmcraft_protocol::meaning::EntityTypes;
+use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::schema::{Direction, Role};
 
 /// Annotates the lines of packets with whether a bundle is open, and those of events with what of them is
 /// new. Sessions are forgotten when they close.

@@ -1,8 +1,8 @@
 use serde_json::Value as Json;
 
 use super::payload::payload_text;
-use crate::packet::{Packet, StyledText};
-use crate::schema::{Direction, Family, Name, Role, Scalar};
+use mitmcraft_protocol::packet::{Packet, StyledText};
+use mitmcraft_protocol::schema::{Direction, Family, Name, Role, Scalar};
 
 /// Finds the texts that players read among the fields of a packet.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 use std::fmt::Write as _;
 
 use super::plural::count;
-use crate::contents::{Blocks, Column, Contents, Palette, Section};
-use crate::packet::Packet;
+use mitmcraft_protocol::contents::{Blocks, Column, Contents, Palette, Section};
+use mitmcraft_protocol::packet::Packet;
 
 /// Appends lines about the chunks that a packet contains, each after `indent`; nothing if it contains
 /// none. With `whole`, every section is shown.
@@ -21,7 +21,7 @@ pub fn contents_lines(packet: &Packet, whole: bool) -> Vec<String> {
     let contents = match Contents::read(packet) {
         None => return Vec::new(),
         // The fields have the error.
-        Some(Err(crate::contents::ContentsError::Undecoded(_))) => return Vec::new(),
+        Some(Err(mitmcraft_protocol::contents::ContentsError::Undecoded(_))) => return Vec::new(),
         Some(Err(error)) => return vec![format!("contents: ! {error}")],
         Some(Ok(contents)) => contents,
     };

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write as _};
 use std::io;
 
-use crate::packet::StyledText;
+use mitmcraft_protocol::packet::StyledText;
 
 /// Displays untrusted text safely on a terminal: escapes characters that would move the cursor, or
 /// colour, hide or reorder text.

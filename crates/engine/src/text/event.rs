@@ -5,8 +5,8 @@ use super::escape::Escaped;
 use super::plural::count;
 use super::scalar::ByteSize;
 use crate::capture::{Event, EventKind, LegState, Summary};
-use crate::packet::{Context, plain_text};
-use crate::schema::{Catalog, Family, Name, Protocol};
+use mitmcraft_protocol::packet::{Context, plain_text};
+use mitmcraft_protocol::schema::{Catalog, Family, Name, Protocol};
 
 /// Appends what happened, without time and session: `opened 127.0.0.1:51234 → localhost:25565`.
 pub(super) fn write_event_text(out: &mut String, event: &Event) {

@@ -9,9 +9,9 @@ use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::Paint;
 use super::scalar::{ByteSize, write_scalar, write_value};
-use crate::meaning::FieldTracker;
-use crate::packet::{Packet, StyledText};
-use crate::schema::{Flow, Leaf, Name, Scalar, Span, SpanVisitor, Visitor};
+use mitmcraft_protocol::meaning::FieldTracker;
+use mitmcraft_protocol::packet::{Packet, StyledText};
+use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Span, SpanVisitor, Visitor};
 
 /// A field of a packet, for a list of all its fields.
 #[derive(Debug, Clone)]
@@ -104,7 +104,7 @@ impl FieldLines {
         let spans = self.spans.finish();
         let mut lines = self.lines;
         for (line, place) in lines.iter_mut().zip(self.places) {
-            let Some(Span { path, bytes }) = spans.get(place).cloned() else { continue };
+            let Some(Span { path, bytes, .. }) = spans.get(place).cloned() else { continue };
             if line.bytes.is_empty() {
                 line.bytes = bytes;
             }
@@ -173,7 +173,7 @@ impl FieldLines {
     }
 
     /// Adds the tags of NBT below its field.
-    fn add_nbt(&mut self, leaf: &Leaf<'_>, nbt: &crate::wire::Nbt) {
+    fn add_nbt(&mut self, leaf: &Leaf<'_>, nbt: &mitmcraft_protocol::wire::Nbt) {
         let mut summary = String::new();
         write_nbt_summary(&mut summary, &leaf.value, nbt, leaf.wire.len());
         self.set(summary);

@@ -1,8 +1,8 @@
 use serde_json::value::RawValue;
 
-use crate::packet::StyledText;
-use crate::schema::{Value, format_uuid};
-use crate::wire::json::{
+use mitmcraft_protocol::packet::StyledText;
+use mitmcraft_protocol::schema::{Value, format_uuid};
+use mitmcraft_protocol::wire::json::{
     write_json_base64, write_json_f32, write_json_f64, write_json_int, write_json_str,
 };
 

@@ -5,7 +5,7 @@ use super::event::write_event_text;
 use super::marks::mark;
 use super::short::write_short;
 use crate::capture::{Entry, Reason, Record};
-use crate::meaning::diagnose;
+use mitmcraft_protocol::meaning::diagnose;
 
 /// Appends an entry on one line, without time, session and line feed: `play 0x21 map_chunk x=-9 ..`.
 pub fn write_info(out: &mut String, entry: &Entry) {

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use super::escape::{Escaped, Quoted};
 use super::paint::{Color, Paint};
 use super::scalar::ByteSize;
-use crate::codec::Inflater;
-use crate::schema::{Name, Scalar};
-use crate::wire::{Encoding, Nbt, Tag};
+use mitmcraft_protocol::codec::Inflater;
+use mitmcraft_protocol::schema::{Name, Scalar};
+use mitmcraft_protocol::wire::{Encoding, Nbt, Tag};
 
 /// Inflates a field whose name says that it is compressed, as that of chunks up to 1.7. Returns `None`
 /// for any other field, or if the field is not valid zlib.

@@ -12,9 +12,9 @@ use super::tree::FieldTree;
 use super::{LineOptions, TimeForm, Verbosity};
 use crate::capture::{Entry, Event, Outcome, Reason, Record};
 use crate::filter::Detail;
-use crate::meaning::diagnose;
-use crate::packet::{Context, Diagnostics, Packet, Timestamp};
-use crate::schema::{Direction, State};
+use mitmcraft_protocol::meaning::diagnose;
+use mitmcraft_protocol::packet::{Context, Diagnostics, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// Appends an entry as one or more lines, each ending with a line feed.
 ///

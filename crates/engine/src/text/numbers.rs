@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::scalar::write_scalar;
-use crate::schema::Scalar;
+use mitmcraft_protocol::schema::Scalar;
 
 /// The numbers of a list, written side by side on indented lines.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Options for printing entries.
 pub struct LineOptions {

@@ -1,4 +1,4 @@
-use crate::wire::Reader;
+use mitmcraft_protocol::wire::Reader;
 
 /// Returns the text of a plugin channel's payload, or `None` if it is no text: all of it, a string
 /// with its length in front (a VarInt, or two bytes; several of the latter), or words separated by NUL

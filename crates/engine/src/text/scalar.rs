@@ -1,10 +1,10 @@
 use std::fmt::{self, Display, Write as _};
 
 use super::escape::{Escaped, Quoted};
-use crate::meaning::FieldMeaning;
-use crate::packet::Timestamp;
-use crate::schema::{Name, Scalar, format_uuid};
-use crate::wire::{Nbt, Reader};
+use mitmcraft_protocol::meaning::FieldMeaning;
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Name, Scalar, format_uuid};
+use mitmcraft_protocol::wire::{Nbt, Reader};
 
 /// Displays a number of bytes with a unit: `12.3 KiB`.
 pub(crate) struct ByteSize(pub(crate) u64);

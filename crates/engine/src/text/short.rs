@@ -5,9 +5,9 @@ use super::component::Components;
 use super::cut::cut;
 use super::escape::{Escaped, QuotedText};
 use super::scalar::{ByteSize, write_value};
-use crate::meaning::FieldTracker;
-use crate::packet::{Content, Packet, Undecoded};
-use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
+use mitmcraft_protocol::meaning::FieldTracker;
+use mitmcraft_protocol::packet::{Content, Packet, Undecoded};
+use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// Appends a packet's fields on one line, or the number of bytes if it has no fields. Text components
 /// have their colours if `color`, and what values mean stands behind them if `meanings`.

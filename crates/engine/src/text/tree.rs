@@ -6,9 +6,9 @@ use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::{Color, Paint};
 use super::scalar::{ByteSize, write_hex_dump, write_value};
-use crate::meaning::FieldTracker;
-use crate::packet::Packet;
-use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
+use mitmcraft_protocol::meaning::FieldTracker;
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// Writes each field on a line of its own, with the content of a container or list indented below.
 /// Bytes and numbers of a list share lines.

@@ -141,7 +141,7 @@ impl Decoder {
     /// Returns the whole frame at the front of `bytes`, which are decrypted and next in the stream.
     /// Returns `None` if only [`poll`](Self::poll) can tell what they begin with.
     #[inline]
-    pub(crate) fn view<'b>(&self, bytes: &'b [u8]) -> Option<FrameView<'b>> {
+    pub fn view<'b>(&self, bytes: &'b [u8]) -> Option<FrameView<'b>> {
         match self.phase {
             Phase::Framed => FrameView::read(bytes, self.threshold, self.limits.frame),
             Phase::Oversize { .. } | Phase::Bare(_) | Phase::Opaque(_) => None,
@@ -150,25 +150,25 @@ impl Decoder {
 
     /// Takes the first `count` bytes off the [buffer](Self::peek): whole frames that were
     /// [viewed](Self::view).
-    pub(crate) fn skip(&mut self, count: usize) {
+    pub fn skip(&mut self, count: usize) {
         self.offset += count as u64;
         self.buffer.advance(count);
     }
 
     /// Takes note of `count` bytes that were [viewed](Self::view) as whole frames and never buffered.
-    pub(crate) fn pass_by(&mut self, count: usize) {
+    pub fn pass_by(&mut self, count: usize) {
         debug_assert!(self.buffer.is_empty() && self.cipher.is_none());
         self.offset += count as u64;
     }
 
     /// Returns whether bytes arrive in the clear.
-    pub(crate) fn is_clear(&self) -> bool {
+    pub fn is_clear(&self) -> bool {
         self.cipher.is_none()
     }
 
     /// Returns how many bytes the unfinished frame in the buffer lacks: 1 if even its length is not
     /// known, 0 if only [`poll`](Self::poll) can tell.
-    pub(crate) fn missing(&self) -> usize {
+    pub fn missing(&self) -> usize {
         match (&self.phase, VarInt::read(&self.buffer)) {
             (Phase::Framed, Ok(_)) => self.awaited().saturating_sub(self.buffer.len()),
             (Phase::Framed, Err(error)) if error.is_incomplete() => 1,

@@ -42,7 +42,7 @@ impl Frame {
 
     /// Creates a frame of which only the size of its body is known: it has no bytes.
     #[must_use]
-    pub(crate) fn outline(size: usize) -> Self {
+    pub fn outline(size: usize) -> Self {
         let absent = Err(CodecError::InflatedLimit { size, limit: 0 });
         let body = Arc::new(Inflated { body: OnceLock::from(absent), budget: None });
         let content = Content::Deflated { size, body };
@@ -131,7 +131,7 @@ impl Frame {
 
     /// Passes the body to `read`, like [`Frame::body`], but shares it with nobody: counting who holds the
     /// bytes takes longer than looking at a small body.
-    pub(crate) fn with_body<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T, CodecError> {
+    pub fn with_body<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T, CodecError> {
         Ok(match &self.content {
             Content::Stored | Content::Bare => read(self.data()),
             Content::Deflated { .. } | Content::Headless(_) => read(&self.body()?),
@@ -171,7 +171,7 @@ impl Frame {
 
     /// Returns how many bytes are kept in memory: those received, and the inflated body if somebody
     /// asked for it.
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         let inflated = match &self.content {
             Content::Deflated { body, .. } => body.known(),
             Content::Stored | Content::Bare | Content::Headless(_) => None,

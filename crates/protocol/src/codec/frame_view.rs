@@ -5,7 +5,7 @@ use crate::wire::VarInt;
 
 /// A whole frame among received bytes, read where it lies: nothing is copied or allocated.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FrameView<'a> {
+pub struct FrameView<'a> {
     wire: &'a [u8],
     /// The content: the body, stored or deflated.
     data: &'a [u8],
@@ -30,23 +30,23 @@ impl<'a> FrameView<'a> {
     }
 
     /// Returns the bytes as received, length prefix included.
-    pub(crate) fn wire(&self) -> &'a [u8] {
+    pub fn wire(&self) -> &'a [u8] {
         self.wire
     }
 
     /// Returns the size of the inflated body.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.deflated.unwrap_or(self.data.len())
     }
 
     /// Returns whether the body is deflated.
-    pub(crate) fn is_deflated(&self) -> bool {
+    pub fn is_deflated(&self) -> bool {
         self.deflated.is_some()
     }
 
     /// Returns the first bytes of the body, with the whole packet id; `None` if they do not inflate.
     #[inline]
-    pub(crate) fn head<'h>(&self, buffer: &'h mut [u8; VarInt::MAX]) -> Option<&'h [u8]>
+    pub fn head<'h>(&self, buffer: &'h mut [u8; VarInt::MAX]) -> Option<&'h [u8]>
     where
         'a: 'h,
     {

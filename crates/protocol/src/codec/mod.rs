@@ -40,7 +40,7 @@ pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use error::CodecError;
 pub use frame::Frame;
-pub(crate) use frame_view::FrameView;
+pub use frame_view::FrameView;
 pub use inflater::Inflater;
 pub use key_log::{KeyLogError, KeyLogLine};
 pub use key_ring::KeyRing;

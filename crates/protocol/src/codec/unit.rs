@@ -7,7 +7,6 @@ use super::{CodecError, Frame};
 /// A delimited part of a decoder's stream. The units in order are the whole decrypted stream, byte
 /// for byte.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub enum Unit {
     /// A whole frame.
     Frame(Frame),

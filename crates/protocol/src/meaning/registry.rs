@@ -2,7 +2,6 @@ use std::fmt;
 
 /// A kind of thing that packets refer to by number, with a registry in each version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum RegistryKind {
     /// Items; before 1.13 with the numbers of blocks among them.
     Item,

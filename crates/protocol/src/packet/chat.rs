@@ -8,18 +8,18 @@ use crate::wire::{Encoding, Tag};
 
 /// Returns the text that a player reads of a component in JSON, without formatting codes (`§c`).
 /// Text that is not JSON is returned as it is.
-pub(crate) fn plain_text(text: &str) -> String {
+pub fn plain_text(text: &str) -> String {
     StyledText::parse(text).plain()
 }
 
 /// Returns the text that a player reads of a component in NBT.
-pub(crate) fn plain_nbt(tag: &Tag) -> String {
+pub fn plain_nbt(tag: &Tag) -> String {
     StyledText::of_json(&to_json(tag, 0)).plain()
 }
 
 impl StyledText {
     /// Reads NBT if it has the form of a component: a text, or a compound with content.
-    pub(crate) fn from_nbt(root: &Tag) -> Option<Self> {
+    pub fn from_nbt(root: &Tag) -> Option<Self> {
         let is_component = match root {
             Tag::Text(_) => true,
             Tag::Compound(compound) => CONTENTS.iter().any(|key| compound.get(key).is_some()),
@@ -29,7 +29,7 @@ impl StyledText {
     }
 
     /// Reads JSON if it has the form of a component: a text, a list, or an object with content.
-    pub(crate) fn from_json(json: &Json) -> Option<Self> {
+    pub fn from_json(json: &Json) -> Option<Self> {
         let is_component = match json {
             Json::String(_) => true,
             Json::Array(parts) => {

@@ -2,7 +2,7 @@ use crate::schema::{Direction, PacketType};
 
 /// Returns whether the text at `path` (names separated by dots, without indexes) in a packet of a
 /// version holds a chat component in JSON. The descriptions do not tell it from other text.
-pub(crate) fn is_component(packet: &PacketType, version: i32, path: &str) -> bool {
+pub fn is_component(packet: &PacketType, version: i32, path: &str) -> bool {
     let name = &**packet.name();
     // Clients send components only in signs.
     (packet.direction() == Direction::Clientbound || name == "update_sign")
@@ -12,7 +12,7 @@ pub(crate) fn is_component(packet: &PacketType, version: i32, path: &str) -> boo
 }
 
 /// Iterates over the names of all packets that hold chat components in JSON in any version.
-pub(crate) fn component_packets() -> impl Iterator<Item = &'static str> {
+pub fn component_packets() -> impl Iterator<Item = &'static str> {
     COMPONENTS.iter().map(|(name, ..)| *name)
 }
 

@@ -37,12 +37,12 @@ impl Diagnostics {
     }
 
     /// Returns the set as a number for captures: a bit for each of [`Diagnostic::ALL`].
-    pub(crate) fn bits(self) -> u16 {
+    pub fn bits(self) -> u16 {
         self.0
     }
 
     /// Returns the set with this number, without bits that stand for no diagnostic.
-    pub(crate) fn of_bits(bits: u16) -> Self {
+    pub fn of_bits(bits: u16) -> Self {
         Self(bits & ((1 << Diagnostic::ALL.len()) - 1))
     }
 }

@@ -109,7 +109,7 @@ impl fmt::Display for FieldPath {
 }
 
 /// Returns the position of the element with an index, which counts from the end when negative.
-pub(crate) fn position(index: i64, length: usize) -> Option<usize> {
+pub fn position(index: i64, length: usize) -> Option<usize> {
     let length_signed = i64::try_from(length).ok()?;
     let position = if index < 0 { length_signed.checked_add(index)? } else { index };
     usize::try_from(position).ok().filter(|position| *position < length)

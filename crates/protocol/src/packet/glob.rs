@@ -23,7 +23,7 @@ impl Glob {
 }
 
 /// Returns whether the whole of `name` matches the glob `pattern`.
-pub(crate) fn glob_matches(pattern: &str, name: &str) -> bool {
+pub fn glob_matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut place) = (0, 0);
     // The position of the last star, and the end of what it matches of the name.

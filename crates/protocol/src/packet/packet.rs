@@ -47,7 +47,6 @@ pub enum Content {
 
 /// The reason why bytes are recorded without a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum RawReason {
     /// The connection is not Minecraft's, or of an unknown generation.
     NotMinecraft,
@@ -127,7 +126,6 @@ by_name!(Origin);
 
 /// The reason why a packet has no decoded fields.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum Undecoded {
     /// The packet is not a frame.
     #[error("{0}")]
@@ -325,7 +323,8 @@ impl Packet {
     }
 
     /// Returns the inflated body, or the bytes as received if there is none.
-    pub(crate) fn body_or_bytes(&self) -> Bytes {
+    #[must_use]
+    pub fn body_or_bytes(&self) -> Bytes {
         match (&self.content, self.body()) {
             (_, Ok(body)) => body,
             (Content::Frame(frame), Err(_)) => frame.wire().clone(),
@@ -356,7 +355,7 @@ impl Packet {
 
     /// Returns how many bytes are kept in memory: those on the wire, and the inflated body if somebody
     /// asked for it.
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         match &self.content {
             Content::Frame(frame) => frame.memory(),
             Content::Raw(bytes, _) => bytes.len(),
@@ -436,7 +435,7 @@ impl Packet {
     }
 
     /// Inflates a compressed body. Before the id is asked for, this spares inflating its first bytes alone.
-    pub(crate) fn inflate(&self) {
+    pub fn inflate(&self) {
         let _ = self.with_body(|_| ());
     }
 
@@ -481,7 +480,7 @@ impl Packet {
     }
 
     /// Returns the text of the field `reason`, as a player reads it in a Disconnect.
-    pub(crate) fn reason(&self) -> Option<String> {
+    pub fn reason(&self) -> Option<String> {
         match self.value().ok()?.get("reason")?.plain() {
             // Since 1.20.3.
             Value::Nbt(nbt) => StyledText::from_nbt(&nbt.root).map(|text| text.plain()),

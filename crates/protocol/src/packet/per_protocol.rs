@@ -6,7 +6,7 @@ use crate::schema::Protocol;
 ///
 /// A chain of cells that are set once: sessions share it, and a lookup takes no lock.
 #[derive(Debug)]
-pub(crate) struct PerProtocol<T>(OnceLock<Box<Link<T>>>);
+pub struct PerProtocol<T>(OnceLock<Box<Link<T>>>);
 
 #[derive(Debug)]
 struct Link<T> {
@@ -19,7 +19,7 @@ struct Link<T> {
 impl<T> PerProtocol<T> {
     /// Returns the value of `protocol`, computed by `init` if there is none yet.
     #[inline]
-    pub(crate) fn get_or_init(&self, protocol: &Arc<Protocol>, init: impl FnOnce() -> T) -> &T {
+    pub fn get_or_init(&self, protocol: &Arc<Protocol>, init: impl FnOnce() -> T) -> &T {
         let mut init = Some(init);
         let mut cell = self;
         loop {

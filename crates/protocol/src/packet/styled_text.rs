@@ -26,7 +26,6 @@ pub(super) struct Style {
 
 /// A text colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum TextColor {
     /// One of the game's 16 colours, by the digit of its `§` code.
     Named(u8),
@@ -160,7 +159,7 @@ impl Style {
 
 impl TextColor {
     /// Returns the colour that a component calls `name`: `gold`, or `#ffaa00`.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         if let Some(digit) = COLORS.iter().position(|color| *color == name) {
             return Some(Self::Named(digit as u8));
         }

@@ -17,7 +17,6 @@ pub struct Tally {
 
 /// The counts of one type of packet in a [`Tally`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct TypeCounts {
     /// Number of packets; at least 1.
     pub packets: u64,

@@ -59,7 +59,7 @@ impl Timestamp {
     }
 
     /// Returns the moment as [`Display`](fmt::Display) writes it, in ASCII.
-    pub(crate) fn text(self) -> [u8; FULL] {
+    pub fn text(self) -> [u8; FULL] {
         let mut text = *b"0000-00-00T00:00:00.000000000Z";
         let (seconds, nanos) = (self.0 / NANOS, self.0 % NANOS);
         let (year, month, day) = date_of(seconds / DAY);

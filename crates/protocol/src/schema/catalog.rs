@@ -101,7 +101,7 @@ impl Catalog {
 
     /// Returns whether a version that [`only`](Self::only) has left out has a packet whose name
     /// satisfies `is`. Compiles nothing.
-    pub(crate) fn has_packet_elsewhere(&self, is: impl Fn(&str) -> bool) -> bool {
+    pub fn has_packet_elsewhere(&self, is: impl Fn(&str) -> bool) -> bool {
         self.others.iter().any(|entry| entry.packets.iter().any(|name| is(name)))
     }
 

@@ -3,7 +3,6 @@ use super::by_name;
 /// A group of protocols whose versions are numbered together: protocol 5 is 1.7.6 in the Java
 /// family, and another protocol in Alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Family {
     /// The framed protocol of 1.7 and later.
     Java,

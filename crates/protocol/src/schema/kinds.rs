@@ -3,7 +3,6 @@ use std::ops::BitOr;
 
 /// A kind of decoded values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Kind {
     /// No value.
     Absent,

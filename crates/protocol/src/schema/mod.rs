@@ -18,6 +18,8 @@ mod emit;
 mod encode;
 mod error;
 mod family;
+#[cfg(any(test, feature = "test-support"))]
+mod generate;
 mod given;
 mod gzip;
 mod json;
@@ -37,7 +39,7 @@ mod scope;
 mod spans;
 mod stop;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 mod text_forms;
 pub(crate) mod types;
 mod uuid;
@@ -53,15 +55,17 @@ pub use description::{Description, DescriptionId};
 pub use emit::{json_schema, typescript};
 pub use error::{DecodeCause, DecodeError, EncodeCause, EncodeError, SchemaError};
 pub use family::Family;
+#[cfg(any(test, feature = "test-support"))]
+pub use generate::random_body;
 pub use json::JsonVisitor;
 pub use kinds::{Kind, Kinds};
 pub use layout::LayoutField;
 pub(crate) use names::by_name;
 pub use names::{Direction, Name, Role, State, UnknownName};
-pub(crate) use official::official_names;
+pub use official::official_names;
 pub use packet::PacketType;
 pub use payload::Payload;
-pub(crate) use payload::payload_name;
+pub use payload::payload_name;
 pub use per_direction::PerDirection;
 pub use protocol::Protocol;
 pub use query::query_magic;
@@ -71,7 +75,7 @@ pub use value::{Exact, Value};
 pub use visitor::{Flow, Leaf, Measure, Scalar, Visitor};
 
 /// Names that an error message lists at most when it says which ones would be valid.
-pub(crate) const MAX_LISTED: usize = 12;
+pub const MAX_LISTED: usize = 12;
 
 /// The field name of those bits of flags that have no name.
 pub(crate) fn rest_name() -> Name {

@@ -29,7 +29,7 @@ pub type Name = Arc<str>;
 /// The direction in which a packet travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
 pub enum Direction {
     /// From the server to the client.
     Clientbound,
@@ -73,8 +73,7 @@ by_name!(Direction);
 /// The state of a connection, which determines the meaning of packet ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[non_exhaustive]
+#[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
 pub enum State {
     /// The state of a new connection: the client sends its handshake.
     Handshaking,
@@ -115,7 +114,6 @@ pub struct UnknownName(pub String);
 
 /// The meaning of a packet to a session, independent of its name in a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Role {
     /// Opens a connection: protocol version, address, next state.
     Handshake,
@@ -250,7 +248,7 @@ impl Role {
     }
 
     /// Returns the roles that packets of a name have, in any state and direction.
-    pub(crate) fn all_of(name: &str) -> impl Iterator<Item = Self> {
+    pub fn all_of(name: &str) -> impl Iterator<Item = Self> {
         let places = State::ALL.into_iter().flat_map(|state| Direction::ALL.map(|it| (state, it)));
         places.filter_map(move |(state, direction)| Self::of(state, direction, name))
     }

@@ -35,7 +35,7 @@ impl Protocol {
 
 /// Returns a direction, the name in the tables, and the official name of each packet of the game
 /// that has one.
-pub(crate) fn official_names() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+pub fn official_names() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     NAMES.lines().filter_map(|line| {
         let mut words = line.split(' ');
         Some((words.next()?, words.next()?, words.next()?))

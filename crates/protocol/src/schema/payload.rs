@@ -107,7 +107,7 @@ impl Protocol {
 }
 
 /// Returns the name of the field under which a payload is reported.
-pub(crate) fn payload_name() -> &'static Name {
+pub fn payload_name() -> &'static Name {
     static PAYLOAD: LazyLock<Name> = LazyLock::new(|| Name::from("payload"));
     &PAYLOAD
 }

@@ -5,7 +5,7 @@ use super::Direction;
 /// One value for each [`Direction`], indexed by it.
 ///
 /// ```
-/// use mitmcraft::schema::{Direction, PerDirection};
+/// use mitmcraft_protocol::schema::{Direction, PerDirection};
 ///
 /// let mut packets = PerDirection::new(0, 0);
 /// packets[Direction::Serverbound] += 1;

@@ -5,7 +5,6 @@ use crate::wire::Nbt;
 
 /// A decoded value. Lossless: encoding it produces the bytes that were decoded.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Value {
     /// A field that is not present: an empty option, or a `switch` without a matching case.
     Absent,
@@ -154,7 +153,7 @@ impl Value {
     /// Converts the value to JSON that [`from_json`](Self::from_json) reads back. Meant for values
     /// that a user wrote; decoded packets are written by [`JsonVisitor`](super::JsonVisitor)
     /// without loss.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self.plain() {
             Self::Bool(bool) => Json::Bool(*bool),

@@ -76,7 +76,6 @@ impl Leaf<'_> {
 
 /// The value of a [`Leaf`].
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub enum Scalar<'a> {
     /// A value that is not present: an empty option, or a switch without a matching case.
     Absent,

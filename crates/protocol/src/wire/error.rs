@@ -37,7 +37,7 @@ pub enum WireError {
 }
 
 /// Returns a number of bytes in words: `1 byte`, `2 bytes`.
-pub(crate) fn bytes(count: usize) -> String {
+pub fn bytes(count: usize) -> String {
     if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
 }
 

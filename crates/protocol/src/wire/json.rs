@@ -4,23 +4,23 @@
 use base64_simd::STANDARD;
 
 /// Appends a JSON string, quoted and escaped.
-pub(crate) fn write_json_str(out: &mut Vec<u8>, text: &str) {
+pub fn write_json_str(out: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(out, text).expect(TAKES_ALL);
 }
 
 /// Appends an integer with all its digits.
-pub(crate) fn write_json_int(out: &mut Vec<u8>, value: i64) {
+pub fn write_json_int(out: &mut Vec<u8>, value: i64) {
     serde_json::to_writer(out, &value).expect(TAKES_ALL);
 }
 
 /// Appends an integer without a sign with all its digits.
-pub(crate) fn write_json_uint(out: &mut Vec<u8>, value: u64) {
+pub fn write_json_uint(out: &mut Vec<u8>, value: u64) {
     serde_json::to_writer(out, &value).expect(TAKES_ALL);
 }
 
 /// Appends the shortest decimal that reads back as the same `f32`. Numbers without a JSON form
 /// become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
-pub(crate) fn write_json_f32(out: &mut Vec<u8>, value: f32) {
+pub fn write_json_f32(out: &mut Vec<u8>, value: f32) {
     match not_finite(value.into()) {
         Some(name) => write_json_str(out, name),
         None => serde_json::to_writer(out, &value).expect(TAKES_ALL),
@@ -29,7 +29,7 @@ pub(crate) fn write_json_f32(out: &mut Vec<u8>, value: f32) {
 
 /// Appends the shortest decimal that reads back as the same `f64`. Numbers without a JSON form
 /// become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
-pub(crate) fn write_json_f64(out: &mut Vec<u8>, value: f64) {
+pub fn write_json_f64(out: &mut Vec<u8>, value: f64) {
     match not_finite(value) {
         Some(name) => write_json_str(out, name),
         None => serde_json::to_writer(out, &value).expect(TAKES_ALL),
@@ -37,7 +37,7 @@ pub(crate) fn write_json_f64(out: &mut Vec<u8>, value: f64) {
 }
 
 /// Appends a JSON string of standard base64 with padding.
-pub(crate) fn write_json_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn write_json_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     STANDARD.encode_append(bytes, out);
     out.push(b'"');

@@ -4,14 +4,14 @@
 //! without copying, and an [`Nbt`] document is read and written losslessly.
 
 mod error;
-pub(crate) mod json;
+pub mod json;
 mod nbt;
 mod reader;
 mod text;
 mod varint;
 
 pub use error::WireError;
-pub(crate) use error::bytes;
+pub use error::bytes;
 pub use nbt::{Compound, List, Nbt, NbtJsonError, Tag, TagType};
 pub use reader::Reader;
 pub use text::Encoding;

@@ -4,7 +4,6 @@ use super::WireError;
 
 /// A text encoding of the Minecraft protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Encoding {
     /// UTF-8, used since 1.7.
     Utf8,

@@ -4,8 +4,6 @@
 mod fields;
 mod meanings;
 mod tables;
-#[cfg(test)]
-mod tests;
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use hyper::{Response, StatusCode, header};
 use serde_json::json;
 use thiserror::Error;
 
-use crate::auth::{GameRefusal, RequestError};
+use mitmcraft_engine::auth::{GameRefusal, RequestError};
 
 /// The reason why a request has no answer of a service. No message contains a part of the request.
 #[derive(Debug, Error)]

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Limits the number of requests in a time window.
 #[derive(Debug, Default)]

@@ -14,12 +14,12 @@ use hyper_util::rt::TokioIo;
 
 use super::problem::Problem;
 use super::rate::Rate;
-use crate::auth::{
-    self, AuthError, GameRequest, GameRoute, GameServices, Secret, SessionService, service_of,
-};
 use crate::proxy::accounts::{ForwardedRequest, ForwardedResponse};
 use crate::proxy::net::Accepted;
 use crate::proxy::{Clock, Http, LentJoins, Listener, Notices, RunNotice, Stop};
+use mitmcraft_engine::auth::{
+    self, AuthError, GameRequest, GameRoute, GameServices, Secret, SessionService, service_of,
+};
 
 /// Serves the web services of the game to games on this machine.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::AuthEndpoint;
-use crate::auth::{GameServices, LentAccount, Secret};
 use crate::proxy::{Http, LentJoins, Listener, Notices, RunNotice, Stop};
+use mitmcraft_engine::auth::{GameServices, LentAccount, Secret};
 
 /// A session service that gives these answers, a connection each; its address, and the requests. It never
 /// answers a request whose answer is empty. `{url}` in an answer stands for the address.
@@ -272,7 +272,7 @@ async fn the_key_for_signed_chat_is_the_players_own() {
 
 #[tokio::test]
 async fn authlib_injector_is_told_about_mojang_without_a_request() {
-    let running = start(crate::auth::SessionService::MOJANG).await;
+    let running = start(mitmcraft_engine::auth::SessionService::MOJANG).await;
     for line in ["GET /k3y", "GET /k3y/"] {
         let answer = running.ask(line, "", "").await;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();

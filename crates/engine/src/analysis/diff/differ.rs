@@ -6,7 +6,7 @@ use super::item::DiffItem;
 use super::{Difference, DifferenceOrder, Ignore};
 use crate::capture::{Entry, EventKind};
 use crate::lang::Expr;
-use crate::schema::{Direction, PerDirection};
+use mitmcraft_protocol::schema::{Direction, PerDirection};
 
 /// Compares two captures while they are read: [`push`](Self::push) takes entries of either capture,
 /// in order, and [`poll`](Self::poll) returns differences.

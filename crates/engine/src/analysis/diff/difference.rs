@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 use super::display::{display_pair, to_json};
 use crate::capture::{Entry, Outcome, Record};
 use crate::filter::{Detail, Notes};
-use crate::schema::Value;
 use crate::text::{Escaped, LineOptions, write_line};
+use mitmcraft_protocol::schema::Value;
 
 /// A difference between two captures, or between the two legs of one.
 #[derive(Debug, Clone)]

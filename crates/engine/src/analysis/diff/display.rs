@@ -1,8 +1,8 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value as Json};
 
-use crate::schema::{Value, format_uuid};
 use crate::text::{ByteSize, Escaped};
+use mitmcraft_protocol::schema::{Value, format_uuid};
 
 /// Formats two values short enough for a line, from a little before their first difference.
 pub(super) fn display_pair(a: Option<&Value>, b: Option<&Value>) -> (String, String) {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn values_that_look_the_same_are_shown_with_what_they_are() {
         let id = "069a79f4-44e9-4726-a5be-fca90e38aaf5";
-        let uuid = Value::Uuid(crate::schema::parse_uuid(id).unwrap());
+        let uuid = Value::Uuid(mitmcraft_protocol::schema::parse_uuid(id).unwrap());
         let (a, b) = display_pair(Some(&id.into()), Some(&uuid));
         assert_eq!((a, b), (format!("\"{id}\" (text)"), format!("\"{id}\" (a UUID)")));
         let (a, b) = display_pair(Some(&Value::Int(1)), Some(&"1".into()));

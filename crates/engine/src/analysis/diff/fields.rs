@@ -3,10 +3,10 @@ use super::entities::{EntityIds, is_entity};
 use super::ignore::Ignore;
 use super::item::prune;
 use crate::capture::Record;
-use crate::meaning::FieldMeanings;
-use crate::packet::Packet;
-use crate::schema::Value;
-use crate::wire::{Encoding, Tag};
+use mitmcraft_protocol::meaning::FieldMeanings;
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::Value;
+use mitmcraft_protocol::wire::{Encoding, Tag};
 
 /// Returns the fields in which two packets of the same name differ.
 pub(super) fn compare(
@@ -32,7 +32,7 @@ pub(super) fn compare(
         }
         (first, second) => {
             let (first, second) = (first.err(), second.err());
-            let text = |error: Option<crate::packet::Undecoded>| {
+            let text = |error: Option<mitmcraft_protocol::packet::Undecoded>| {
                 error.map(|error| Value::from(&*error.to_string()))
             };
             compare.enter(".(error)", |it| it.leaves(text(first), text(second)));
@@ -61,7 +61,7 @@ impl Compare<'_> {
                 }
             }
             (Some(Value::Map(a)), Some(Value::Map(b))) => {
-                let of = |fields: &'_ [(crate::schema::Name, Value)], name: &str| {
+                let of = |fields: &'_ [(mitmcraft_protocol::schema::Name, Value)], name: &str| {
                     fields.iter().position(|(key, _)| **key == *name)
                 };
                 for (name, value) in a {

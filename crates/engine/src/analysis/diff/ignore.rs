@@ -2,17 +2,17 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::packet::{FieldPath, Glob, Packet, PathStep};
+use mitmcraft_protocol::packet::{FieldPath, Glob, Packet, PathStep};
 
 /// The packets and fields whose differences are ignored.
 ///
 /// ```
-/// use mitmcraft::analysis::Ignore;
+/// use mitmcraft_engine::analysis::Ignore;
 ///
 /// let mut ignore = Ignore::default();      // what differs from run to run
 /// ignore.add("entity_velocity")?;          // a packet
 /// ignore.add("*.metadata[*].value")?;      // a field and all in it, of every packet
-/// # Ok::<(), mitmcraft::analysis::IgnoreError>(())
+/// # Ok::<(), mitmcraft_engine::analysis::IgnoreError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Ignore {

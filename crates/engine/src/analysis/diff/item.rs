@@ -3,8 +3,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::entities::is_entity;
 use super::ignore::Ignore;
 use crate::capture::Record;
-use crate::packet::{Packet, PathStep, glob_matches, position};
-use crate::schema::Value;
+use mitmcraft_protocol::packet::{Packet, PathStep, glob_matches, position};
+use mitmcraft_protocol::schema::Value;
 
 /// A packet to align, with hashes to find equal and similar ones.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl Hashing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::FieldPath;
+    use mitmcraft_protocol::packet::FieldPath;
 
     #[test]
     fn fields_are_pruned_by_names_with_globs_and_by_indexes_from_either_end() {

@@ -5,7 +5,7 @@ use super::fields::compare;
 use super::{Change, Difference, Ignore};
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::lang::Expr;
-use crate::schema::Value;
+use mitmcraft_protocol::schema::Value;
 
 /// Compares the two legs of a capture: packets received from one peer with packets sent to the other.
 /// Dropped packets count as removed, packets made by the proxy as added, rewritten ones as changed.

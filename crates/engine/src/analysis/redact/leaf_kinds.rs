@@ -1,4 +1,4 @@
-use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
+use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// The kinds of a packet's leaves, in order. A decoded value alone does not distinguish text from the
 /// name of a mapped number.

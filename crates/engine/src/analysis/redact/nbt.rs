@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::policy::is_own_value;
 use super::pseudonyms::Pseudonyms;
-use crate::wire::{Compound, Encoding, Nbt, Tag};
+use mitmcraft_protocol::wire::{Compound, Encoding, Nbt, Tag};
 
 /// Replaces the texts, UUIDs and byte arrays in NBT. Keys are kept unless they are a player's name or a
 /// UUID.
@@ -59,7 +59,7 @@ impl NbtRedaction<'_> {
         for (name, tag) in &mut compound.entries {
             let key = Encoding::ModifiedUtf8.decode_lossy(name).into_owned();
             self.tag(tag, &key);
-            if self.names.contains(&key) || crate::schema::parse_uuid(&key).is_some() {
+            if self.names.contains(&key) || mitmcraft_protocol::schema::parse_uuid(&key).is_some() {
                 *name = redact_bytes(name, self.pseudonyms);
             }
         }

@@ -1,7 +1,7 @@
 //! Decides which values belong to the game and are kept.
 
-use crate::packet::TextColor;
-use crate::schema::{Family, State};
+use mitmcraft_protocol::packet::TextColor;
+use mitmcraft_protocol::schema::{Family, State};
 
 /// The position of a value in a packet.
 #[derive(Debug, Clone, Copy)]

@@ -9,9 +9,9 @@ use super::policy::{FieldContext, keeps_payload};
 use super::pseudonyms::Pseudonyms;
 use super::text::EMPTY_BLOB;
 use crate::capture::{Entry, Event, EventKind, Record};
-use crate::packet::{Content, Context, Packet, RawReason};
-use crate::schema::{Family, Name, Value};
-use crate::wire::Reader;
+use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason};
+use mitmcraft_protocol::schema::{Family, Name, Value};
+use mitmcraft_protocol::wire::Reader;
 
 /// Makes entries of captures safe to share. Replaces the names and UUIDs of players, addresses and
 /// hosts, chat and other text, keys and tokens, skins, and payloads of plugin channels in every field
@@ -296,7 +296,7 @@ impl ValueRedaction<'_, '_> {
 }
 
 /// Returns the plain value inside an exact one.
-fn value_of(exact: &crate::schema::Exact) -> &Value {
+fn value_of(exact: &mitmcraft_protocol::schema::Exact) -> &Value {
     exact.value.plain()
 }
 

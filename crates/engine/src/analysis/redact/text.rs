@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::policy::{is_known_key, is_own_value, is_resource};
 use super::pseudonyms::Pseudonyms;
-use crate::schema::{format_uuid, parse_uuid};
+use mitmcraft_protocol::schema::{format_uuid, parse_uuid};
 
 impl Pseudonyms {
     /// Replaces every word, number, UUID and address in a text. Keeps punctuation and formatting codes,

@@ -14,7 +14,7 @@ use super::super::{
 use super::claim::check_file;
 use super::compressed_writer::compress;
 use super::unpack::{peek, unpack};
-use crate::schema::Catalog;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Changes the comments of packets in a capture that exists.
 ///

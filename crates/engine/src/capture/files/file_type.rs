@@ -2,7 +2,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::schema::UnknownName;
+use mitmcraft_protocol::schema::UnknownName;
 
 /// A capture format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::packet::{Context, Timestamp};
+use mitmcraft_protocol::packet::{Context, Timestamp};
 
 /// A file name with `{session}`, `{player}` or `{time}` in it, which makes one file per session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +92,7 @@ const MAX_PLAYER: usize = 40;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::Catalog;
+    use mitmcraft_protocol::schema::Catalog;
 
     fn context(player: Option<&str>) -> Context {
         Context {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::super::{Entry, FilePosition, JsonlReader, PcapngReader, ReadError};
 use super::unpack::{peek, unpack};
-use crate::codec::MemoryBudget;
-use crate::schema::Catalog;
+use mitmcraft_protocol::codec::MemoryBudget;
+use mitmcraft_protocol::schema::Catalog;
 
 /// An iterator over the entries of a capture, in order.
 pub type Entries = Box<dyn Iterator<Item = Result<Entry, ReadError>> + Send>;

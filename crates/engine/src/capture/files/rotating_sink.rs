@@ -8,7 +8,7 @@ use super::claim::claim_new;
 use super::file_sink::FileSink;
 use super::retention::Retention;
 use super::rotation::Rotation;
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Writes a capture to a series of numbered files, `session-00001.jsonl` and so on, beginning the
 /// next one when a file has reached its size or age.

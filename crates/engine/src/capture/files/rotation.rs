@@ -3,7 +3,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::lang::amount::{AmountError, Size};
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// The size or age at which a series of captures goes on in the next file: `100M`, or `1d`.
 ///

@@ -11,7 +11,7 @@ use super::file_sink::FileSink;
 use super::name_pattern::NamePattern;
 use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
-use crate::packet::Context;
+use mitmcraft_protocol::packet::Context;
 
 /// Writes one file per session, named after it. An existing file is never replaced: `-2` and so on
 /// is added to the name.

@@ -1,6 +1,6 @@
 use serde_json::Value as Json;
 
-use crate::wire::json::write_json_str;
+use mitmcraft_protocol::wire::json::write_json_str;
 
 /// Returns a packet's line with another comment; `None` if it does not have the form in which it is written
 /// here.

@@ -7,10 +7,10 @@ use super::super::{Entry, Event, EventKind, LegState, Record};
 use super::map::JsonMap;
 use super::version::Version;
 use crate::capture::head::RawKind;
-use crate::meaning::{diagnose, meanings};
-use crate::packet::{Content, Diagnostic, Packet, RawReason, Timestamp, Undecoded};
-use crate::schema::{Family, JsonVisitor, Protocol};
-use crate::wire::json::write_json_uint;
+use mitmcraft_protocol::meaning::{diagnose, meanings};
+use mitmcraft_protocol::packet::{Content, Diagnostic, Packet, RawReason, Timestamp, Undecoded};
+use mitmcraft_protocol::schema::{Family, JsonVisitor, Protocol};
+use mitmcraft_protocol::wire::json::write_json_uint;
 
 /// The extent to which a packet is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,10 @@
 use std::fmt::Display;
 use std::io::Write as _;
 
-use crate::packet::Timestamp;
-use crate::wire::json::{write_json_base64, write_json_int, write_json_str, write_json_uint};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::wire::json::{
+    write_json_base64, write_json_int, write_json_str, write_json_uint,
+};
 
 /// Appends a JSON object member by member, in the order of the calls.
 pub(super) struct JsonMap<'o> {

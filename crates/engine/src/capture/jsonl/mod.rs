@@ -16,6 +16,6 @@ pub(super) use line::{Form, write_entry};
 pub(super) use preamble::Preamble;
 pub use reader::JsonlReader;
 pub(super) use rebuild::Rebuilder;
-pub(crate) use rebuild::raw_content;
+pub use rebuild::raw_content;
 pub use sink::JsonlSink;
 pub(super) use version::Version;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::super::{Entry, EventKind};
 use super::map::JsonMap;
 use super::version::Version;
-use crate::schema::{Catalog, DescriptionId, Protocol};
+use mitmcraft_protocol::schema::{Catalog, DescriptionId, Protocol};
 
 /// The lines of a file that are about the file: the first one names what wrote it, and before the
 /// first entry with a description that is not built in there is a line that contains it.

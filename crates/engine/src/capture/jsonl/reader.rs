@@ -3,8 +3,8 @@ use std::ops::Range;
 
 use super::super::{Entry, EntryError, FilePosition, ReadError};
 use super::rebuild::Rebuilder;
-use crate::codec::MemoryBudget;
-use crate::schema::Catalog;
+use mitmcraft_protocol::codec::MemoryBudget;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Reads the entries of a JSONL capture.
 ///

@@ -11,12 +11,12 @@ use super::preamble;
 use super::tables::Tables;
 use super::version::Version;
 use crate::capture::head::{Head, ProtocolId, RawKind};
-use crate::codec::{Decoder, Frame, Limits, Unit};
-use crate::packet::{
+use mitmcraft_protocol::codec::{Decoder, Frame, Limits, Unit};
+use mitmcraft_protocol::packet::{
     Content, Context, Diagnostic, Diagnostics, Origin, Packet, RawReason, SentRegistries, Timestamp,
 };
-use crate::schema::{Catalog, Direction, Family, Protocol, Value, query_magic};
-use crate::wire::VarInt;
+use mitmcraft_protocol::schema::{Catalog, Direction, Family, Protocol, Value, query_magic};
+use mitmcraft_protocol::wire::VarInt;
 
 /// Rebuilds entries from what captures contain of them. Keeps the context of each session until
 /// the session closes.
@@ -345,7 +345,7 @@ fn raw_kind(keys: &Keys<'_>, raw: &str) -> Read<RawKind> {
 }
 
 /// Rebuilds content without a body.
-pub(crate) fn raw_content(kind: &RawKind, bytes: Bytes) -> Read<Content> {
+pub fn raw_content(kind: &RawKind, bytes: Bytes) -> Read<Content> {
     Ok(match kind {
         RawKind::Bytes(reason) => Content::Raw(bytes, reason.clone()),
         RawKind::Frame { threshold, limit } => {
@@ -357,7 +357,7 @@ pub(crate) fn raw_content(kind: &RawKind, bytes: Bytes) -> Read<Content> {
 /// Rebuilds a frame whose body does not inflate, by decoding it under the conditions of that time.
 fn broken_frame(threshold: Option<usize>, limit: Option<usize>, bytes: &[u8]) -> Read<Frame> {
     let inflated = limit.unwrap_or(Limits::MAX);
-    let mut decoder = Decoder::new(Limits { frame: bytes.len(), inflated });
+    let mut decoder = Decoder::new(Limits::new(bytes.len(), inflated));
     decoder.set_compression(threshold);
     decoder.receive(bytes);
     match decoder.poll() {

@@ -4,7 +4,7 @@ use super::super::{BodyPlaces, Entry, EntryWriter, EventKind, Sink};
 use super::line::{Form, Meanings, write_entry};
 use super::preamble::Preamble;
 use super::version::Version;
-use crate::meaning::EntityTypes;
+use mitmcraft_protocol::meaning::EntityTypes;
 
 /// Writes a capture as JSON Lines, one entry per line. `docs/captures.md` specifies the keys.
 #[derive(Debug)]

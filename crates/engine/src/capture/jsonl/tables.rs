@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::super::EntryError;
 use super::keys::{Keys, Read, Required};
 use crate::capture::head::ProtocolId;
-use crate::schema::{Catalog, Description, DescriptionId, Family, Protocol};
+use mitmcraft_protocol::schema::{Catalog, Description, DescriptionId, Family, Protocol};
 
 /// The descriptions that packets of a capture are decoded with: those in the capture, and those of a
 /// catalog.

@@ -8,8 +8,8 @@ use zip::ZipWriter;
 use zip::write::{SimpleFileOptions, StreamWriter};
 
 use super::super::{Entry, Record, Sink};
-use crate::packet::{Context, Timestamp};
-use crate::schema::{
+use mitmcraft_protocol::packet::{Context, Timestamp};
+use mitmcraft_protocol::schema::{
     Direction, Family, Flow, Leaf, Name, Role, Scalar, State, Visitor, format_uuid,
 };
 
@@ -184,7 +184,8 @@ struct Players<'a> {
 impl Visitor for Players<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         if std::mem::take(&mut self.at) {
-            let text = || leaf.value.text().and_then(|text| crate::schema::parse_uuid(&text));
+            let text =
+                || leaf.value.text().and_then(|text| mitmcraft_protocol::schema::parse_uuid(&text));
             let uuid = match leaf.value {
                 Scalar::Uuid(uuid) => Some(uuid),
                 _ => text(),

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use super::ip::{Endpoints, Segment, SegmentKind};
-use crate::schema::{Direction, PerDirection};
+use mitmcraft_protocol::schema::{Direction, PerDirection};
 
 /// A TCP connection as a capture shows it: every segment acknowledges everything that the other
 /// side has written.

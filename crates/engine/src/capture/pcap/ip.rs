@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use etherparse::{LinkSlice, NetSlice, SlicedPacket, TransportSlice};
 
-use crate::schema::Direction;
+use mitmcraft_protocol::schema::Direction;
 
 /// The two ends of a connection, both IPv4 or both IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::super::{Entry, Event, EventKind, Outcome, Reason, Record};
 use super::flow::{FIRST_EPHEMERAL, TcpFlow, UsedEndpoints};
 use super::ip::{Endpoints, MAX_DATAGRAM, MAX_PAYLOAD};
-use crate::packet::{Content, Context, Timestamp};
-use crate::schema::{Direction, Family, Role};
-use crate::wire::write_varint;
+use mitmcraft_protocol::packet::{Content, Context, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Family, Role};
+use mitmcraft_protocol::wire::write_varint;
 
 /// The view `plain`: sessions as TCP connections between client and server without encryption and
 /// compression, and Query as datagrams.

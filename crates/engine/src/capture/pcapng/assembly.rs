@@ -14,8 +14,8 @@ use super::derived::Derived;
 use super::metadata::Metadata;
 use crate::capture::jsonl::Rebuilder;
 use crate::capture::pcap::{Endpoints, ReadFrame};
-use crate::packet::Timestamp;
-use crate::schema::{Catalog, Direction, PerDirection};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Catalog, Direction, PerDirection};
 
 /// Assembles entries from the blocks of a file.
 pub(super) struct Assembly {

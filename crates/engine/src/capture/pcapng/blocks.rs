@@ -1,7 +1,7 @@
 //! The blocks of a pcapng file, byte by byte: `pcap_file` cannot write custom options.
 
 use super::super::pcap::SNAP_LENGTH;
-use crate::packet::Timestamp;
+use mitmcraft_protocol::packet::Timestamp;
 
 /// Appends a section header with the version of the capture format.
 pub(super) fn write_section(out: &mut Vec<u8>) {

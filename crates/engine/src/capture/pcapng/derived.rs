@@ -1,9 +1,9 @@
 use super::metadata::Metadata;
 use crate::capture::Outcome;
 use crate::capture::head::{Head, ProtocolId};
-use crate::packet::{Diagnostics, Origin};
-use crate::schema::{Direction, Family, PerDirection, State};
-use crate::wire::VarInt;
+use mitmcraft_protocol::packet::{Diagnostics, Origin};
+use mitmcraft_protocol::schema::{Direction, Family, PerDirection, State};
+use mitmcraft_protocol::wire::VarInt;
 
 /// The facts about a connection's next packet that follow from its earlier packets. The writer and
 /// the reader of a file keep one each, so that only what differs is stored.

@@ -5,7 +5,7 @@ use super::blocks::{
 use super::metadata::Metadata;
 use super::sink::{MAX_OPTION, cut};
 use crate::capture::jsonl::edit_line;
-use crate::wire::Reader;
+use mitmcraft_protocol::wire::Reader;
 
 /// Returns the block that ends a packet, with another comment in place of `old`; `None` if it does not have the
 /// form in which it is written here.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::super::{Describe, Entry};
 use crate::capture::jsonl::{Form, Version, write_entry};
 use crate::capture::pcap::{Endpoints, endpoints};
-use crate::schema::Direction;
+use mitmcraft_protocol::schema::Direction;
 
 /// Makes packets of link type 252: tags (Wireshark, `epan/exported_pdu.h`) followed by JSON.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 use super::derived::DirectionState;
 use crate::capture::Outcome;
 use crate::capture::head::{ProtocolId, RawKind};
-use crate::packet::{Diagnostics, Origin, RawReason};
-use crate::schema::{DescriptionId, Family, State};
-use crate::wire::{Reader, write_varint, write_varlong};
+use mitmcraft_protocol::packet::{Diagnostics, Origin, RawReason};
+use mitmcraft_protocol::schema::{DescriptionId, Family, State};
+use mitmcraft_protocol::wire::{Reader, write_varint, write_varlong};
 
 /// The facts about a packet that its option contains: those that are not derived from the packets
 /// before it. `docs/captures.md` specifies the bytes.

@@ -7,8 +7,8 @@ use pcap_file::pcapng::PcapNgParser;
 use super::super::{Damage, Entry, FilePosition, ReadError};
 use super::assembly::Assembly;
 use crate::capture::pcap::Window;
-use crate::codec::MemoryBudget;
-use crate::schema::Catalog;
+use mitmcraft_protocol::codec::MemoryBudget;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Reads the entries of a pcapng capture; also of one that Wireshark has saved again, which contains
 /// only the packets in the streams.

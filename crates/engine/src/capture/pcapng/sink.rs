@@ -16,8 +16,8 @@ use super::wire_view::{WireFrameSink, WireView};
 use crate::capture::head::Head;
 use crate::capture::jsonl::{Form, Preamble, Version, write_entry};
 use crate::capture::pcap::{Carried, MAX_PAYLOAD, PlainFrame, PlainFrameSink, PlainView};
-use crate::packet::Timestamp;
-use crate::schema::Family;
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::Family;
 
 /// Writes a capture as pcapng, which Wireshark opens without a plugin. Each view has interfaces of
 /// its own; in the view `plain`, each session is a TCP connection without encryption and

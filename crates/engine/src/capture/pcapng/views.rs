@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::schema::UnknownName;
+use mitmcraft_protocol::schema::UnknownName;
 
 /// The views that a pcapng file has. `docs/captures.md` describes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@ use std::io;
 
 use super::super::{Wire, WireKind, WireLeg};
 use crate::capture::pcap::{Endpoints, MAX_PAYLOAD, Segment, TcpFlow, UsedEndpoints};
-use crate::packet::Timestamp;
-use crate::schema::{Direction, PerDirection};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, PerDirection};
 
 /// The view `wire`: the bytes of the proxy's two connections. Only the boundaries of segments are
 /// not the original ones.

@@ -12,8 +12,8 @@ use std::net::SocketAddr;
 use super::*;
 use crate::capture::{Entry, EventKind};
 use crate::link::{PerSide, Side};
-use crate::packet::{RawReason, Timestamp};
-use crate::schema::{Direction, State};
+use mitmcraft_protocol::packet::{RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Direction, State};
 use talk::{CLIENT, MILLISECOND, SERVER, Seg, Talk, captured, ipv4, ipv6};
 
 /// Decodes a recording; returns a word for each packet and event, and the notices.

@@ -4,8 +4,8 @@ use etherparse::PacketBuilder;
 use serde_json::json;
 
 use super::*;
-use crate::codec::{KeyLogLine, KeyRing};
 use crate::query::{Kind, Request};
+use mitmcraft_protocol::codec::{KeyLogLine, KeyRing};
 
 #[test]
 fn an_encrypted_session_is_decrypted_with_the_matching_secret_of_its_token() {

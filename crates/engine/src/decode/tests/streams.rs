@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use super::*;
-use crate::codec::{Encoder, MemoryBudget};
-use crate::packet::Content;
+use mitmcraft_protocol::codec::{Encoder, MemoryBudget};
+use mitmcraft_protocol::packet::Content;
 
 #[test]
 fn segments_of_any_size_give_the_same_session() {

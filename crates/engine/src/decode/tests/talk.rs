@@ -3,11 +3,11 @@ use std::net::IpAddr;
 use etherparse::PacketBuilder;
 use serde_json::json;
 
-use crate::codec::Encoder;
 use crate::decode::{CapturedPacket, LinkType};
 use crate::link::{PerSide, Side};
-use crate::packet::Timestamp;
-use crate::schema::{Catalog, State, Value};
+use mitmcraft_protocol::codec::Encoder;
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Catalog, State, Value};
 
 pub(super) const CLIENT: &str = "192.0.2.1";
 

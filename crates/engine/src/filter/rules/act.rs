@@ -12,8 +12,8 @@ use super::rule::{Actions, Body, Rule};
 use super::template::Template;
 use crate::filter::{Delay, Effects, Injection, Notes, Verdict};
 use crate::lang::amount::{Jittered, Rate};
-use crate::packet::Packet;
-use crate::schema::{Direction, PacketType, Protocol, Shape};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Shape};
 
 pub(super) fn act(
     rule: &Rule,

@@ -11,8 +11,10 @@ use super::source::Source;
 use super::template::Template;
 use super::things::Things;
 use crate::lang::{FieldIndex, Vocabulary, closest, payload_steps};
-use crate::packet::PathStep;
-use crate::schema::{Direction, Kind, Name, PacketType, Protocol, Role, Shape, State, Value};
+use mitmcraft_protocol::packet::PathStep;
+use mitmcraft_protocol::schema::{
+    Direction, Kind, Name, PacketType, Protocol, Role, Shape, State, Value,
+};
 
 /// Checks each rule against 1.8 and the newest version, and only a rule with a fault there against
 /// all versions: compiling every version takes time.

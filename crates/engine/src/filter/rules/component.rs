@@ -5,9 +5,9 @@ use serde_json::{Map, Value as Json};
 
 use super::edit::json_of;
 use super::nbt;
-use crate::packet::{PathStep, is_component};
-use crate::schema::{Family, Kind, Name, PacketType, Protocol, Shape, Value};
-use crate::wire::{Compound, List, Nbt, Tag, TagType};
+use mitmcraft_protocol::packet::{PathStep, is_component};
+use mitmcraft_protocol::schema::{Family, Kind, Name, PacketType, Protocol, Shape, Value};
+use mitmcraft_protocol::wire::{Compound, List, Nbt, Tag, TagType};
 
 /// The fields of a packet that can hold components.
 #[derive(Clone, Copy)]

@@ -4,9 +4,9 @@ use super::component::Components;
 use super::edit_path::{EditPath, lookup};
 use super::nbt;
 use super::things::Things;
-use crate::packet::{PathStep, position};
-use crate::schema::{PacketType, Protocol, Shape, Value};
-use crate::wire::{Compound, Nbt, Tag};
+use mitmcraft_protocol::packet::{PathStep, position};
+use mitmcraft_protocol::schema::{PacketType, Protocol, Shape, Value};
+use mitmcraft_protocol::wire::{Compound, Nbt, Tag};
 
 /// A change to a packet's value.
 #[derive(Debug)]
@@ -491,10 +491,10 @@ pub(super) fn json_of(value: &Value) -> Result<serde_json::Value, String> {
         Value::Float32(float) => Json::from(*float),
         Value::Float64(float) => Json::from(*float),
         Value::Text(text) => Json::from(&**text),
-        Value::Uuid(uuid) => Json::from(crate::schema::format_uuid(*uuid)),
+        Value::Uuid(uuid) => Json::from(mitmcraft_protocol::schema::format_uuid(*uuid)),
         Value::List(items) => items.iter().map(json_of).collect::<Result<_, _>>()?,
         Value::Map(fields) => {
-            let member = |(name, it): &(crate::schema::Name, Value)| {
+            let member = |(name, it): &(mitmcraft_protocol::schema::Name, Value)| {
                 Ok::<_, String>((String::from(&**name), json_of(it)?))
             };
             Json::Object(fields.iter().map(member).collect::<Result<_, _>>()?)
@@ -508,7 +508,7 @@ pub(super) fn json_of(value: &Value) -> Result<serde_json::Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Nbt;
+    use mitmcraft_protocol::wire::Nbt;
 
     #[test]
     fn an_encoded_value_agrees_if_it_holds_all_that_was_meant() {

@@ -1,8 +1,8 @@
 use std::fmt;
 
 use crate::lang::payload_steps;
-use crate::packet::{FieldPath, PathStep, position};
-use crate::schema::Value;
+use mitmcraft_protocol::packet::{FieldPath, PathStep, position};
+use mitmcraft_protocol::schema::Value;
 
 /// The part of a packet that a rule changes: `items[3].itemCount`, `response#/players/online`.
 #[derive(Debug, Clone, PartialEq, Eq)]

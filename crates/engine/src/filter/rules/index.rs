@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::rule::Rule;
 use crate::lang::FieldIndex;
-use crate::packet::Packet;
-use crate::schema::{Direction, PacketType, Protocol, State};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, State};
 
 /// The rules that can match each type of packet of one protocol.
 pub(super) struct Index {

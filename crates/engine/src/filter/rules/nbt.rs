@@ -5,9 +5,9 @@ use std::mem;
 use bytes::Bytes;
 
 use super::component::list_of;
-use crate::packet::{PathStep, position};
-use crate::schema::Value;
-use crate::wire::{Compound, Nbt, Tag};
+use mitmcraft_protocol::packet::{PathStep, position};
+use mitmcraft_protocol::schema::Value;
+use mitmcraft_protocol::wire::{Compound, Nbt, Tag};
 
 /// Calls `act` with each tag at the end of a path, as a value.
 pub(super) fn each(
@@ -108,9 +108,9 @@ fn show(tag: &mut Tag) -> Value {
         Tag::Float(float) => Value::Float32(*float),
         Tag::Double(float) => Value::Float64(*float),
         Tag::ByteArray(bytes) => Value::Bytes(bytes.clone()),
-        Tag::Text(bytes) => {
-            Value::Text(crate::wire::Encoding::ModifiedUtf8.decode_lossy(bytes).as_ref().into())
-        }
+        Tag::Text(bytes) => Value::Text(
+            mitmcraft_protocol::wire::Encoding::ModifiedUtf8.decode_lossy(bytes).as_ref().into(),
+        ),
         tag => Value::Nbt(Box::new(Nbt { name: None, root: mem::replace(tag, Tag::Byte(0)) })),
     }
 }
@@ -164,7 +164,7 @@ pub(super) fn tag_of(value: Value) -> Result<Tag, String> {
         Value::Nbt(nbt) => nbt.root,
         Value::List(items) => list_of(items.into_iter().map(tag_of).collect::<Result<_, _>>()?),
         Value::Map(fields) => {
-            let entry = |(name, value): (crate::schema::Name, Value)| {
+            let entry = |(name, value): (mitmcraft_protocol::schema::Name, Value)| {
                 Ok::<_, String>((key(&name), tag_of(value)?))
             };
             Tag::Compound(Compound {

@@ -14,7 +14,7 @@ use super::template::Template;
 use crate::filter::{Detail, Ring};
 use crate::lang::Expr;
 use crate::lang::amount::{Period, Size};
-use crate::schema::Direction;
+use mitmcraft_protocol::schema::Direction;
 
 impl Reader<'_, '_> {
     /// Parses the whole file.

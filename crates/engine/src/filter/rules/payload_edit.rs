@@ -2,7 +2,7 @@
 
 use super::edit::{self, Edit, Form};
 use super::edit_path::EditPath;
-use crate::schema::{PacketType, Payload, Protocol, Value};
+use mitmcraft_protocol::schema::{PacketType, Payload, Protocol, Value};
 
 /// Makes all changes to the payload in `body`, whose fields begin at offset `start`, and returns the new
 /// body. The paths of the changes begin in the payload.
@@ -14,7 +14,7 @@ pub(super) fn rewrite(
     (body, start): (&[u8], usize),
     edits: &[Edit<'_>],
 ) -> Result<Vec<u8>, String> {
-    let Some(Payload { layout, bytes }) = protocol.payload(packet, body, start) else {
+    let Some(Payload { layout, bytes, .. }) = protocol.payload(packet, body, start) else {
         return Err("`payload`: its channel has no layout that fits".to_owned());
     };
     let decoded = protocol.decode(layout, &body[..bytes.end], bytes.start);

@@ -1,6 +1,7 @@
 use super::rule::{Rule, Scope};
-use crate::packet::{Packet, SplitMix64, Timestamp};
-use crate::schema::PerDirection;
+use crate::filter::SplitMix64;
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::PerDirection;
 
 /// The state of one rule in one session.
 #[derive(Debug, Default)]
@@ -58,13 +59,13 @@ impl Progress {
 
     /// Returns a random number: 0 <= number < 1.
     pub(super) fn unit(&mut self, rule: &Rule, packet: &Packet) -> f64 {
-        (self.random(rule, packet).next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.random(rule, packet).next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Returns a random number below `limit`, which is not 0.
     pub(super) fn below(&mut self, limit: usize, rule: &Rule, packet: &Packet) -> usize {
         // The bias of a remainder is far too small to be noticed.
-        (self.random(rule, packet).next() % limit as u64) as usize
+        (self.random(rule, packet).next_u64() % limit as u64) as usize
     }
 
     /// The rule's random numbers in this session: the seed is the user's, or the rule's name.
@@ -73,7 +74,7 @@ impl Progress {
             let seed = rule.conditions.seed.unwrap_or_else(|| fnv_1a(&rule.name));
             let session = packet.context().session.wrapping_mul(SplitMix64::STEP);
             let mut random = SplitMix64::new(seed ^ session);
-            random.next();
+            random.next_u64();
             random
         })
     }

@@ -9,7 +9,7 @@ use super::edit_path::EditPath;
 use super::source::Source;
 use super::template::Template;
 use crate::lang::{Formula, Vocabulary, closest};
-use crate::schema::Value;
+use mitmcraft_protocol::schema::Value;
 
 /// A value of the file, with its place.
 pub(super) type Item<'a, 't> = &'a Spanned<DeValue<'t>>;

@@ -9,7 +9,7 @@ use super::template::Template;
 use crate::filter::{Detail, Ring};
 use crate::lang::amount::{Jittered, Rate};
 use crate::lang::{Expr, FieldIndex, Possible};
-use crate::schema::{Direction, Name, PacketType};
+use mitmcraft_protocol::schema::{Direction, Name, PacketType};
 
 /// A rule of a filter file.
 #[derive(Debug)]

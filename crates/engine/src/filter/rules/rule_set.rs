@@ -12,8 +12,8 @@ use super::rule::Rule;
 use super::source::Source;
 use super::source_fault::SourceFault;
 use crate::lang::{Expr, Vocabulary};
-use crate::packet::PerProtocol;
-use crate::schema::{Catalog, Protocol};
+use mitmcraft_protocol::packet::PerProtocol;
+use mitmcraft_protocol::schema::{Catalog, Protocol};
 
 /// The rules of a filter file, in order. Cheap to clone; clones share their counts.
 #[derive(Clone)]

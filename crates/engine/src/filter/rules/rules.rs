@@ -5,8 +5,8 @@ use super::act::act;
 use super::progress::Progress;
 use super::rule::Rule;
 use crate::filter::{Effects, Filter, Verdict};
-use crate::packet::Packet;
-use crate::schema::{PacketType, Protocol};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{PacketType, Protocol};
 
 /// The filter that applies the rules of a file in one session.
 #[derive(Debug)]

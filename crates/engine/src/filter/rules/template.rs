@@ -1,6 +1,6 @@
 use crate::lang::Formula;
-use crate::packet::Packet;
-use crate::schema::{Name, Value};
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Name, Value};
 
 /// A value of the file: literal, or with expressions computed for each packet.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl Template {
             Value::Float32(float) => float.to_string(),
             Value::Float64(float) => float.to_string(),
             Value::Bool(bool) => bool.to_string(),
-            Value::Uuid(uuid) => crate::schema::format_uuid(uuid),
+            Value::Uuid(uuid) => mitmcraft_protocol::schema::format_uuid(uuid),
             other => return Err(format!("not text: {other:?}")),
         })
     }

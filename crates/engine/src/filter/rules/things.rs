@@ -1,9 +1,9 @@
 //! Names for numbers in values that rules set: `type = "creeper"`.
 
 use super::template::Template;
-use crate::meaning::FieldMeanings;
-use crate::packet::PathStep;
-use crate::schema::{PacketType, Protocol, Value};
+use mitmcraft_protocol::meaning::FieldMeanings;
+use mitmcraft_protocol::packet::PathStep;
+use mitmcraft_protocol::schema::{PacketType, Protocol, Value};
 
 /// Packets of a type, whose numbers have names.
 #[derive(Debug, Clone, Copy)]

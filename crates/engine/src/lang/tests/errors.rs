@@ -1,6 +1,6 @@
 use super::Formula;
 use crate::lang::Expr;
-use crate::schema::Catalog;
+use mitmcraft_protocol::schema::Catalog;
 
 fn error(text: &str) -> String {
     Expr::parse(text, Catalog::embedded()).unwrap_err().render(text)

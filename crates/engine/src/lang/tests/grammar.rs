@@ -7,8 +7,8 @@ use crate::lang::ast::{
 };
 use crate::lang::parser::parse;
 use crate::lang::{Expr, Formula};
-use crate::packet::PathStep;
-use crate::schema::Catalog;
+use mitmcraft_protocol::packet::PathStep;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Prints the tree with parentheses around every operation.
 fn grouped(text: &str) -> String {

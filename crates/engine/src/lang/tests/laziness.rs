@@ -1,7 +1,7 @@
 use super::{Sample, expr, golden, java_47};
 use crate::lang::attribute::asked;
 use crate::lang::predicate::Predicate;
-use crate::schema::{Direction, State};
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// Counts how often an evaluation reads the packet, the body and the error.
 fn asks(sample: &Sample, text: &str) -> [usize; 3] {
@@ -93,7 +93,7 @@ fn visits(sample: &Sample, text: &str) -> usize {
     use crate::lang::checker::Checker;
     use crate::lang::collector::Collector;
     use crate::lang::parser::parse;
-    use crate::schema::{Catalog, Flow, Leaf, Name, Visitor};
+    use mitmcraft_protocol::schema::{Catalog, Flow, Leaf, Name, Visitor};
 
     struct Counting<'c>(Collector<'c>, usize);
 

@@ -10,9 +10,9 @@ use std::sync::{Arc, LazyLock};
 use serde_json::json;
 
 use super::{Expr, Formula};
-use crate::codec::Frame;
-use crate::packet::{Content, Context, Origin, Packet, Timestamp};
-use crate::schema::{Catalog, Direction, PacketType, Protocol, State, Value};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, PacketType, Protocol, State, Value};
 
 /// A packet to evaluate expressions on.
 struct Sample {
@@ -103,7 +103,7 @@ impl Golden {
 }
 
 static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| {
-    let file = include_str!("../../../tests/golden/java-47.toml");
+    let file = include_str!("../../../../../tests/golden/java-47.toml");
     let file: toml::Table = file.parse().unwrap();
     let mut all = Vec::new();
     for packet in file["packet"].as_array().unwrap() {

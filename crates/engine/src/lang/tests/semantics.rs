@@ -1,6 +1,6 @@
 use super::{Sample, expr, formula, golden, goldens};
 use crate::lang::{Expr, Formula};
-use crate::schema::{Catalog, Direction, State, Value, parse_uuid};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value, parse_uuid};
 
 /// Checks each line of `cases`: a condition that is true (`+`) or false (`-`) for the packet.
 fn check(place: &str, cases: &str) {

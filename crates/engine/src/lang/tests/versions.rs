@@ -3,8 +3,8 @@ use serde_json::json;
 
 use super::{Sample, with_protocol_900};
 use crate::lang::{Expr, Formula, Vocabulary};
-use crate::schema::{Catalog, Direction, State, Value};
-use crate::wire::{Compound, Nbt, Tag};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
+use mitmcraft_protocol::wire::{Compound, Nbt, Tag};
 
 fn catalog() -> Catalog {
     with_protocol_900(&[

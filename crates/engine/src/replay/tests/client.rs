@@ -6,13 +6,13 @@ use crate::analysis::{Difference, Ignore};
 use crate::capture::Sink as _;
 use crate::lang::Expr;
 use crate::link::Engine;
-use crate::packet::Timestamp;
 use crate::replay::step::Step;
 use crate::replay::{
     ClientOptions, ClientReplay, Expectation, Pace, PlayOptions, Point, ServerOptions,
     ServerReplay, Tally,
 };
-use crate::schema::{Direction, Name, Protocol, Role, State, Value};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, Name, Protocol, Role, State, Value};
 
 /// Connects the client of the recording to a server that plays the recording after `change`.
 fn against(
@@ -207,7 +207,7 @@ fn a_servers_rejection_is_reported_with_its_reason() {
     let mut pair = against(|_| {}, |_| {}, &tally);
     // A recording of another version rejects the client.
     let other = Recording {
-        context: Arc::new(crate::packet::Context {
+        context: Arc::new(mitmcraft_protocol::packet::Context {
             version: Some(48),
             ..(*recording("session-1.8.jsonl").context).clone()
         }),

@@ -4,7 +4,7 @@ use super::*;
 use crate::capture::EventKind;
 use crate::filter::RuleSet;
 use crate::replay::{FilterReplay, Judged};
-use crate::schema::Direction;
+use mitmcraft_protocol::schema::Direction;
 
 fn rules(text: &str) -> RuleSet {
     let checked = RuleSet::parse(text, Catalog::embedded());

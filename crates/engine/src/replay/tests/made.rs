@@ -7,11 +7,11 @@ use bytes::Bytes;
 
 use super::pair::{Pair, SIZES, client, client_options, game, reason, server, server_options};
 use super::*;
-use crate::codec::Frame;
-use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::replay::framed::framed;
 use crate::replay::{Pace, Tally};
-use crate::schema::{Direction, Protocol, State, Value};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Protocol, State, Value};
 
 /// Records a generated session, packet by packet.
 struct Scribe {
@@ -63,7 +63,7 @@ use Direction::{Clientbound, Serverbound};
 /// Returns the bodies of all packets of a version of Alpha in the golden file, except those of
 /// the login.
 fn goldens(version: i64) -> HashMap<Direction, Vec<Vec<u8>>> {
-    let file: toml::Table = include_str!("../../../tests/golden/alpha.toml").parse().unwrap();
+    let file: toml::Table = include_str!("../../../../../tests/golden/alpha.toml").parse().unwrap();
     let mut all: HashMap<Direction, Vec<_>> = HashMap::new();
     for packet in file["packet"].as_array().unwrap() {
         let name = packet["name"].as_str().unwrap();

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use crate::capture::{Entry, Outcome, Record, open_capture};
 use crate::replay::Recording;
-use crate::schema::Catalog;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Reads a capture of the repository.
 fn capture(name: &str) -> Vec<Entry> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures").join(name);
     open_capture(&path, Catalog::embedded()).unwrap().map(|entry| entry.unwrap()).collect()
 }
 

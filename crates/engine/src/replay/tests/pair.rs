@@ -10,12 +10,12 @@ use rsa::RsaPrivateKey;
 use super::*;
 use crate::capture::EventKind;
 use crate::link::{Engine, Input, KeyMaterial, Output, PerSide, Side, Upstream};
-use crate::packet::Timestamp;
 use crate::replay::{
     ClientOptions, ClientReplay, ClientStart, Pace, PlayOptions, ServerOptions, ServerReplay,
     ServerStart, Tally, TallyCounts,
 };
-use crate::schema::{Direction, State};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// Sizes of the chunks in which bytes are carried.
 pub(super) const SIZES: [usize; 3] = [1, 7, usize::MAX];

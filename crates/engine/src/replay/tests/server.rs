@@ -4,11 +4,11 @@ use hex_literal::hex;
 
 use super::pair::{SIZES, game, material, reason, server, server_options};
 use super::*;
-use crate::codec::{Leg, MemoryBudget, Unit};
 use crate::link::{Engine, Input, Side};
-use crate::packet::{Cause, Timestamp};
 use crate::replay::{Extra, Pace, PlayOptions, Point, ServerOptions, ServerReplay, Tally};
-use crate::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::codec::{Leg, MemoryBudget, Unit};
+use mitmcraft_protocol::packet::{Cause, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 
 /// A client whose packets the test sends, connected to a replayed server.
 struct Hand {

@@ -9,8 +9,8 @@ use super::accounts::{account, client_answers, der, login, material, proved, ser
 use super::old_rules::rules;
 use super::*;
 use crate::auth::AuthError;
-use crate::packet::{Cause, Content};
 use crate::session::{Admitted, AuthMode, ClientLeg};
+use mitmcraft_protocol::packet::{Cause, Content};
 
 /// What ends a session, or only the client's part in it.
 fn endings() -> Vec<fn(&mut Pair)> {

@@ -2,8 +2,8 @@
 
 use super::effects::rules;
 use super::*;
-use crate::codec::{Encoder, MemoryBudget};
-use crate::packet::Cause;
+use mitmcraft_protocol::codec::{Encoder, MemoryBudget};
+use mitmcraft_protocol::packet::Cause;
 
 #[test]
 fn forwards_and_records_packets_that_do_not_decode() {
@@ -42,7 +42,7 @@ fn a_length_that_is_no_varint_makes_only_that_direction_opaque() {
 
 #[test]
 fn a_frame_beyond_the_limit_streams_through_in_pieces() {
-    let limits = Limits { frame: 1000, ..Limits::default() };
+    let limits = Limits::new(1000, Limits::default().inflated);
     for size in SIZES {
         let config = Config { limits, ..Config::default() };
         let mut pair = Pair::with(size, config, Pipeline::default());
@@ -62,9 +62,10 @@ fn a_frame_beyond_the_limit_streams_through_in_pieces() {
         let pieces: usize = records[2..records.len() - 2]
             .iter()
             .map(|record| match record.packet.content() {
-                crate::packet::Content::Raw(bytes, RawReason::Oversize { frame: 5000, .. }) => {
-                    bytes.len()
-                }
+                mitmcraft_protocol::packet::Content::Raw(
+                    bytes,
+                    RawReason::Oversize { frame: 5000, .. },
+                ) => bytes.len(),
                 content => panic!("{content:?}"),
             })
             .sum();
@@ -86,7 +87,10 @@ fn a_frame_that_never_became_whole_is_forwarded_and_recorded() {
         assert_eq!(pair.server_got[2..].concat(), b"\x20\x01only a part");
         let records = pair.records();
         let last = records.last().unwrap().packet.content();
-        assert!(matches!(last, crate::packet::Content::Raw(_, RawReason::CutOff)), "{last:?}");
+        assert!(
+            matches!(last, mitmcraft_protocol::packet::Content::Raw(_, RawReason::CutOff)),
+            "{last:?}"
+        );
     }
 }
 
@@ -134,8 +138,8 @@ fn every_byte_that_came_is_in_the_records_whatever_the_bytes_are() {
             .iter()
             .filter(|record| record.outcome.came())
             .flat_map(|record| match record.packet.content() {
-                crate::packet::Content::Frame(frame) => frame.wire().to_vec(),
-                crate::packet::Content::Raw(bytes, _) => bytes.to_vec(),
+                mitmcraft_protocol::packet::Content::Frame(frame) => frame.wire().to_vec(),
+                mitmcraft_protocol::packet::Content::Raw(bytes, _) => bytes.to_vec(),
             })
             .collect();
         assert_eq!(came, garbage, "round {round}");

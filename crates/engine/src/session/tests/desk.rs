@@ -111,7 +111,7 @@ impl Desk {
         let protocol = &self.game.protocol;
         let number = |body: &Bytes| {
             let (packet, start) = protocol.identify(state, direction, body).ok()?;
-            let is_it = packet.role() == Some(crate::schema::Role::KeepAlive);
+            let is_it = packet.role() == Some(mitmcraft_protocol::schema::Role::KeepAlive);
             let value = protocol.decode(packet, body, start).ok().filter(|_| is_it)?;
             value.get("keepAliveId")?.as_int()
         };

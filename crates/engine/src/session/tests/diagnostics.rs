@@ -2,8 +2,8 @@
 
 use super::later::Game;
 use super::*;
-use crate::packet::{Diagnostic, Diagnostics};
 use Direction::{Clientbound, Serverbound};
+use mitmcraft_protocol::packet::{Diagnostic, Diagnostics};
 
 /// A keep-alive or a Disconnect: seconds after the one before, the direction, the number, and what is
 /// wrong with it.

@@ -8,7 +8,7 @@ use super::old::{login, unconnected};
 use super::old_pings::{ANSWERS, LONGEST_FORM};
 use super::old_rules::rules;
 use super::*;
-use crate::packet::Cause;
+use mitmcraft_protocol::packet::Cause;
 
 /// Connecting takes this long, in nanoseconds.
 const CONNECT: u64 = 29_000_000_000;

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use super::*;
-use crate::packet::Cause;
+use mitmcraft_protocol::packet::Cause;
 
 #[test]
 fn the_last_packets_before_a_close_arrive() {

@@ -4,9 +4,9 @@ use super::desk::{Desk, plain};
 use super::effects::rules;
 use super::later::Game;
 use super::*;
-use crate::codec::MemoryBudget;
 use crate::link::{Action, Decision, NetworkError, Release};
-use crate::packet::Cause;
+use mitmcraft_protocol::codec::MemoryBudget;
+use mitmcraft_protocol::packet::Cause;
 
 use Direction::{Clientbound, Serverbound};
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::filter::RuleSet;
-use crate::schema::Protocol;
+use mitmcraft_protocol::schema::Protocol;
 
 use Direction::{Clientbound, Serverbound};
 
@@ -80,7 +80,9 @@ impl Game {
         loop {
             match self.protocol.encode(packet, &Value::Map(fields.clone())) {
                 Ok(body) => return body,
-                Err(error) if error.cause == crate::schema::EncodeCause::UnknownField => {
+                Err(error)
+                    if error.cause == mitmcraft_protocol::schema::EncodeCause::UnknownField =>
+                {
                     fields.retain(|(name, _)| **name != *error.path);
                 }
                 Err(error) => panic!("{name}: {error}"),
@@ -424,7 +426,10 @@ fn a_large_packet_with_the_servers_policy_is_read_until_the_policy_is_known() {
     }
     game.pair.client.set_compression(Some(0));
     game.pair.server.set_compression(Some(0));
-    let join = game.protocol.role(State::Play, Clientbound, crate::schema::Role::Join).unwrap();
+    let join = game
+        .protocol
+        .role(State::Play, Clientbound, mitmcraft_protocol::schema::Role::Join)
+        .unwrap();
     let join = u8::try_from(join.id()).unwrap();
     game.sends(Clientbound, &[&[join][..], &[0xff; 400]].concat());
     game.server_data(&"hi".repeat(200), false);

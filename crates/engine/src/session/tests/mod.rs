@@ -34,13 +34,13 @@ use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 
 use super::*;
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::codec::{KeyLogLine, Leg, Limits};
 use crate::filter::{Effects, Filter, Pipeline, RuleSet, Verdict};
 use crate::link::{Engine as _, Input, KeyMaterial, Notice, Output, Side, Transfer, Upstream};
-use crate::packet::{Origin, Packet, RawReason, Timestamp};
-use crate::schema::{Catalog, Direction, State, Value};
 use effects::Shout;
 use encryption::{encrypting, response};
+use mitmcraft_protocol::codec::{KeyLogLine, Leg, Limits};
+use mitmcraft_protocol::packet::{Origin, Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 use pair::Pair;
 
 /// The sizes of the pieces that the wires carry.

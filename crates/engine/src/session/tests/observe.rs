@@ -1,7 +1,7 @@
 //! Observed sessions: what a recording of a connection tells.
 
 use super::*;
-use crate::codec::KeyRing;
+use mitmcraft_protocol::codec::KeyRing;
 
 const SECRET: [u8; 16] = *b"0123456789abcdef";
 

@@ -6,8 +6,8 @@ use hex_literal::hex;
 
 use super::old_pings::{ANSWERS, LONGEST_FORM};
 use super::*;
-use crate::packet::{Cause, Content, Undecoded};
-use crate::schema::Family;
+use mitmcraft_protocol::packet::{Cause, Content, Undecoded};
+use mitmcraft_protocol::schema::Family;
 
 /// Two peers that write bytes as they are.
 pub(super) fn plain(size: usize) -> Pair {
@@ -81,7 +81,7 @@ pub(super) fn login(version: u8) -> Vec<u8> {
 
 /// Every packet of the golden file that a version has, without logins.
 fn goldens(version: i64) -> HashMap<Direction, Vec<(String, Vec<u8>)>> {
-    let file: toml::Table = include_str!("../../../tests/golden/alpha.toml").parse().unwrap();
+    let file: toml::Table = include_str!("../../../../../tests/golden/alpha.toml").parse().unwrap();
     let mut all: HashMap<Direction, Vec<_>> = HashMap::new();
     for packet in file["packet"].as_array().unwrap() {
         let name = packet["name"].as_str().unwrap();

@@ -6,8 +6,8 @@ use hex_literal::hex;
 use super::old::{plain_with, unconnected};
 use super::old_pings::{ANSWERS, LONGEST_FORM};
 use super::*;
-use crate::packet::{Cause, Content, Undecoded};
-use crate::schema::DecodeError;
+use mitmcraft_protocol::packet::{Cause, Content, Undecoded};
+use mitmcraft_protocol::schema::DecodeError;
 
 fn plain(size: usize) -> Pair {
     plain_with(size, Pipeline::default())

@@ -4,8 +4,8 @@ use hex_literal::hex;
 
 use super::old::{plain, plain_with};
 use super::*;
-use crate::packet::Undecoded;
-use crate::schema::{DecodeCause, Family};
+use mitmcraft_protocol::packet::Undecoded;
+use mitmcraft_protocol::schema::{DecodeCause, Family};
 
 /// 1.6's request.
 pub(super) const LONGEST_FORM: &[u8] = &hex!(

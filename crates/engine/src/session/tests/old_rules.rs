@@ -8,8 +8,8 @@ use super::old::{login, plain_with};
 use super::old_pings::ANSWERS;
 use super::*;
 use crate::filter::RuleSet;
-use crate::packet::Content;
-use crate::wire::Tag;
+use mitmcraft_protocol::packet::Content;
+use mitmcraft_protocol::wire::Tag;
 
 pub(super) fn rules(file: &str) -> Pipeline {
     let checked = RuleSet::parse(file, Catalog::embedded());

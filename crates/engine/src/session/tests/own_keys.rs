@@ -4,8 +4,8 @@
 use super::accounts::{der, material, verify};
 use super::*;
 use crate::auth::{AuthError, Profile, server_hash};
-use crate::packet::Cause;
-use crate::schema::Protocol;
+use mitmcraft_protocol::packet::Cause;
+use mitmcraft_protocol::schema::Protocol;
 
 use Direction::{Clientbound, Serverbound};
 

@@ -4,13 +4,13 @@ use bytes::Bytes;
 
 use super::{body, fields, handshake, success};
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::codec::{Leg, Limits, Unit};
 use crate::filter::Pipeline;
 use crate::link::Upstream;
 use crate::link::{Engine as _, Input, Output, Side};
-use crate::packet::Timestamp;
-use crate::schema::{Direction, State, Value};
 use crate::session::{Config, Session, Start};
+use mitmcraft_protocol::codec::{Leg, Limits, Unit};
+use mitmcraft_protocol::packet::Timestamp;
+use mitmcraft_protocol::schema::{Direction, State, Value};
 
 /// A client and a server with the session between them.
 pub(super) struct Pair {

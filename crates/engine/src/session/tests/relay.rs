@@ -1,7 +1,7 @@
 //! What goes through, and what of it is the proxy's own.
 
 use super::*;
-use crate::packet::Cause;
+use mitmcraft_protocol::packet::Cause;
 
 #[test]
 fn relays_a_whole_login_with_compression_and_records_all_of_it() {
@@ -116,7 +116,9 @@ fn relays_what_is_not_minecraft_and_records_its_bytes() {
             let records = pair.records();
             let records = records.iter().filter(|record| record.packet.direction() == direction);
             let content = records.map(|record| match record.packet.content() {
-                crate::packet::Content::Raw(bytes, RawReason::NotMinecraft) => bytes.clone(),
+                mitmcraft_protocol::packet::Content::Raw(bytes, RawReason::NotMinecraft) => {
+                    bytes.clone()
+                }
                 content => panic!("{content:?}"),
             });
             content.collect::<Vec<_>>().concat()

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::codec::Frame;
 use crate::lang::Expr;
 use crate::link::{Action, Breakpoint, Command, NetworkError};
-use crate::packet::{Cause, TypeCounts};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Cause, TypeCounts};
 
 /// A step of a session in the game.
 #[derive(Debug, Clone)]

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::meaning::meanings;
-use crate::text::contents_lines;
 
 #[test]
 fn changes_of_blocks_say_what_is_where() {
@@ -60,20 +59,6 @@ fn the_data_of_blocks_is_named_up_to_1_7() {
     assert_eq!(of("metadata[2]"), Some("source"));
     assert_eq!(of("metadata[3]"), None);
 
-    let bytes = [&types.map(|it| it as u8)[..], &nibbles(&metadata), &[0; 4]].concat();
-    let fields = json!({"x": 0, "y": 0, "z": 0, "sizeX": 0, "sizeY": 3, "sizeZ": 0,
-        "compressedChunkData": zlib(&bytes)});
-    let lines = contents_lines(&packet(6, "map_chunk", &fields), true).join("\n");
-    assert!(lines.contains("wheat 1 (stage 8 of 8, ripe 1)"), "{lines}");
-    assert!(lines.contains("water 1 (falling 1)"), "{lines}");
-    assert!(lines.contains("stone 1") && !lines.contains("stone 1 ("), "{lines}");
-
-    let ids = vec![59; 4096];
-    let data = [&ids[..], &nibbles(&vec![3; 4096]), &[0; 4096], &[0; 256]].concat();
-    let fields = json!({"x": -9, "z": 12, "groundUp": true, "bitMap": 1, "addBitMap": 0,
-        "compressedChunkData": zlib(&data)});
-    let lines = contents_lines(&packet(5, "map_chunk", &fields), true).join("\n");
-    assert!(lines.contains("wheat 4096 (stage 4 of 8 4096)"), "{lines}");
     // 1.8 has other packets.
     let contents = read(
         47,
@@ -136,21 +121,4 @@ fn a_world_begins_where_its_dimension_type_says() {
         assert_eq!(lowest(version, 16, &[(-64, 384)]), 0, "{version}");
         assert_eq!(lowest(version, 24, &[]), -64, "{version}");
     }
-}
-
-#[test]
-fn light_without_blocks_is_shown_by_height() {
-    let arrays = |count: usize| vec![base64(&light_of(7)); count];
-    let fields = json!({"chunkX": -9, "chunkZ": 12, "trustEdges": true, "skyLightMask": [0b10111],
-        "blockLightMask": [0b10], "emptySkyLightMask": [0b11_1111_1111_1111_1111_1110_1000],
-        "emptyBlockLightMask": [0], "skyLight": arrays(4), "blockLight": arrays(1)});
-    let lines = contents_lines(&packet(763, "update_light", &fields), false);
-    assert_eq!(
-        lines,
-        [
-            "contents: chunk -9,12, block light of 1 section, sky light of 4 sections",
-            "    block light: y -64 to -49",
-            "    sky light: y -80 to -33, -16 to -1",
-        ]
-    );
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestError, TestRng, TestRunner};
 use serde_json::Value as Json;
 
-use super::generate::Shapes;
+use crate::schema::generate::Shapes;
 use crate::schema::{
     Catalog, DecodeCause, JsonVisitor, Measure, PacketType, Protocol, SpanVisitor, Value,
 };

@@ -2,7 +2,7 @@
 //! them show: each arrives at the service as it was sent.
 
 use super::{JOIN, JOINED, Running, service, start};
-use crate::auth::{GameServices, Secret};
+use mitmcraft_engine::auth::{GameServices, Secret};
 
 /// A version of authlib in a version of the game.
 struct Authlib {

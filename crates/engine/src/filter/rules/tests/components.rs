@@ -74,7 +74,7 @@ pub(super) fn said(version: i32, text: &str) -> Packet {
     let protocol = Catalog::embedded().find(version).unwrap().protocol;
     let name = if version < 759 { "chat" } else { "chat_message" };
     let ty = protocol.named(State::Play, Serverbound, name).unwrap();
-    let known = crate::schema::Shape::of(&protocol, ty);
+    let known = mitmcraft_protocol::schema::Shape::of(&protocol, ty);
     let fields = serde_json::json!({
         "message": text, "timestamp": 1, "salt": 2, "signature": if version < 761 { "".into() } else { serde_json::Value::Null },
         "signedPreview": false, "previousMessages": [], "offset": 0, "acknowledged": "AAAA", "checksum": 0,
@@ -106,7 +106,7 @@ fn component(version: i32, members: &[(&str, serde_json::Value)]) -> serde_json:
 fn text_json_and_tables_become_components_in_every_version() {
     for (version, _) in Catalog::embedded().versions() {
         let Some(found) = Catalog::embedded().find(version) else { continue };
-        if found.protocol.family() != crate::schema::Family::Java
+        if found.protocol.family() != mitmcraft_protocol::schema::Family::Java
             || version >= Catalog::FIRST_SNAPSHOT
         {
             continue;

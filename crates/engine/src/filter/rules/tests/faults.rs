@@ -90,7 +90,8 @@ fn rules_that_can_work_on_connection_packets_are_accepted() {
 #[test]
 fn keys_of_the_schema_are_those_of_the_parser() {
     let schema: serde_json::Value =
-        serde_json::from_str(include_str!("../../../../docs/filter-file.schema.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../../../docs/filter-file.schema.json"))
+            .unwrap();
     let keys = |pointer: &str| -> Vec<String> {
         let properties = schema.pointer(pointer).unwrap_or_else(|| panic!("{pointer}"));
         let mut keys: Vec<String> = properties.as_object().unwrap().keys().cloned().collect();

@@ -10,10 +10,10 @@ mod schema;
 use std::sync::Arc;
 
 use super::*;
-use crate::codec::Frame;
 use crate::filter::{Effects, Filter, Judgement, Pipeline, Verdict};
-use crate::packet::{Content, Context, Origin, Packet, Timestamp};
-use crate::schema::{Catalog, Direction, Protocol, State, Value};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, Protocol, State, Value};
 
 fn protocol() -> Arc<Protocol> {
     Catalog::embedded().find(47).unwrap().protocol

@@ -2,11 +2,11 @@
 
 use super::components::{newest, said};
 use super::*;
-use crate::packet::{plain_nbt, plain_text};
+use mitmcraft_protocol::packet::{plain_nbt, plain_text};
 
 #[test]
 fn every_example_of_the_page_works_as_described() {
-    let page = include_str!("../../../../docs/filters.md");
+    let page = include_str!("../../../../../../docs/filters.md");
     let mut ran = 0;
     for example in page.split("```toml\n").skip(1) {
         let example = example.split("```").next().unwrap();
@@ -39,7 +39,7 @@ fn every_example_of_the_page_works_as_described() {
 
 #[test]
 fn the_recipes_for_text_components_show_their_text_in_every_version() {
-    let page = include_str!("../../../../docs/filters.md");
+    let page = include_str!("../../../../../../docs/filters.md");
     let mut ran = 0;
     for example in page.split("```toml\n# text: ").skip(1) {
         let example = example.split("```").next().unwrap();
@@ -75,7 +75,7 @@ fn the_recipes_for_text_components_show_their_text_in_every_version() {
 
 #[test]
 fn the_page_documents_every_key() {
-    let page = include_str!("../../../../docs/filters.md");
+    let page = include_str!("../../../../../../docs/filters.md");
     for key in keys::RULE.iter().chain(keys::CAPTURE).chain(keys::SEND).chain(keys::REPLACE) {
         assert!(page.contains(&format!("`{key}`")) || page.contains(&format!("\n{key} ")), "{key}");
     }

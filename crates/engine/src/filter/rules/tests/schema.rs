@@ -7,7 +7,8 @@ use super::*;
 /// Returns whether the schema accepts a filter file.
 fn accepts(file: &str) -> bool {
     let schema: Json =
-        serde_json::from_str(include_str!("../../../../docs/filter-file.schema.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../../../docs/filter-file.schema.json"))
+            .unwrap();
     let file: toml::Table = file.parse().unwrap();
     valid(&schema, &schema, &serde_json::to_value(file).unwrap())
 }

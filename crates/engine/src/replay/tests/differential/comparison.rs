@@ -10,15 +10,15 @@ use serde_json::Value as Json;
 
 use super::scripts::{Act, Script};
 use crate::capture::{Entry, JsonlSink, Sink as _, read_capture};
-use crate::codec::{Leg, Limits};
 use crate::filter::{Pipeline, RuleSet};
 use crate::link::{Engine as _, Input, KeyMaterial, Output, PerSide, Side, Upstream};
-use crate::packet::{Cause, Timestamp};
 use crate::query::{Kind, Relay, RelayOptions, Request};
 use crate::replay::FilterReplay;
-use crate::schema::Catalog;
 use crate::session::tests::key;
 use crate::session::{Config, Session, Start};
+use mitmcraft_protocol::codec::{Leg, Limits};
+use mitmcraft_protocol::packet::{Cause, Timestamp};
+use mitmcraft_protocol::schema::Catalog;
 
 impl Script {
     /// Runs the session live with these rules.

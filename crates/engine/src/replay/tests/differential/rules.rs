@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::filter::RuleSet;
-use crate::schema::Catalog;
+use mitmcraft_protocol::schema::Catalog;
 
 /// Conditions of generated rules.
 const CONDITIONS: [&str; 24] = [

@@ -4,11 +4,11 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use crate::link::Side;
-use crate::schema::tests::random_body;
-use crate::schema::{
+use crate::session::tests::{encryption::response, key};
+use mitmcraft_protocol::schema::random_body;
+use mitmcraft_protocol::schema::{
     Catalog, Direction, EncodeCause, PacketType, PerDirection, Protocol, Role, State, Value,
 };
-use crate::session::tests::{encryption::response, key};
 
 use Direction::{Clientbound, Serverbound};
 

@@ -13,17 +13,19 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 
-use super::fields::LEVELS;
-use super::write_dissector;
-use crate::capture::{Entry, PcapSink, PcapngSink, Record, Sink as _, open_capture};
-use crate::codec::Frame;
-use crate::packet::{Content, Context, Packet, Timestamp};
-use crate::schema::tests::random_body;
-use crate::schema::{
+use mitmcraft_engine::capture::{Entry, PcapSink, PcapngSink, Record, Sink as _, open_capture};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::random_body;
+use mitmcraft_protocol::schema::{
     Catalog, Direction, Flow, Leaf, Name, PacketType, Protocol, Role, Scalar, State, Visitor,
     format_uuid,
 };
-use crate::wire::write_varint;
+use mitmcraft_protocol::wire::write_varint;
+use mitmcraft_protocol::wireshark::write_dissector;
+
+/// Field names in a path, as the dissector has them.
+const LEVELS: usize = 5;
 
 #[test]
 fn the_dissector_has_no_types_of_payloads() {
@@ -139,7 +141,8 @@ fn what_numbers_mean_stands_behind_them_in_the_tree() {
         ),
     ] {
         let packet = java_47.named(State::Play, Direction::Clientbound, name).unwrap();
-        let body = java_47.encode(packet, &crate::schema::Value::from_json(&fields)).unwrap();
+        let body =
+            java_47.encode(packet, &mitmcraft_protocol::schema::Value::from_json(&fields)).unwrap();
         session.put(packet, body);
     }
     let file = folder.join("meanings.pcap");

@@ -10,15 +10,26 @@ use std::rc::Rc;
 use self::choices::Choices;
 use self::maker::Maker;
 use self::wish::{Wish, heights};
+use super::{PacketType, Protocol};
 use crate::schema::types::{Type, TypeId};
+use crate::wire::write_varint;
 
 mod choices;
 mod maker;
 mod nbt;
 mod wish;
 
+/// Generates a valid body of that packet, id and fields, by the choices.
+#[must_use]
+pub fn random_body(protocol: &Protocol, packet: &PacketType, choices: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    write_varint(&mut body, packet.id());
+    body.extend(Shapes::new(&protocol.types).make(packet.ty, choices).bytes);
+    body
+}
+
 /// The facts about a protocol that generating its packets needs.
-pub(super) struct Shapes<'a> {
+pub(in crate::schema) struct Shapes<'a> {
     types: &'a [Type],
     /// The smallest nesting depth of each type.
     heights: Vec<u32>,
@@ -31,14 +42,14 @@ pub(super) struct Shapes<'a> {
 type Wishes = HashMap<(TypeId, usize), Rc<[Wish]>>;
 
 /// A body without its id.
-pub(super) struct Made {
-    pub(super) bytes: Vec<u8>,
+pub(in crate::schema) struct Made {
+    pub(in crate::schema) bytes: Vec<u8>,
     /// `true` if a part of it extends to the end of the input.
-    pub(super) open: bool,
+    pub(in crate::schema) open: bool,
 }
 
 impl<'a> Shapes<'a> {
-    pub(super) fn new(types: &'a [Type]) -> Self {
+    pub(in crate::schema) fn new(types: &'a [Type]) -> Self {
         Self {
             types,
             heights: heights(types),
@@ -48,12 +59,13 @@ impl<'a> Shapes<'a> {
     }
 
     /// Generates bytes of that type.
-    pub(super) fn make(&'a self, root: TypeId, choices: &[u8]) -> Made {
+    pub(in crate::schema) fn make(&'a self, root: TypeId, choices: &[u8]) -> Made {
         Maker::new(self, Choices::new(choices)).run(root)
     }
 
     /// The paths that led to no field in generated packets.
-    pub(super) fn lost(&self) -> Vec<String> {
+    #[cfg(test)]
+    pub(in crate::schema) fn lost(&self) -> Vec<String> {
         self.lost.borrow().iter().cloned().collect()
     }
 

@@ -359,13 +359,15 @@ impl<'a, 'c> Maker<'a, 'c> {
             return;
         }
         let bytes = &mut self.made.bytes;
-        if bytes.len() - start == most {
+        let length = bytes.len() - start;
+        let Some(last) = bytes.last_mut() else { return };
+        if length == most {
             // The bits above the type's.
-            *bytes.last_mut().unwrap() |= if most == 5 { 0x70 } else { 0x7e };
+            *last |= if most == 5 { 0x70 } else { 0x7e };
             return;
         }
-        *bytes.last_mut().unwrap() |= 0x80;
-        for _ in 0..self.choices.below(most - (bytes.len() - start)) {
+        *last |= 0x80;
+        for _ in 0..self.choices.below(most - length) {
             bytes.push(0x80);
         }
         bytes.push(0);
