@@ -130,11 +130,11 @@ impl Controller {
                     self.decided(target, decision);
                 }
             }
-            Report::Refused { command, path, reason } => {
+            Report::Refused { command, error } => {
                 if self.asked.contains_key(&command) {
-                    self.fail(command, ControlError::Refused { path, reason });
+                    self.fail(command, error.into());
                 } else {
-                    self.push(Push::Message { session, text: reason });
+                    self.push(Push::Message { session, text: error.to_string() });
                 }
             }
         }

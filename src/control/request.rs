@@ -1,4 +1,4 @@
-use mitmcraft_engine::link::{Breakpoint, Decision, Transmission};
+use mitmcraft_engine::link::{Breakpoint, CommandError, Decision, Transmission};
 
 /// A request of a user interface.
 #[derive(Debug, Clone)]
@@ -45,11 +45,6 @@ pub enum ControlError {
     #[error("the session is busy: try again")]
     Busy,
     /// The session refused.
-    #[error("{reason}")]
-    Refused {
-        /// The path of the field that cannot be encoded; empty for the packet as a whole.
-        path: String,
-        /// The reason, which names the field too.
-        reason: String,
-    },
+    #[error(transparent)]
+    Refused(#[from] CommandError),
 }

@@ -3,6 +3,7 @@ use serde::Serialize;
 use super::units;
 use crate::control::ControlError;
 use mitmcraft_engine::lang::ExprError;
+use mitmcraft_engine::link::CommandError;
 
 /// Why a request was not carried out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -43,7 +44,9 @@ impl From<ControlError> for Failure {
     fn from(error: ControlError) -> Self {
         let message = error.to_string();
         let path = match error {
-            ControlError::Refused { path, .. } => Some(path).filter(|path| !path.is_empty()),
+            ControlError::Refused(CommandError::Encode { path, .. }) => {
+                Some(path).filter(|path| !path.is_empty())
+            }
             _ => None,
         };
         Self { path, ..Self::new(message) }

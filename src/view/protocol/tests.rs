@@ -7,7 +7,7 @@ use ts_rs::{Config, TS, TypeVisitor};
 
 use super::*;
 use crate::control::{self, Decided};
-use mitmcraft_engine::link::{Release, Side};
+use mitmcraft_engine::link::{CommandError, Release, Side};
 use mitmcraft_protocol::schema::{Direction, State};
 
 fn read(request: &Json) -> Result<Request, String> {
@@ -94,10 +94,10 @@ fn messages_say_what_they_are() {
         answer(Answer::SaveRules(SavedRules::Changed { text: "x".to_owned() })),
         json!({ "id": 7, "answer": "save_rules", "outcome": "changed", "text": "x" })
     );
-    let error = control::ControlError::Refused {
+    let error = control::ControlError::Refused(CommandError::Encode {
         path: "items[3]".to_owned(),
         reason: "items[3]: no".to_owned(),
-    };
+    });
     assert_eq!(
         as_json(control::Message::Answer { id: None, answer: Err(error) }.into()),
         json!({ "id": null, "error": {

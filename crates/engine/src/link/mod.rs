@@ -3,6 +3,7 @@
 //! and the interface between an [`Engine`] and its driver.
 
 mod command;
+mod command_error;
 mod delay;
 mod delivery;
 mod detect;
@@ -27,6 +28,7 @@ mod transfer;
 mod upstream;
 
 pub use command::{Action, Breakpoint, Command, Decision, Payload, Transmission};
+pub use command_error::CommandError;
 pub(crate) use delay::{DelayQueue, Emission};
 pub(crate) use delivery::{Decided, Delivery, Wire, datagram};
 pub use detect::is_minecraft;

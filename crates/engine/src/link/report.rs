@@ -1,5 +1,6 @@
 use serde::Serialize;
 
+use super::CommandError;
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 
 /// A message from a session to the people who control it.
@@ -32,10 +33,8 @@ pub enum Report {
     Refused {
         /// The command's number.
         command: u64,
-        /// The path of the field that cannot be encoded; empty for the packet as a whole.
-        path: String,
-        /// The reason, which names the field too.
-        reason: String,
+        /// The reason.
+        error: CommandError,
     },
 }
 

@@ -8,28 +8,10 @@ use super::phase::Phase;
 use super::session::MAX_PENDING;
 use crate::filter::{Verdict, encode_json};
 use crate::link::{
-    Action, Command, Decision, Engine as _, Payload, Release, Report, Side, Transmission,
+    Action, Command, CommandError, Decision, Engine as _, Payload, Release, Report, Side,
+    Transmission,
 };
 use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Role, Value};
-
-/// What a command asks for cannot be done.
-struct Refusal {
-    /// The path of the field that cannot be encoded.
-    path: String,
-    reason: String,
-}
-
-impl From<String> for Refusal {
-    fn from(reason: String) -> Self {
-        Self { path: String::new(), reason }
-    }
-}
-
-impl From<&str> for Refusal {
-    fn from(reason: &str) -> Self {
-        reason.to_owned().into()
-    }
-}
 
 /// Carries out what people command.
 impl Session {
@@ -59,7 +41,7 @@ impl Session {
         };
         self.control.report(match done {
             Ok(()) => Report::Done { command },
-            Err(Refusal { path, reason }) => Report::Refused { command, path, reason },
+            Err(error) => Report::Refused { command, error },
         });
     }
 
@@ -77,9 +59,9 @@ impl Session {
         self.control.repeats = repeats;
     }
 
-    fn on_decision(&mut self, held: u64, decision: Decision) -> Result<(), Refusal> {
+    fn on_decision(&mut self, held: u64, decision: Decision) -> Result<(), CommandError> {
         let Some(waiting) = self.control.held(held) else {
-            return Err(format!("packet {held} is not held any more").into());
+            return Err(CommandError::NotHeld(held));
         };
         let (packet, role) = (&waiting.packet, waiting.role);
         let direction = packet.direction();
@@ -92,7 +74,7 @@ impl Session {
                 let became = protocol.identify(packet.state(), direction, &body).ok();
                 let becomes = became.and_then(|(kind, _)| kind.role());
                 if becomes != role && becomes.is_some_and(Role::drives) {
-                    return Err("it would become a packet that changes the connection".into());
+                    return Err(CommandError::DrivesConnection);
                 }
                 Verdict::Replace(body)
             }
@@ -100,19 +82,19 @@ impl Session {
         if verdict != Verdict::Pass
             && let Some(reason) = self.delivery.refusal(packet, role, &verdict)
         {
-            return Err(reason.into());
+            return Err(CommandError::Guarded(reason));
         }
         self.control.decide(direction, held, verdict, self.now());
         Ok(())
     }
 
-    fn on_transmission(&mut self, command: u64, sent: Transmission) -> Result<(), Refusal> {
+    fn on_transmission(&mut self, command: u64, sent: Transmission) -> Result<(), CommandError> {
         let Transmission { direction, packet, payload, times, interval, resent } = sent;
         if !matches!(self.phase, Phase::Frames) {
-            return Err("the session is not at a point where packets can be sent".into());
+            return Err(CommandError::NotReady);
         }
         if times == 0 || times > MAX_TIMES {
-            return Err(format!("a packet can be sent 1 to {MAX_TIMES} times").into());
+            return Err(CommandError::Times(MAX_TIMES));
         }
         let (protocol, state) =
             (&self.context().protocol, self.delivery.recorder.states[direction]);
@@ -120,7 +102,8 @@ impl Session {
             Some(name) => {
                 let found = protocol.named(state, direction, name);
                 Some(found.ok_or_else(|| {
-                    format!("there is no {direction} packet `{name}` in state {state} now")
+                    let name = name.clone();
+                    CommandError::NoSuchPacket { direction, name, state }
                 })?)
             }
             None => None,
@@ -128,7 +111,7 @@ impl Session {
         let body = encode(protocol, kind, payload)?;
         if let Some(reason) = self.delivery.guard.refuses(&self.delivery.recorder, direction, &body)
         {
-            return Err(reason.into());
+            return Err(CommandError::Guarded(reason));
         }
         let comment = match resent {
             Some(number) => format!("packet {number} again, sent by hand"),
@@ -141,8 +124,7 @@ impl Session {
         self.repeat(&mut repeat);
         if repeat.left > 0 {
             if self.control.repeats.len() >= MAX_REPEATS {
-                let reason = format!("{MAX_REPEATS} packets are being repeated: only 1 is sent");
-                return Err(reason.into());
+                return Err(CommandError::TooManyRepeats(MAX_REPEATS));
             }
             self.control.repeats.push(repeat);
         }
@@ -154,9 +136,8 @@ impl Session {
         let Repeat { direction, state, .. } = *repeat;
         repeat.next = self.now().plus(repeat.interval);
         if self.delivery.recorder.states[direction] != state {
-            let reason = format!("the state changed: {} packets were not sent", repeat.left);
-            let (command, path) = (repeat.command, String::new());
-            self.control.report(Report::Refused { command, path, reason });
+            let (command, error) = (repeat.command, CommandError::StateChanged(repeat.left));
+            self.control.report(Report::Refused { command, error });
             repeat.left = 0;
             return;
         }
@@ -182,18 +163,19 @@ fn encode(
     protocol: &Protocol,
     kind: Option<&PacketType>,
     payload: Payload,
-) -> Result<Bytes, Refusal> {
+) -> Result<Bytes, CommandError> {
     let fields = match payload {
-        Payload::Body(body) if body.is_empty() => return Err("a packet has an id at least".into()),
+        Payload::Body(body) if body.is_empty() => return Err(CommandError::Empty),
         Payload::Body(body) => return Ok(body),
         Payload::Fields(fields) => fields,
     };
     let Some(kind) = kind else {
-        return Err("it has no known type: give its bytes instead of fields".into());
+        return Err(CommandError::UnknownType);
     };
     encode_json(protocol, kind, &fields).map(Bytes::from).map_err(|reason| {
         let failed = protocol.encode(kind, &Value::from_json(&fields)).err();
-        Refusal { path: failed.map(|failed| failed.path).unwrap_or_default(), reason }
+        let path = failed.map(|failed| failed.path).unwrap_or_default();
+        CommandError::Encode { path, reason }
     })
 }
 

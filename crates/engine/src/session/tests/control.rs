@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::desk::{Desk, number, plain};
 use super::effects::rules;
 use super::*;
-use crate::link::{Action, Decision, Payload, Release, Report, Transmission};
+use crate::link::{Action, CommandError, Decision, Payload, Release, Report, Transmission};
 
 use Direction::{Clientbound, Serverbound};
 
@@ -38,7 +38,7 @@ fn later_packets_wait_behind_a_held_one_and_go_in_order() {
         assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
         assert!(desk.game.comments().starts_with("held for 60.0 s, then forwarded"));
         let refused = desk.order(Action::Decide { held: 2, decision: Decision::Drop });
-        assert_eq!(refused.unwrap_err().1, "packet 2 is not held any more");
+        assert_eq!(refused, Err(CommandError::NotHeld(2)));
     }
 }
 
@@ -50,8 +50,9 @@ fn a_held_packet_is_dropped_or_edited_and_its_records_say_so() {
     }
     let edit = |json| Decision::Edit(Payload::Fields(json));
     let wrong = edit(serde_json::json!({ "message": 7 }));
-    let (path, reason) = desk.order(Action::Decide { held: 1, decision: wrong }).unwrap_err();
-    assert_eq!((path.as_str(), &*reason), ("message", "message: expected text, found an integer"));
+    let wrong = desk.order(Action::Decide { held: 1, decision: wrong });
+    let reason = "message: expected text, found an integer".to_owned();
+    assert_eq!(wrong, Err(CommandError::Encode { path: "message".to_owned(), reason }));
     desk.decide(1, Decision::Drop);
     desk.decide(2, edit(serde_json::json!({ "message": "zwei" })));
     desk.decide(3, Decision::Edit(Payload::Body(Bytes::from_static(b"\x01\x01x"))));
@@ -265,17 +266,17 @@ fn what_would_end_the_session_is_refused_with_the_reason() {
     let mut desk = Desk::holding(765, "bundle_delimiter or player_chat");
     desk.game.plays(Clientbound, "bundle_delimiter", fields([]));
     let dropped = desk.order(Action::Decide { held: 1, decision: Decision::Drop });
-    assert!(dropped.unwrap_err().1.contains("the connection needs it"));
+    assert!(dropped.unwrap_err().to_string().contains("the connection needs it"));
     let chat = desk.game.player_chat(Some(&[7; 256]));
     desk.game.sends(Clientbound, &chat);
     let dropped = desk.order(Action::Decide { held: 2, decision: Decision::Drop });
-    assert!(dropped.unwrap_err().1.contains("counted"));
+    assert!(dropped.unwrap_err().to_string().contains("counted"));
     assert_eq!(desk.held(), [1, 2]);
     let body = desk.game.encode(Clientbound, State::Play, "start_configuration", fields([]));
     let change = Decision::Edit(Payload::Body(body.into()));
     plain(&mut desk, Clientbound, 1);
     let refused = desk.order(Action::Decide { held: 1, decision: change });
-    assert!(refused.unwrap_err().1.contains("changes the connection"));
+    assert!(refused.unwrap_err().to_string().contains("changes the connection"));
 }
 
 /// Sends a chat message to the server.
@@ -321,15 +322,16 @@ fn packets_are_sent_by_hand_once_or_at_an_interval() {
         ("chat", serde_json::json!({}), "message", "expected text, found nothing"),
         ("chad", serde_json::json!({}), "", "no serverbound packet `chad` in state play"),
     ] {
-        let (at, why) = desk.order(Action::Send(transmission(packet, fields))).unwrap_err();
-        assert!(at == path && why.contains(reason), "{at}: {why}");
+        let why = desk.order(Action::Send(transmission(packet, fields))).unwrap_err();
+        let at = if let CommandError::Encode { path, .. } = &why { path } else { "" };
+        assert!(at == path && why.to_string().contains(reason), "{at}: {why}");
     }
     let compress = Transmission {
         direction: Clientbound,
         ..transmission("set_compression", serde_json::json!({ "threshold": 5 }))
     };
-    let (_, why) = desk.order(Action::Send(compress)).unwrap_err();
-    assert!(why.contains("compression"), "{why}");
+    let why = desk.order(Action::Send(compress)).unwrap_err();
+    assert!(why.to_string().contains("compression"), "{why}");
     assert!(desk.order(Action::Send(Transmission { times: 0, ..hi })).is_err());
 }
 
@@ -344,8 +346,8 @@ fn packets_that_are_repeated_stop_with_their_state() {
     let before = desk.game.pair.server_got.len();
     desk.pass(5);
     assert_eq!(desk.game.pair.server_got.len(), before);
-    let Some(Report::Refused { command: 1, reason, .. }) = desk.reports.last() else { panic!() };
-    assert_eq!(reason, "the state changed: 8 packets were not sent");
+    let Some(Report::Refused { command: 1, error }) = desk.reports.last() else { panic!() };
+    assert_eq!(*error, CommandError::StateChanged(8));
 }
 
 #[test]

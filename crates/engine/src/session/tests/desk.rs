@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::later::Game;
 use super::*;
 use crate::lang::Expr;
-use crate::link::{Action, Breakpoint, Command, Decision, Release, Report};
+use crate::link::{Action, Breakpoint, Command, CommandError, Decision, Release, Report};
 
 use Direction::{Clientbound, Serverbound};
 
@@ -32,16 +32,14 @@ impl Desk {
     }
 
     /// Carries out a command; returns why it was refused, if it was.
-    pub(super) fn order(&mut self, action: Action) -> Result<(), (String, String)> {
+    pub(super) fn order(&mut self, action: Action) -> Result<(), CommandError> {
         self.commands += 1;
         let number = self.commands;
         self.game.pair.input(Input::Command(Command { number, action }));
         self.listen();
         let answer = self.reports.iter().find_map(|report| match report {
             Report::Done { command } if *command == number => Some(Ok(())),
-            Report::Refused { command, path, reason } if *command == number => {
-                Some(Err((path.clone(), reason.clone())))
-            }
+            Report::Refused { command, error } if *command == number => Some(Err(error.clone())),
             _ => None,
         });
         answer.unwrap()
