@@ -6,8 +6,8 @@
 //! get 1,000 packets per second each, 2 % of a processor instead of 23 %. The price is a second way for
 //! the same packet, so it is narrow: it begins only where nothing but forwarding can happen
 //! ([`Session::passes_runs`]), with the right to pass that only the player's identity grants, and it ends at the first
-//! frame of which that is not certain. `tests/runs.rs` plays random sessions both ways, and
-//! compares bytes, counts and ends.
+//! frame of which that is not certain. `tests/runs.rs` plays random sessions both ways and compares bytes,
+//! counts and ends; the fuzz target `session` does so with whatever bytes.
 
 use super::Session;
 use super::identity::Passage;
