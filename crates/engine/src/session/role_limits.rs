@@ -30,6 +30,7 @@ impl RoleLimits {
     }
 
     /// Returns the packet's role, if it can matter to the session.
+    #[inline]
     pub(super) fn role(&self, packet: &Packet) -> Option<Role> {
         let frame = packet.frame()?;
         if packet.state() == State::Play

@@ -278,12 +278,14 @@ impl Session {
 
     /// Judges and delivers a packet, before the session changes as it says. Returns why a rule closes the
     /// session, if one does.
+    #[inline]
     pub(super) fn judge_and_pass(&mut self, incoming: Incoming) -> Option<String> {
         let (role, decided) = (incoming.role, incoming.decided);
         self.delivery.judge_and_deliver(&mut self.ends, incoming.packet, role, decided)
     }
 
     /// Forwards a packet that no rule judges.
+    #[inline]
     pub(super) fn forward(&mut self, incoming: Incoming) {
         self.delivery.forward(&mut self.ends, incoming.packet);
     }

@@ -21,6 +21,7 @@ impl Frame {
     ///
     /// # Panics
     /// If the body has 2 GiB or more, which no length prefix can express.
+    #[inline]
     #[must_use]
     pub fn from_body(body: Bytes) -> Self {
         Self::encode(&body, None)
@@ -108,6 +109,7 @@ impl Frame {
     }
 
     /// Returns the decrypted bytes as received, length prefix included.
+    #[inline]
     #[must_use]
     pub fn wire(&self) -> &Bytes {
         &self.wire
@@ -161,6 +163,7 @@ impl Frame {
 
     /// Returns the body size from the header, without inflating. If the header is invalid, returns
     /// the number of bytes after the length prefix.
+    #[inline]
     #[must_use]
     pub fn size(&self) -> usize {
         match self.content {
@@ -171,6 +174,7 @@ impl Frame {
 
     /// Returns how many bytes are kept in memory: those received, and the inflated body if somebody
     /// asked for it.
+    #[inline]
     pub fn memory(&self) -> usize {
         let inflated = match &self.content {
             Content::Deflated { body, .. } => body.known(),
@@ -192,6 +196,7 @@ impl Frame {
     }
 
     /// Returns the compression threshold in force when the frame was created or received.
+    #[inline]
     #[must_use]
     pub fn threshold(&self) -> Option<usize> {
         self.threshold

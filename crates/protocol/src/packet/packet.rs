@@ -333,6 +333,7 @@ impl Packet {
     }
 
     /// Returns the size of the inflated body without inflating it; of raw bytes, their number.
+    #[inline]
     #[must_use]
     pub fn size(&self) -> usize {
         match &self.content {
@@ -369,6 +370,7 @@ impl Packet {
     }
 
     /// Returns the packet's type; `None` if its id is unassigned.
+    #[inline]
     #[must_use]
     pub fn kind(&self) -> Option<&PacketType> {
         let place = self.identity().ok()?.packet?;
@@ -376,12 +378,14 @@ impl Packet {
     }
 
     /// Returns the role of the packet's type; `None` if the type is unknown or has no role.
+    #[inline]
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         self.kind()?.role()
     }
 
     /// Returns the offset of the first field in the body.
+    #[inline]
     #[must_use]
     pub fn fields_at(&self) -> usize {
         self.identity().map_or(0, |identity| usize::from(identity.start))
@@ -435,10 +439,12 @@ impl Packet {
     }
 
     /// Inflates a compressed body. Before the id is asked for, this spares inflating its first bytes alone.
+    #[inline]
     pub fn inflate(&self) {
         let _ = self.with_body(|_| ());
     }
 
+    #[inline]
     fn with_body<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T, Undecoded> {
         match &self.content {
             Content::Frame(frame) => Ok(frame.with_body(read)?),
@@ -508,6 +514,7 @@ impl Packet {
         Ok(identity)
     }
 
+    #[inline]
     fn identify(&self) -> Result<Identity, Undecoded> {
         let frame = match &self.content {
             Content::Frame(frame) => frame,

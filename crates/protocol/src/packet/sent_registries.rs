@@ -35,6 +35,7 @@ struct World {
 
 impl SentRegistries {
     /// Returns whether a packet is one of a server's registries.
+    #[inline]
     #[must_use]
     pub fn takes(packet: &Packet) -> bool {
         packet.state() == State::Configuration

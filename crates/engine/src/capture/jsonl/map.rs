@@ -31,14 +31,17 @@ impl<'o> JsonMap<'o> {
         self.out
     }
 
+    #[inline]
     pub(super) fn int(&mut self, key: &str, value: i64) {
         write_json_int(self.key(key), value);
     }
 
+    #[inline]
     pub(super) fn count(&mut self, key: &str, value: u64) {
         write_json_uint(self.key(key), value);
     }
 
+    #[inline]
     pub(super) fn size(&mut self, key: &str, value: usize) {
         write_json_uint(self.key(key), value as u64);
     }
@@ -50,11 +53,12 @@ impl<'o> JsonMap<'o> {
     }
 
     /// Appends a moment as text.
+    #[inline]
     pub(super) fn time(&mut self, key: &str, value: Timestamp) {
         self.ascii(key, &value.text());
     }
 
-    #[inline]
+    #[inline(always)]
     fn ascii(&mut self, key: &str, value: &[u8]) {
         let out = self.key(key);
         out.push(b'"');
@@ -62,10 +66,12 @@ impl<'o> JsonMap<'o> {
         out.push(b'"');
     }
 
+    #[inline]
     pub(super) fn flag(&mut self, key: &str, value: bool) {
         self.key(key).extend_from_slice(if value { b"true" } else { b"false" });
     }
 
+    #[inline]
     pub(super) fn text(&mut self, key: &str, value: &str) {
         write_json_str(self.key(key), value);
     }
