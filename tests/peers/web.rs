@@ -134,7 +134,9 @@ fn marks_and_comments_of_the_page_are_exported_and_kept_in_the_capture() {
 
 #[test]
 fn packets_are_held_dropped_edited_and_sent_from_the_page() {
-    let mut stage = Stage::open(&["--parts", "control", "--part", "control"], "1", COUNTED);
+    // A person holds the button for 100 ms.
+    let pressed = ["--parts", "control", "--part", "control", "--hold", "100"];
+    let mut stage = Stage::open(&pressed, "1", COUNTED);
     stage.arm();
     stage.play_to_the_end();
     let log = stage.finish().0;

@@ -1,8 +1,9 @@
 // What a person does with a running proxy: hold, edit, send and kick. Shown only while it runs.
 
 import { unlessLost } from "./connection.js";
-import { make, plural } from "./dom.js";
+import { make, patch, plural, press } from "./dom.js";
 import { PacketForm } from "./form.js";
+import { isPing } from "./sessions.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").Failure} Failure */
@@ -29,7 +30,10 @@ export class ControlPanel {
     });
     this.state = make("p", { id: "break-state", role: "status" }, "Nothing is held.");
     this.message = make("p", { id: "control-message", role: "alert", class: "bad" });
-    this.list = make("tbody", { id: "held" });
+    this.list = make("tbody", { id: "held", onclick: (/** @type {Event} */ event) => unlessLost(Promise.resolve(this.pressed(event))) });
+    /** The condition on what is held; empty if nothing is. */
+    this.condition = "";
+    this.interfaces = 1;
     const all = make("button", { type: "button", onclick: () => unlessLost(this.forwardAll()) }, "Forward all");
     this.editor = new PacketForm(connection, "edit", "Fields of the held packet");
     this.editBox = make("div", { hidden: "" },
@@ -38,7 +42,9 @@ export class ControlPanel {
       make("button", { type: "button", onclick: () => this.close() }, "Cancel"));
     this.session = make("select", { id: "control-session", "aria-label": "Session", onchange: () => unlessLost(this.choosePackets()) });
     this.text = make("input", { type: "text", id: "kick-text", "aria-label": "Reason", value: "kicked" });
-    const kick = make("button", { type: "button", onclick: () => this.kick() }, "Kick");
+    /** The session about which *Kick* asks. @type {number | null} */
+    this.kicked = null;
+    this.kickButton = make("button", { type: "button", onclick: () => this.kick(), onblur: () => this.askKick(null) }, "Kick");
     this.to = make("select", { id: "send-to", "aria-label": "Receiver", onchange: () => unlessLost(this.choosePackets()) },
       make("option", { value: "client" }, "to the client"), make("option", { value: "server" }, "to the server"));
     this.packet = make("input", { type: "text", id: "send-packet", "aria-label": "Packet", placeholder: "packet", list: "send-packets", autocomplete: "off", onchange: () => unlessLost(this.choose()) });
@@ -57,7 +63,7 @@ export class ControlPanel {
       make("table", {}, make("thead", {}, make("tr", {}, ...["packet", "fields", "held for", "decision"].map((it) => make("th", { scope: "col" }, it)))), this.list),
       make("p", {}, all), this.editBox,
       make("h2", {}, "Session"),
-      make("p", {}, this.session, " ", this.text, " ", kick),
+      make("p", {}, this.session, " ", this.text, " ", this.kickButton),
       make("h2", {}, "Send a packet"),
       make("p", {}, this.to, " ", this.packet, this.packets, " ", this.times, " times, every ", this.interval, " ", send),
       this.fields.element);
@@ -73,12 +79,12 @@ export class ControlPanel {
     unlessLost(this.fields.renew());
   }
 
-  /** Shows why a command was refused. Returns `true` if it was not. @param {Promise<{ error?: Failure }>} asked */
-  async report(asked) {
+  /** Shows why a command was refused. Returns `true` if it was not. @param {Promise<{ error?: Failure }>} asked @param {string} [done] what is said then */
+  async report(asked, done = "") {
     const { error } = await asked;
     const path = error?.path ? ` (${error.path})` : "";
     const hint = error?.hint ? ` (${error.hint})` : "";
-    this.message.textContent = error ? `${error.message}${path}${hint}` : "";
+    this.message.textContent = error ? `${error.message}${path}${hint}` : done;
     return !error;
   }
 
@@ -134,10 +140,10 @@ export class ControlPanel {
   take(push) {
     switch (push.push) {
       case "control": {
-        const where = push.break?.where;
-        const others = push.interfaces > 1 ? ` ${plural(push.interfaces, "interface")} are attached.` : "";
-        this.state.textContent = (where ? `Packets that match ${where} are held.` : "Nothing is held.") + others;
-        if (where) this.where.value = where;
+        this.condition = push.break?.where ?? "";
+        this.interfaces = push.interfaces;
+        if (this.condition && document.activeElement !== this.where) this.where.value = this.condition;
+        this.drawState();
         return;
       }
       case "held":
@@ -159,31 +165,48 @@ export class ControlPanel {
   }
 
   draw() {
+    press.draw(this, () => this.drawNow());
+  }
+
+  drawNow() {
     this.tab.textContent = this.held.size ? `Control (${this.held.size})` : "Control";
-    this.list.replaceChildren(...[...this.held.values()].map((held) => {
-      const target = { session: held.session, held: held.held };
-      const button = (/** @type {string} */ name, /** @type {() => Promise<any>} */ action) =>
-        make("button", { type: "button", onclick: () => unlessLost(action()), "aria-label": `${name} ${held.packet} of session ${held.session}` }, name);
-      const actions = held.decided ? [held.decided] : [
-        button("Forward", () => this.report(this.connection.ask("forward", target))), " ",
-        button("Drop", () => this.report(this.connection.ask("drop", target))), " ",
-        button("Edit", () => this.edit(held)),
-      ];
+    const items = [...this.held.values()].map((held) => {
+      const button = (/** @type {string} */ name) =>
+        make("button", { type: "button", "data-do": name, "aria-label": `${name} ${held.packet} of session ${held.session}` }, name);
+      const actions = held.decided ? [held.decided] : [button("Forward"), " ", button("Drop"), " ", button("Edit")];
       const arrow = held.dir === "serverbound" ? "→" : "←";
       const order = held.in_order ? ` (others wait: ${held.in_order})` : "";
       return make("tr", { "data-key": keyOf(held) },
         make("td", {}, `#${held.session} ${arrow} ${held.packet ?? "(unknown)"}`),
         make("td", { class: "left" }, held.summary + order),
-        make("td", { "data-since": held.since }), make("td", {}, ...actions));
-    }));
-    this.ages();
+        make("td", {}, age(held)), make("td", {}, ...actions));
+    });
+    patch(this.list, ...items);
+    this.drawState();
+  }
+
+  /** Carries out the decision whose button was pressed. @param {Event} event */
+  pressed(event) {
+    const button = event.target instanceof Element ? event.target.closest("[data-do]") : null;
+    const held = this.held.get(button?.closest("[data-key]")?.getAttribute("data-key") ?? "");
+    if (!button || !held) return;
+    const target = { session: held.session, held: held.held };
+    switch (button.getAttribute("data-do")) {
+      case "Forward": return this.report(this.connection.ask("forward", target));
+      case "Drop": return this.report(this.connection.ask("drop", target));
+      default: return this.edit(held);
+    }
+  }
+
+  /** Says what is held, and what still is. */
+  drawState() {
+    const others = this.interfaces > 1 ? ` ${plural(this.interfaces, "interface")} are attached.` : "";
+    const still = this.held.size ? `No more packets are held; ${plural(this.held.size, "packet")} still wait${this.held.size === 1 ? "s" : ""}.` : "Nothing is held.";
+    this.state.textContent = (this.condition ? `Packets that match ${this.condition} are held.` : still) + others;
   }
 
   ages() {
-    for (const cell of this.list.querySelectorAll("[data-since]")) {
-      const since = Number(cell.getAttribute("data-since"));
-      cell.textContent = `${Math.max(0, Math.round((Date.now() - since) / 1000))} s`;
-    }
+    if (this.held.size) this.draw();
   }
 
   /** Closes the editor. */
@@ -233,20 +256,45 @@ export class ControlPanel {
   async save() {
     if (!this.edited) return;
     const { session, held } = this.edited;
+    await this.editor.settled();
+    if (this.edited?.session !== session || this.edited.held !== held) return;
     const edit = this.connection.ask("edit", { session, held, ...this.editor.content() });
-    if (await this.reportIn(this.editor, edit)) this.close();
+    if (await this.reportIn(this.editor, edit)) {
+      this.close();
+      this.message.textContent = "";
+    }
   }
 
+  /** Ends the chosen session, after it was asked once whether to. */
   kick() {
-    unlessLost(this.report(this.connection.ask("kick", { session: Number(this.session.value), text: this.text.value })));
+    const session = Number(this.session.value);
+    if (!session) return;
+    if (this.kicked !== session) return this.askKick(session);
+    this.askKick(null);
+    unlessLost(this.report(this.connection.ask("kick", { session, text: this.text.value }), `Session ${session} is kicked.`));
   }
 
-  send() {
+  /** @param {number | null} session */
+  askKick(session) {
+    this.kicked = session;
+    this.kickButton.textContent = session === null ? "Kick" : `Really kick ${this.nameOf(session)}?`;
+  }
+
+  /** @param {number} session */
+  nameOf(session) {
+    return [...this.session.options].find((it) => it.value === String(session))?.textContent ?? `#${session}`;
+  }
+
+  /** Sends what the form shows: also a change that mitmcraft has not answered yet. */
+  async send() {
     const times = Number(this.times.value);
-    return this.reportIn(this.fields, this.connection.ask("send", {
-      session: Number(this.session.value), to: this.to.value === "server" ? "server" : "client", packet: this.packet.value,
-      times, interval: times > 1 ? this.interval.value : undefined, resent: this.resent, ...this.fields.content(),
-    }));
+    const session = Number(this.session.value);
+    /** @type {"server" | "client"} */
+    const to = this.to.value === "server" ? "server" : "client";
+    const command = { session, to, packet: this.packet.value, times, interval: times > 1 ? this.interval.value : undefined, resent: this.resent };
+    await this.fields.settled();
+    const sent = this.connection.ask("send", { ...command, ...this.fields.content() });
+    if (await this.reportIn(this.fields, sent)) this.message.textContent = `${times > 1 ? `Sending ${command.packet} ${times} times` : `Sent ${command.packet}`} to the ${to} of session ${session}.`;
   }
 
   /** Sends a packet of the list again. @param {PacketDetails} packet */
@@ -261,13 +309,21 @@ export class ControlPanel {
 
   /** Offers the sessions that are open. @param {SessionInfo[]} sessions */
   offer(sessions) {
-    const open = sessions.filter((it) => it.closed === null);
-    const known = [...this.session.options].map((it) => it.value).join();
-    if (known === open.map((it) => String(it.session)).join()) return;
-    this.session.replaceChildren(...open.map((it) =>
-      make("option", { value: it.session }, `#${it.session} ${it.player ?? it.client}`)));
-    unlessLost(this.choosePackets());
+    const chosen = this.session.value;
+    const offered = sessions.filter((it) => !isPing(it) && it.legs !== null && (it.closed === null || String(it.session) === chosen));
+    press.draw(this.session, () => {
+      patch(this.session, ...offered.map((it) => make("option", { value: it.session, "data-key": it.session },
+        `#${it.session} ${it.player ?? it.client}${it.closed === null ? "" : " (ended)"}`)));
+      // A session that has ended stays chosen: no command goes to another one.
+      if (!chosen) unlessLost(this.choosePackets());
+      else if (this.session.value !== chosen) this.session.value = chosen;
+    });
   }
+}
+
+/** @param {HeldPacket} held */
+function age({ since }) {
+  return `${Math.max(0, Math.round((Date.now() - since) / 1000))} s`;
 }
 
 /** Returns what is different for every held packet. @param {{ session: number, held: number }} packet */

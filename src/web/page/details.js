@@ -1,6 +1,6 @@
 // One packet: facts, fields and bytes, linked in both directions.
 
-import { VirtualList, make, size, styled } from "./dom.js";
+import { VirtualList, make, patch, size, styled } from "./dom.js";
 
 /** @typedef {import("./protocol.d.ts").PacketDetails} Packet */
 /** @typedef {import("./protocol.d.ts").LegInfo} LegInfo */
@@ -68,7 +68,7 @@ export class Details {
     const parts = ["  ".repeat(field.depth), make("b", {}, field.name), " "];
     if (field.text) parts.push(styled(field.text), "  ");
     const meaning = field.meaning ? ` (${field.meaning})` : "";
-    line.replaceChildren(...parts, field.value + meaning);
+    patch(line, ...parts, field.value + meaning);
     if (index === this.field) this.tree.element.setAttribute("aria-activedescendant", line.id);
   }
 
@@ -92,7 +92,7 @@ export class Details {
       text.push(make("i", at, byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "."));
     }
     const offset = make("span", { class: "offset" }, start.toString(16).padStart(4, "0"), "  ");
-    line.replaceChildren(offset, ...hex, " ", ...text);
+    patch(line, offset, ...hex, " ", ...text);
   }
 
   /** @param {number} index */

@@ -1,4 +1,4 @@
-// Elements, and lists of which only the visible lines exist.
+// Elements that change only where their content does, and lists of which only the visible lines exist.
 
 /**
  * @template {HTMLElement} T
@@ -31,6 +31,114 @@ export function make(name, properties = {}, ...children) {
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;
 }
+
+/**
+ * Gives an element these children, and changes only what is different: a node whose content stays keeps its focus,
+ * its selected text and the press of a mouse. Children with a `data-key` keep their node wherever they are; others
+ * keep it in their place. Listeners stay those of the node that was first there.
+ * @param {Element} element
+ * @param {...(Node | string)} children
+ */
+export function patch(element, ...children) {
+  const nodes = children.map((it) => (typeof it === "string" ? document.createTextNode(it) : it));
+  const keys = new Set(nodes.map(keyOf));
+  /** @type {Map<string, Element>} */
+  const keyed = new Map();
+  for (const it of [...element.children]) {
+    const key = keyOf(it);
+    if (key === null) continue;
+    if (keys.has(key)) keyed.set(key, it);
+    else it.remove();
+  }
+  /** @type {Node | null} */
+  let place = element.firstChild;
+  for (const node of nodes) {
+    const key = keyOf(node);
+    const known = key !== null ? keyed.get(key) ?? null : place && keyOf(place) === null ? place : null;
+    if (!known || known.nodeName !== node.nodeName) {
+      element.insertBefore(node, place);
+      continue;
+    }
+    if (known === place) place = place.nextSibling;
+    else element.insertBefore(known, place);
+    patchNode(known, node);
+  }
+  while (place) {
+    const next = place.nextSibling;
+    element.removeChild(place);
+    place = next;
+  }
+}
+
+/** Makes a node the same as another one of its kind. @param {Node} node @param {Node} wanted */
+function patchNode(node, wanted) {
+  if (!(node instanceof Element) || !(wanted instanceof Element)) {
+    if (node.textContent !== wanted.textContent) node.textContent = wanted.textContent;
+    return;
+  }
+  for (const name of node.getAttributeNames()) {
+    if (!wanted.hasAttribute(name)) node.removeAttribute(name);
+  }
+  for (const name of wanted.getAttributeNames()) {
+    const value = wanted.getAttribute(name) ?? "";
+    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  }
+  patch(node, ...wanted.childNodes);
+}
+
+/** @param {Node} node */
+function keyOf(node) {
+  return node instanceof Element ? node.getAttribute("data-key") : null;
+}
+
+/**
+ * Nothing moves under a pressed mouse button: browsers send a click only if the element that was pressed is still
+ * there when the button is released, which takes a person about 100 ms.
+ */
+export class Press {
+  constructor() {
+    this.down = false;
+    this.number = 0;
+    /** What is to be drawn after the release. @type {Map<any, () => void>} */
+    this.waiting = new Map();
+  }
+
+  /** Notices the presses in a document. @param {Document} document */
+  watch(document) {
+    document.addEventListener("pointerdown", () => this.begin(), true);
+    for (const name of ["pointerup", "pointercancel", "dragstart"]) document.addEventListener(name, () => this.end(), true);
+  }
+
+  begin() {
+    this.down = true;
+    const number = ++this.number;
+    setTimeout(() => {
+      if (number === this.number) this.end();
+    }, Press.LONGEST);
+  }
+
+  end() {
+    if (!this.down) return;
+    this.down = false;
+    // The click comes in the same task as the release.
+    setTimeout(() => {
+      const waiting = [...this.waiting.values()];
+      this.waiting.clear();
+      for (const draw of waiting) draw();
+    });
+  }
+
+  /** Draws now, or after the release. @param {any} owner of what is drawn @param {() => void} draw */
+  draw(owner, draw) {
+    if (this.down) this.waiting.set(owner, draw);
+    else draw();
+  }
+
+  /** Milliseconds for which a press delays what is drawn. */
+  static LONGEST = 1000;
+}
+
+export const press = new Press();
 
 /**
  * Makes the pieces of a text component.
@@ -118,7 +226,7 @@ export class VirtualList {
     this.scheduled = true;
     requestAnimationFrame(() => {
       this.scheduled = false;
-      this.draw();
+      press.draw(this, () => this.draw());
     });
   }
 
@@ -134,11 +242,10 @@ export class VirtualList {
     for (let index = first; index < end; index++) {
       let line = this.lines.get(index);
       if (!line) {
-        line = make("div");
+        line = make("div", { class: "line" });
         this.lines.set(index, line);
         this.window.append(line);
       }
-      line.className = "line";
       line.style.top = `${(index - this.top) * VirtualList.LINE}px`;
       this.render(index, line);
     }
@@ -150,6 +257,7 @@ export class VirtualList {
     const room = this.element.scrollHeight - this.element.clientHeight;
     this.top = room > 0 ? (this.set / room) * this.last : 0;
     this.onmove();
+    press.end();
     this.redraw();
   }
 

@@ -28,6 +28,9 @@ export class PacketForm {
     /** @type {string[]} */
     this.undone = [];
     this.mode = "form";
+    /** Ends when everything that was changed has its answer: changes are made one after the other. @type {Promise<any>} */
+    this.work = Promise.resolve();
+    this.queued = 0;
     this.undoButton = make("button", { type: "button", onclick: () => this.undo(), disabled: "" }, "Undo");
     this.modes = make("span", { role: "radiogroup", "aria-label": `${label}: form, JSON or bytes` },
       ...[["form", "Form"], ["json", "JSON"], ["hex", "Bytes"]].map(([mode, name]) => make("label", {},
@@ -37,6 +40,15 @@ export class PacketForm {
     this.editor.addEventListener("change", () => this.typed());
     this.message = make("p", { id: `${id}-message`, role: "alert", class: "bad" });
     this.element = make("div", { class: "form" }, make("p", {}, this.modes, this.undoButton), this.fields, this.editor, this.message);
+    this.fields.addEventListener("input", (event) => {
+      if (event.target instanceof HTMLElement) event.target.dataset.typed = "yes";
+    });
+    this.fields.addEventListener("change", (event) => {
+      if (!(event.target instanceof HTMLElement)) return;
+      delete event.target.dataset.typed;
+      // It shows what was asked for until the answer says what it is.
+      event.target.closest(".field-row")?.removeAttribute("data-line");
+    }, true);
     this.element.addEventListener("keydown", (event) => {
       const typing = event.target instanceof HTMLTextAreaElement;
       if (typing || event.key !== "z" || !(event.ctrlKey || event.metaKey)) return;
@@ -73,18 +85,46 @@ export class PacketForm {
 
   /** Shows the fields again as they were before a change that was lost with the connection. */
   async renew() {
-    if (this.place) await this.ask(this.text === "{}" ? {} : { text: this.text });
+    await this.after(async () => {
+      if (this.place) await this.ask(this.text === "{}" ? {} : { text: this.text });
+    });
   }
 
-  /** Makes a change of the fields. @param {FormChange} change */
-  async change(change) {
-    this.undone.push(this.text);
-    await this.ask({ text: this.text, change });
+  /**
+   * Makes a change of the fields, after those before it.
+   * @param {FormChange} change
+   */
+  change(change) {
+    return this.after(async () => {
+      this.undone.push(this.text);
+      await this.ask({ text: this.text, change });
+    });
   }
 
   undo() {
-    const text = this.undone.pop();
-    if (text !== undefined) unlessLost(this.ask({ text }));
+    unlessLost(this.after(async () => {
+      const text = this.undone.pop();
+      if (text !== undefined) await this.ask({ text });
+    }));
+  }
+
+  /** Does something after everything before it, also if that has failed. @param {() => Promise<any>} next */
+  after(next) {
+    const run = this.queued ? this.work.then(next, next) : next();
+    this.queued++;
+    this.work = run.finally(() => this.queued--);
+    return this.work;
+  }
+
+  /**
+   * Waits until what a person has typed is part of the packet. Rejects if the last change was lost with the
+   * connection, so that nothing else is sent than what is shown.
+   */
+  async settled() {
+    const at = document.activeElement;
+    // What is typed, but not left yet, counts too.
+    if (at instanceof HTMLElement && this.fields.contains(at) && at.dataset.typed) at.dispatchEvent(new Event("change"));
+    await this.work;
   }
 
   /** @param {string} mode */
@@ -98,8 +138,11 @@ export class PacketForm {
   /** The text was changed. */
   typed() {
     if (this.mode === "hex") return;
-    this.undone.push(this.text);
-    unlessLost(this.ask({ text: this.editor.value }));
+    const text = this.editor.value;
+    unlessLost(this.after(async () => {
+      this.undone.push(this.text);
+      await this.ask({ text });
+    }));
   }
 
   /** What is to be sent. @returns {{ fields: string } | { body: string }} */
@@ -118,7 +161,15 @@ export class PacketForm {
     this.text = form.text;
     if (form.body) this.body = form.body;
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.pointer : undefined;
-    this.fields.replaceChildren(...form.lines.map((line) => this.line(line, problem)));
+    // A line that is as before stays, with what is being typed there.
+    const before = new Map([...this.fields.children].map((it) => [it.getAttribute("data-line"), it]));
+    const lines = form.lines.map((line) => {
+      const shown = JSON.stringify([line, problem?.pointer === line.pointer ? problem.message : null]);
+      const row = before.get(shown) ?? this.line(line, problem);
+      row.setAttribute("data-line", shown);
+      return row;
+    });
+    arrange(this.fields, lines);
     if (form.more) this.fields.append(make("p", {}, "The other fields can be edited as JSON."));
     if (problem?.pointer && !form.lines.some((it) => it.pointer === problem.pointer)) {
       this.message.textContent = `${problem.pointer.slice(1)}: ${problem.message}`;
@@ -208,6 +259,19 @@ export class PacketForm {
     const id = `${this.id}${line.pointer}-names`;
     input.setAttribute("list", id);
     return make("span", {}, known ?? "", make("datalist", { id }, ...names.map(([, name]) => make("option", { value: name }))));
+  }
+}
+
+/** Gives an element these children, and moves none that stands in its place. @param {HTMLElement} element @param {Element[]} children */
+function arrange(element, children) {
+  const kept = new Set(children);
+  for (const it of [...element.childNodes]) {
+    if (!(it instanceof Element) || !kept.has(it)) element.removeChild(it);
+  }
+  let place = element.firstChild;
+  for (const it of children) {
+    if (it === place) place = place.nextSibling;
+    else element.insertBefore(it, place);
   }
 }
 

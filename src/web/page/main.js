@@ -3,7 +3,7 @@
 import { Connection, unlessLost } from "./connection.js";
 import { ControlPanel } from "./control.js";
 import { Details, facts } from "./details.js";
-import { byId, make, plural } from "./dom.js";
+import { byId, make, plural, press } from "./dom.js";
 import { exportDialog } from "./export.js";
 import { FilterLine } from "./filter.js";
 import { COLUMNS, Packets } from "./packets.js";
@@ -456,6 +456,7 @@ columnMenu.replaceChildren(...COLUMNS.map(([key, title]) => {
   box.checked = !packets.hidden.has(key);
   return make("label", {}, box, ` ${key === "dir" ? "Direction" : title}`);
 }));
+press.watch(document);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 document.documentElement.classList.toggle("dark", (localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light")) === "dark");
 details.clear();

@@ -1,7 +1,7 @@
 // The list of packets.
 
 import { unlessLost } from "./connection.js";
-import { VirtualList, clock, make } from "./dom.js";
+import { VirtualList, clock, make, patch } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").Row} Row */
@@ -204,20 +204,23 @@ export class Packets {
     line.setAttribute("aria-rowindex", String(index + 2));
     line.id = `row-${index}`;
     if (!row) {
-      line.replaceChildren(make("span", { role: "gridcell", class: "c-summary" }, "…"));
+      line.className = "line";
+      delete line.dataset.row;
+      patch(line, make("span", { role: "gridcell", class: "c-summary" }, "…"));
       return;
     }
     const chosen = row.row === this.selected;
     line.setAttribute("aria-selected", String(chosen));
-    line.classList.add(row.dir, `v-${row.verdict}`);
-    line.classList.toggle("selected", chosen);
-    line.classList.toggle("marked", row.marked);
+    const classes = ["line", row.dir, `v-${row.verdict}`];
+    if (chosen) classes.push("selected");
+    if (row.marked) classes.push("marked");
+    if (row.error) classes.push("failed");
+    line.className = classes.join(" ");
     if (row.marked) line.setAttribute("aria-description", "marked");
     else line.removeAttribute("aria-description");
-    line.classList.toggle("failed", row.error);
     line.dataset.row = String(row.row);
     const shown = COLUMNS.filter(([key]) => !this.hidden.has(key));
-    line.replaceChildren(...shown.map(([key]) =>
+    patch(line, ...shown.map(([key]) =>
       make("span", { class: `c-${key}`, role: "gridcell" }, this.cell(row, key))));
     if (chosen) this.element.setAttribute("aria-activedescendant", line.id);
   }

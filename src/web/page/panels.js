@@ -1,6 +1,6 @@
 // Conversation, statistics, comparison and help.
 
-import { clock, make, size, styled } from "./dom.js";
+import { clock, make, patch, press, size, styled } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {Record<string, any>} Json */
@@ -15,8 +15,11 @@ export class Conversation {
   constructor(connection, element, onOpen) {
     this.connection = connection;
     this.element = element;
-    this.onOpen = onOpen;
     this.busy = false;
+    element.addEventListener("click", (event) => {
+      const line = event.target instanceof Element ? event.target.closest("button")?.closest("li") : null;
+      if (line instanceof HTMLElement) onOpen(Number(line.dataset.key));
+    });
   }
 
   /** Shows the last lines. */
@@ -39,12 +42,12 @@ export class Conversation {
       const arrow = line.dir === "serverbound" ? "→" : "←";
       const who = line.dir === "serverbound" ? (line.player ?? "client") : null;
       const title = `${clock(line.at)} #${line.session} ${arrow}`;
-      const open = make("button", { onclick: () => this.onOpen(line.row) }, title);
+      const open = make("button", { type: "button" }, title);
       const sender = line.sender ? styled(line.sender) : who;
-      return make("li", {}, open, sender, sender ? ": " : "", line.text ? styled(line.text) : "");
+      return make("li", { "data-key": line.row }, open, sender, sender ? ": " : "", line.text ? styled(line.text) : "");
     });
     const none = make("li", {}, "Nobody has written anything yet.");
-    this.element.replaceChildren(...(items.length ? items : [none]));
+    press.draw(this, () => patch(this.element, ...(items.length ? items : [none])));
   }
 }
 

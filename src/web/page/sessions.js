@@ -1,8 +1,19 @@
 // The list of sessions.
 
-import { make, plural, size } from "./dom.js";
+import { make, patch, plural, press, size } from "./dom.js";
 
 /** @typedef {import("./protocol.d.ts").SessionInfo} Session */
+
+/** Stands for all sessions that are only pings. */
+const PINGS = -1;
+
+/** Most sessions that a list selects. */
+const MOST = 500;
+
+/** Returns `true` for a session that has only asked for the server's status. @param {Session} session */
+export function isPing({ player, legs }) {
+  return player === null && legs?.state === "status";
+}
 
 export class Sessions {
   /** @param {HTMLElement} element @param {(sessions: number[]) => void} onSelect */
@@ -11,7 +22,7 @@ export class Sessions {
     this.onSelect = onSelect;
     /** @type {Session[]} */
     this.sessions = [];
-    /** 0 for all. */
+    /** 0 for all, `PINGS` for those that are folded. */
     this.selected = 0;
     /** Packets and bytes of each session when rates were last known, and that time. @type {Map<number, [number, number]>} */
     this.counts = new Map();
@@ -27,7 +38,8 @@ export class Sessions {
       if (!step) return;
       event.preventDefault();
       event.stopPropagation();
-      const all = [0, ...this.sessions.map((it) => it.session)];
+      const played = this.sessions.filter((it) => !isPing(it)).map((it) => it.session);
+      const all = [0, ...played, ...(played.length < this.sessions.length ? [PINGS] : [])];
       const index = all.indexOf(this.selected) + step;
       this.select(all[Math.min(Math.max(0, index), all.length - 1)] ?? 0);
     });
@@ -37,7 +49,8 @@ export class Sessions {
   select(session) {
     this.selected = session;
     this.draw();
-    this.onSelect(session ? [session] : []);
+    const pings = this.sessions.filter(isPing).slice(-MOST).map((it) => it.session);
+    this.onSelect(session === PINGS ? pings : session ? [session] : []);
   }
 
   /** @param {Session[]} sessions */
@@ -59,10 +72,10 @@ export class Sessions {
   draw() {
     const item = (/** @type {number} */ number, /** @type {(string | Node)[]} */ ...parts) =>
       make("li", {
-        id: `session-${number}`, role: "option", "data-session": number,
+        id: `session-${number}`, "data-key": number, role: "option", "data-session": number,
         "aria-selected": number === this.selected,
       }, ...parts);
-    const items = this.sessions.map((it) => {
+    const items = this.sessions.filter((it) => !isPing(it)).map((it) => {
       const open = it.closed === null;
       const rate = this.rates.get(it.session);
       const state = open ? (it.legs?.state ?? "open") : "closed";
@@ -78,7 +91,12 @@ export class Sessions {
         ...(open ? [] : [make("small", {}, it.closed)]),
       );
     });
-    this.element.replaceChildren(item(0, make("strong", {}, "All sessions")), ...items);
-    this.element.setAttribute("aria-activedescendant", `session-${this.selected}`);
+    const pings = this.sessions.filter(isPing);
+    const folded = pings.length ? [item(PINGS, make("strong", {}, plural(pings.length, "ping")), make("small", {}, "of the multiplayer list"))] : [];
+    const all = item(0, make("strong", {}, "All sessions"));
+    press.draw(this, () => {
+      patch(this.element, all, ...items, ...folded);
+      this.element.setAttribute("aria-activedescendant", `session-${this.selected}`);
+    });
   }
 }

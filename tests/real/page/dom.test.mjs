@@ -1,6 +1,6 @@
 import assert from 'node:assert'
 import { beforeEach, test } from 'node:test'
-import { VirtualList, byId, clock, make, plural, size, styled } from '../../../src/web/page/dom.js'
+import { Press, VirtualList, byId, clock, make, patch, plural, size, styled } from '../../../src/web/page/dom.js'
 import { event, openDocument } from './fake_dom.mjs'
 
 let page
@@ -144,4 +144,31 @@ test('sizes, times and counts are written as people read them', () => {
     ['0 B', '1023 B', '1.0 KiB', '1.0 MiB', '1.0 MiB', '5.0 TiB'])
   assert.strictEqual(clock(new Date(2026, 0, 2, 3, 4, 5, 6).getTime()), '03:04:05.006')
   assert.deepStrictEqual([plural(1, 'packet'), plural(0, 'packet'), plural(12345, 'packet')], ['1 packet', '0 packets', '12,345 packets'])
+})
+
+test('nodes whose content stays are the same after a change, also when others come and go', () => {
+  const item = (key, text) => make('li', { 'data-key': key }, make('button', {}, text), ' and more')
+  const list = make('ol')
+  patch(list, item(1, 'one'), item(2, 'two'), item(3, 'three'))
+  const [, second, third] = list.children
+  const button = third.children[0]
+  patch(list, item(2, 'two'), item(3, 'THREE'), item(4, 'four'))
+  assert.deepStrictEqual([list.children[0], list.children[1]], [second, third])
+  assert.strictEqual(third.children[0], button)
+  assert.deepStrictEqual(list.children.map(it => it.textContent), ['two and more', 'THREE and more', 'four and more'])
+  patch(list, 'nothing')
+  assert.strictEqual(list.textContent, 'nothing')
+})
+
+test('nothing is drawn while the mouse is pressed, and the last of it afterwards', async () => {
+  const press = new Press()
+  const drawn = []
+  press.draw('a', () => drawn.push(1))
+  press.begin()
+  press.draw('a', () => drawn.push(2))
+  press.draw('a', () => drawn.push(3))
+  press.end()
+  assert.deepStrictEqual(drawn, [1], 'the click comes first')
+  await new Promise(resolve => setTimeout(resolve))
+  assert.deepStrictEqual(drawn, [1, 3])
 })

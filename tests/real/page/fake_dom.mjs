@@ -4,6 +4,7 @@ export class FakeNode extends EventTarget {
   parentElement = null
 
   get textContent () { return '' }
+  get nextSibling () { return this.parentElement?.childNodes[this.parentElement.childNodes.indexOf(this) + 1] ?? null }
 
   remove () {
     if (!this.parentElement) return
@@ -18,7 +19,9 @@ class FakeText extends FakeNode {
     this.data = data
   }
 
+  nodeName = '#text'
   get textContent () { return this.data }
+  set textContent (text) { this.data = text }
 }
 
 class FakeElement extends FakeNode {
@@ -35,7 +38,8 @@ class FakeElement extends FakeNode {
 
   dataset = new Proxy({}, {
     get: (_, key) => this.attributes.get(dashed(key)),
-    set: (_, key, value) => { this.setAttribute(dashed(key), value); return true }
+    set: (_, key, value) => { this.setAttribute(dashed(key), value); return true },
+    deleteProperty: (_, key) => { this.removeAttribute(dashed(key)); return true }
   })
 
   constructor (name) {
@@ -46,6 +50,20 @@ class FakeElement extends FakeNode {
   classes () { return this.className.split(' ').filter(Boolean) }
   getAttribute (name) { return this.attributes.get(name) ?? null }
   setAttribute (name, value) { this.attributes.set(name, String(value)) }
+  hasAttribute (name) { return this.attributes.has(name) }
+  getAttributeNames () { return [...this.attributes.keys()] }
+  get nodeName () { return this.localName.toUpperCase() }
+  get firstChild () { return this.childNodes[0] ?? null }
+  removeChild (node) { node.remove() }
+  contains (node) { return node === this || (node?.parentElement ? this.contains(node.parentElement) : false) }
+
+  insertBefore (node, place) {
+    node.remove()
+    node.parentElement = this
+    const at = place ? this.childNodes.indexOf(place) : this.childNodes.length
+    this.childNodes.splice(at, 0, node)
+  }
+
   removeAttribute (name) { this.attributes.delete(name) }
   get className () { return this.getAttribute('class') ?? '' }
   set className (value) { this.setAttribute('class', value) }
@@ -162,6 +180,8 @@ export function openDocument () {
     document: {
       body,
       activeElement: body,
+      addEventListener () {},
+      createTextNode: text => new FakeText(text),
       createElement: name => new (KINDS[name] ?? FakeElement)(name),
       getElementById: id => body.querySelector(`[id="${id}"]`)
     },

@@ -145,6 +145,49 @@ test('a change that is lost with the connection is not made, says so, and is tak
   assert.deepStrictEqual([field('a').value, form.message.textContent], ['1', ''])
 })
 
+test('a packet is sent with what was typed last, also before mitmcraft has answered, and changes follow each other', async () => {
+  await open(line('a', '1'), line('b', '2'))
+  enter(field('a'), '5')
+  enter(field('b'), '6')
+  let sent
+  const settling = form.settled().then(() => { sent = form.content() })
+  await connection.answer('form', formOf('{"a":5,"b":2}', [line('a', '5'), line('b', '2')]))
+  assert.strictEqual(sent, undefined, 'a change has no answer yet')
+  const second = await connection.answer('form', formOf('{"a":5,"b":6}', [line('a', '5'), line('b', '6')]))
+  assert.strictEqual(second.text, '{"a":5,"b":2}', 'it is made on top of the one before')
+  await settling
+  assert.deepStrictEqual(sent, { fields: '{"a":5,"b":6}' })
+})
+
+test('what is typed and not left yet is sent too', async () => {
+  await open(line('a', '1'))
+  field('a').focus()
+  field('a').value = '9'
+  field('a').dispatchEvent(new Event('input'))
+  const settling = form.settled()
+  assert.strictEqual((await connection.answer('form', formOf('{"a":9}', [line('a', '9')]))).change.set.raw, '9')
+  await settling
+  assert.deepStrictEqual(form.content(), { fields: '{"a":9}' })
+})
+
+test('what is typed in a field stays when the answer to another one comes', async () => {
+  await open(line('a', '1'), line('b', '2'))
+  enter(field('a'), '5')
+  const typing = field('b')
+  typing.value = '77'
+  await connection.answer('form', formOf('{"a":5}', [line('a', '5'), line('b', '2')]))
+  assert.strictEqual(field('b'), typing)
+  assert.strictEqual(field('b').value, '77')
+})
+
+test('nothing is sent if a change was lost with the connection', async () => {
+  await open(line('a', '1'))
+  enter(field('a'), '5')
+  const settling = assert.rejects(form.settled(), ConnectionLost)
+  await connection.lose()
+  await settling
+})
+
 test('opening a packet without a connection is rejected', async () => {
   const opened = form.open(PLACE, null)
   const rejected = assert.rejects(opened, ConnectionLost)
