@@ -10,12 +10,15 @@ use mitmcraft_protocol::packet::Packet;
 /// Connects user interfaces with the sessions of a run.
 ///
 /// The last command wins, and all interfaces see it. Packets are held while at least one interface is
-/// attached, and before the first one is; when the last one detaches, everything that is held goes on.
+/// attached, and before the first one is. After the last one has detached, the owner waits a while for another
+/// one, as when a page is loaded again, and calls [`abandon`](Self::abandon).
 #[derive(Debug)]
 pub struct Controller {
     interfaces: BTreeSet<u64>,
     /// The number of interfaces that were ever attached.
     attached: u64,
+    /// `true` from [`abandon`](Self::abandon) until an interface attaches.
+    abandoned: bool,
     sessions: BTreeSet<u64>,
     breakpoint: Option<Breakpoint>,
     held: BTreeMap<HeldId, (Packet, HeldPacket)>,
@@ -44,6 +47,7 @@ impl Controller {
         Self {
             interfaces: BTreeSet::new(),
             attached: 0,
+            abandoned: false,
             sessions: BTreeSet::new(),
             breakpoint,
             held: BTreeMap::new(),
@@ -56,7 +60,7 @@ impl Controller {
 
     /// Adds a user interface and returns its number. It is told what is held already.
     pub fn attach(&mut self) -> u64 {
-        let first = self.interfaces.is_empty() && self.attached > 0;
+        let first = std::mem::take(&mut self.abandoned);
         self.attached += 1;
         let interface = self.attached;
         self.interfaces.insert(interface);
@@ -71,23 +75,28 @@ impl Controller {
         interface
     }
 
-    /// Removes a user interface.
+    /// Removes a user interface. What is held stays held.
     pub fn detach(&mut self, interface: u64) {
         if !self.interfaces.remove(&interface) {
             return;
         }
         self.asked.retain(|_, asked| asked.interface != interface);
-        if self.interfaces.is_empty() {
+        self.push_control(None);
+    }
+
+    /// Forwards everything that is held, and holds no more until an interface attaches: the last one is gone.
+    pub fn abandon(&mut self) {
+        if self.is_left() {
+            self.abandoned = true;
             self.command_all(&Action::Break(None));
             self.command_all(&Action::ForwardAll);
         }
-        self.push_control(None);
     }
 
     /// Adds a session.
     pub fn open(&mut self, session: u64) {
         self.sessions.insert(session);
-        if self.breakpoint.is_some() && self.holds() {
+        if self.breakpoint.is_some() && !self.abandoned {
             self.command(session, Action::Break(self.breakpoint.clone()));
         }
     }
@@ -149,6 +158,12 @@ impl Controller {
         }
     }
 
+    /// Returns `true` if the last interface has detached, and nothing was [abandoned](Self::abandon) since.
+    #[must_use]
+    pub fn is_left(&self) -> bool {
+        self.interfaces.is_empty() && self.attached > 0 && !self.abandoned
+    }
+
     /// Returns the next command, with the session that it is for.
     pub fn poll_command(&mut self) -> Option<(u64, Command)> {
         self.commands.pop_front()
@@ -157,11 +172,6 @@ impl Controller {
     /// Returns the next message, with the interface that it is for; `None` is for all.
     pub fn poll_message(&mut self) -> Option<(Option<u64>, Message)> {
         self.messages.pop_front()
-    }
-
-    /// Returns whether packets are to be held now.
-    fn holds(&self) -> bool {
-        !self.interfaces.is_empty() || self.attached == 0
     }
 
     /// Returns the answer, or `None` if a session is going to answer.

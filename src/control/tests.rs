@@ -277,7 +277,16 @@ fn everything_goes_on_in_order_when_the_last_interface_detaches() {
     room.chats(1, "c");
     assert_eq!(room.got(1), Vec::<String>::new(), "one is still there");
     room.detach(other);
-    assert_eq!(room.got(1), ["a", "b", "c"]);
+    room.chats(1, "c2");
+    assert_eq!(room.got(1), Vec::<String>::new(), "a page that is loaded again comes back");
+    let again = room.attach();
+    room.controller.abandon();
+    room.settle();
+    assert_eq!(room.got(1), Vec::<String>::new(), "somebody is there");
+    room.detach(again);
+    room.controller.abandon();
+    room.settle();
+    assert_eq!(room.got(1), ["a", "b", "c", "c2"]);
     room.chats(1, "d");
     assert_eq!(room.got(1), ["d"], "nothing is held without anybody to decide");
     let back = room.attach();

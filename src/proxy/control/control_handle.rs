@@ -1,8 +1,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
 
 use super::{Attachment, SessionControl};
 use crate::control::{Controller, Message, Request};
@@ -71,7 +73,24 @@ struct ControlTask {
 
 impl ControlTask {
     async fn run(mut self, mut messages: mpsc::Receiver<ToController>) {
-        while let Some(message) = messages.recv().await {
+        let mut left_at: Option<Instant> = None;
+        loop {
+            let grace = async {
+                match left_at {
+                    Some(at) => sleep_until(at + GRACE).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let message = tokio::select! {
+                message = messages.recv() => message,
+                () = grace => {
+                    self.controller.abandon();
+                    left_at = None;
+                    self.pass_on();
+                    continue;
+                }
+            };
+            let Some(message) = message else { return };
             match message {
                 ToController::Attach(attached) => {
                     let (sender, receiver) = mpsc::channel(QUEUE);
@@ -99,6 +118,7 @@ impl ControlTask {
                 ToController::Report(session, report) => self.controller.report(session, report),
             }
             self.pass_on();
+            left_at = self.controller.is_left().then(|| left_at.unwrap_or_else(Instant::now));
         }
     }
 
@@ -145,6 +165,10 @@ impl ControlTask {
         }
     }
 }
+
+/// Time after the last interface has gone until what is held is forwarded: a page is loaded again, or a lost
+/// connection comes back.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Messages that wait for the controller, or for one interface.
 const QUEUE: usize = 1024;

@@ -61,7 +61,7 @@ async fn requests_reach_the_session_and_its_answer_the_interface() {
     assert_eq!(wrong.message, "this is not a request to running sessions");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_interface_that_is_dropped_or_stops_reading_is_detached() {
     let control = start(Some("chat"));
     let mut session = control.open(1).await.unwrap();
@@ -86,8 +86,11 @@ async fn an_interface_that_is_dropped_or_stops_reading_is_detached() {
     }
     drop(slow);
     drop(other);
+    let left = tokio::time::Instant::now();
     while !matches!(session.next().await.action, Action::Break(None)) {}
     assert!(matches!(session.next().await.action, Action::ForwardAll));
+    // The clock of the test moves only when everything waits for it.
+    assert_eq!(left.elapsed().as_secs(), 10);
 }
 
 #[tokio::test]
