@@ -115,14 +115,21 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         .with_kinds(Only::packets(only), Only::events(only));
     // Between two programs a capture is live, and its reader must not wait for a full buffer.
     let live = is_stdio(from) && is_stdio(to) && stdout.format.compression == Compression::None;
-    let selected =
-        |entry: &Entry| arguments.session.is_none_or(|session| session == entry.context().session);
+    let mut found = false;
+    let selected = |entry: &Entry| {
+        let selected = arguments.session.is_none_or(|session| session == entry.context().session);
+        found |= selected;
+        selected
+    };
     let written = input.by_ref().filter(selected).try_for_each(|entry| {
         sink.write(&entry)?;
         if live { sink.batch_done() } else { Ok(()) }
     });
     let written = written.and_then(|()| sink.finish());
     let ended = input.end();
+    if let Some(session) = arguments.session.filter(|_| !found) {
+        output.warning(&format!("there is no session {session}: nothing was written"));
+    }
     let written = if is_replay(to) {
         written.and_then(|()| fs::rename(&unfinished, to)).inspect_err(|_| {
             // The error of writing is the one to report.

@@ -116,7 +116,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         ended => ended.context("the demo's client has failed")?,
     };
     server.stop().await;
-    served?;
+    let recorded = served?;
     let lines = played?;
     summary.print(output);
     print_counts(std::slice::from_ref(&rules), output);
@@ -126,7 +126,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     for path in files {
         output.note(&format!("written: {}", path.display()));
     }
-    Ok(Done::Yes)
+    Ok(recorded)
 }
 
 /// The demo's rules: one rewrites, one drops and answers, one leaves a comment.

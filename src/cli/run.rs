@@ -8,6 +8,7 @@ use mitmcraft::proxy::{
     Listener, LogFault, LogHandle, LogOptions, LogWriter, NamedSink, Proxy, ProxyOptions, Stop,
 };
 
+use super::exit::Done;
 use super::notice::entries;
 use super::output::Output;
 use super::services::{Services, Shared, StartedServices};
@@ -68,10 +69,11 @@ pub(crate) struct Running {
 impl Running {
     /// Serves until the user, a fault of the log, a service, or [`Run::stop`] stops the run; then
     /// completes the log.
-    pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<()> {
+    pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<Done> {
         let Self { proxy, services, log, writer, stop } = self;
         let running = async { tokio::join!(proxy.run(&stop), services.run(&stop)).1 };
-        logged(running, &stop, log, writer, output).await?
+        let (served, recorded) = logged(running, &stop, log, writer, output).await?;
+        served.map(|()| recorded)
     }
 }
 
@@ -86,18 +88,20 @@ pub(crate) async fn bind(
 }
 
 /// Runs `running` to its end, which a fault of the log brings about through `stop`; then completes the
-/// log. A panic is an error once the log is complete.
+/// log. A panic is an error once the log is complete. Returns [`Done::No`] too if captures lack entries
+/// because they could not be written.
 pub(crate) async fn logged<T>(
     running: impl Future<Output = T>,
     stop: &Stop,
     mut log: LogHandle,
     writer: LogWriter,
     output: &Output,
-) -> anyhow::Result<T> {
+) -> anyhow::Result<(T, Done)> {
     let (view, stopping) = (log.view(), stop.clone());
+    let releasing = view.clone();
     tokio::spawn(async move {
         stopping.stopped().await;
-        view.release();
+        releasing.release();
     });
     let totals = {
         let running = caught(running);
@@ -117,9 +121,13 @@ pub(crate) async fn logged<T>(
         let missing = entries(left_out);
         output.warning(&format!("{missing} missing from screen and captures: they were too slow"));
     }
-    match faults.first() {
-        Some(fault) => Err(log_error(fault)),
-        None => totals.ok_or_else(|| anyhow!("the run has ended because of the panic above")),
+    if let Some(fault) = faults.first() {
+        return Err(log_error(fault));
+    }
+    let recorded = if view.has_failed() { Done::No } else { Done::Yes };
+    match totals {
+        Some(totals) => Ok((totals, recorded)),
+        None => Err(anyhow!("the run has ended because of the panic above")),
     }
 }
 
@@ -223,7 +231,8 @@ mod tests {
         let (log, writer) = LogWriter::start(vec![sink], LogOptions::default()).unwrap();
         let running = async { panic!("a fault of the program") };
         let output = Output::new(Color::Never, LogFormat::Text);
-        let ended: anyhow::Result<()> = logged(running, &Stop::new(), log, writer, &output).await;
+        let ended: anyhow::Result<((), Done)> =
+            logged(running, &Stop::new(), log, writer, &output).await;
         assert!(ended.unwrap_err().to_string().contains("panic"));
         assert!(*completed.lock().unwrap());
     }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -79,11 +80,13 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let condition = arguments.condition.compile(&catalog, output)?;
     let mut stats = Stats::default();
     let mut damage = None;
+    let (mut sessions, mut matched) = (BTreeSet::new(), false);
     for path in &arguments.captures {
         stats.begin();
         let mut input = Input::open(path, true, &catalog, &arguments.memory, output)?;
         for entry in input.by_ref() {
             let session = entry.context().session;
+            sessions.insert(session);
             if !arguments.session.is_empty() && !arguments.session.contains(&session) {
                 continue;
             }
@@ -92,9 +95,16 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
             {
                 continue;
             }
+            matched |= entry.record().is_some();
             stats.write(&entry)?;
         }
         damage = damage.or_else(|| input.end().err());
+    }
+    for session in arguments.session.iter().filter(|it| !sessions.contains(it)) {
+        output.warning(&format!("there is no session {session}"));
+    }
+    if condition.is_some() && !matched {
+        output.warning("no packet matches");
     }
     let report = stats.report(arguments.sort.into());
     let report = match arguments.top {

@@ -26,8 +26,8 @@ pub(crate) struct CaptureOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     keep: Option<u32>,
 
-    /// What to do if a capture cannot be written, as when the disk is full
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnLogError::Stop)]
+    /// What to do if a capture cannot be created or written, as when the disk is full
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnLogError::Drop)]
     on_log_error: OnLogError,
 
     /// Leave the packets' bytes out of JSONL, and write only the decoded fields
@@ -53,9 +53,9 @@ pub(crate) struct CaptureOptions {
 /// The action taken if a capture cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OnLogError {
-    /// End the run: no packet is forwarded without being recorded
+    /// End the run with exit code 2: what was on its way at that moment is not recorded
     Stop,
-    /// Go on, and count the entries that are missing from the capture
+    /// Go on, report the entries that are missing from the capture, and end with exit code 1
     Drop,
 }
 

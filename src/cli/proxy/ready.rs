@@ -39,6 +39,6 @@ impl Ready {
         self.summary.print(output);
         print_counts(&self.sets.borrow(), output);
         self.ceiling.report(&self.memory, output);
-        served.map(|()| Done::Yes)
+        served
     }
 }

@@ -15,7 +15,6 @@ use mitmcraft_engine::capture::{Entry, EventKind, Sink};
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::replay::{ClientOptions, Differing, Expectation, Pace, Recording, Tally};
 use mitmcraft_engine::text::Verbosity;
-use mitmcraft_protocol::schema::Catalog;
 use tokio::task::JoinSet;
 
 use super::play::PlayArguments;
@@ -155,8 +154,7 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     progress.clear();
     let counted = tally.counts();
     output.note(&summary(&counted));
-    let faults = ended?;
-    let mut done = Done::Yes;
+    let (faults, mut done) = ended?;
     if let Ok(outcomes) = outcomes.try_recv() {
         for (reason, sessions) in &outcomes.reasons {
             output.note(&format!("{sessions} × {reason}"));
@@ -165,12 +163,21 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             output.line(&describe(differing, output))?;
             done = Done::No;
         }
+        if let Some(compared) = outcomes.compared {
+            let differ: usize = outcomes.differing.iter().map(|it| it.differences.len()).sum();
+            output.note(&format!("{} compared, {} differ", count(compared, "packet"), differ));
+            if compared == 0 {
+                output.error("`--expect` has compared no packet");
+                done = Done::No;
+            }
+        }
     }
     if let Some(fault) = faults.first() {
         bail!("{} of {number} clients cannot reach {upstream}: {fault}", faults.len());
     }
-    let stopped = stop.is_stopped();
-    if !stopped && counted.finished < counted.sessions.max(number as u64) {
+    // A loop ends within a round.
+    let started = if arguments.repeat && stop.is_stopped() { 0 } else { counted.sessions };
+    if counted.finished < started.max(number as u64) {
         output.warning("not every client played the recording to its end");
         done = Done::No;
     }
@@ -257,7 +264,7 @@ fn expectation(
         return Ok(None);
     }
     let condition = arguments.expect_where.as_deref();
-    let condition = compile(condition, "--expect-where", Catalog::embedded(), output)?;
+    let condition = compile(condition, "--expect-where", &arguments.play.catalog()?, output)?;
     let mut ignore = if arguments.ignore_nothing { Ignore::nothing() } else { Ignore::default() };
     for rule in &arguments.ignore {
         ignore.add(rule).context("`--ignore`")?;
@@ -285,6 +292,8 @@ struct OutcomeSink {
 
 /// How the sessions of a replay ended.
 struct Outcomes {
+    /// The number of packets that were compared; `None` if there is no expectation.
+    compared: Option<u64>,
     /// How many sessions ended for each reason.
     reasons: BTreeMap<String, u64>,
     differing: Vec<Differing>,
@@ -314,9 +323,10 @@ impl Sink for OutcomeSink {
 
     fn finish(&mut self) -> io::Result<()> {
         let differing = self.expectation.as_mut().map(Expectation::take).unwrap_or_default();
+        let compared = self.expectation.as_ref().map(Expectation::compared);
         let reasons = std::mem::take(&mut self.reasons);
         // There is no receiver if the run could not begin.
-        let _ = self.done.send(Outcomes { reasons, differing });
+        let _ = self.done.send(Outcomes { compared, reasons, differing });
         Ok(())
     }
 }

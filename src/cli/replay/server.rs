@@ -131,7 +131,7 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let ended = logged(running, &stop, log, writer, output).await;
     progress.clear();
     output.note(&summary(&tally.counts()));
-    ended.map(|()| Done::Yes)
+    ended.map(|((), recorded)| recorded)
 }
 
 /// Returns how the recording is played.

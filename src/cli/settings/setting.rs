@@ -91,7 +91,7 @@ impl Setting {
 
     /// Returns whether its value must not be printed.
     pub(super) fn is_secret(&self) -> bool {
-        ["token", "secret", "password"].iter().any(|word| self.key.contains(word))
+        ["token", "secret", "password", "seed"].iter().any(|word| self.key.contains(word))
     }
 
     /// Returns whether its values are integers.

@@ -86,15 +86,21 @@ impl LogSinks {
         self.faults
     }
 
-    /// Reports sessions that have no file: the first of them, and how many more.
+    /// Reports sessions that have no file: the first of them, and how many more. With [`OnError::Stop`]
+    /// they end the run.
     fn report_unrecorded(&mut self) {
         for written in &mut self.sinks {
             let Unrecorded { sessions, entries, deleted, .. } = written.sink.take_unrecorded();
             written.left_out += entries;
-            if let Some((session, cause)) = sessions.first() {
-                sessions.iter().for_each(|_| self.metrics.count_trouble(Trouble::Log));
-                let (session, more) = (*session, sessions.len() - 1);
-                self.notices.show(&RunNotice::SessionUnrecorded { session, more, cause });
+            let more = sessions.len().saturating_sub(1);
+            sessions.iter().for_each(|_| self.metrics.count_trouble(Trouble::Log));
+            if let Some((session, cause)) = sessions.into_iter().next() {
+                let notice = RunNotice::SessionUnrecorded { session, more, cause: &cause };
+                self.notices.show(&notice);
+                if self.on_error == OnError::Stop {
+                    let (sink, cause) = (written.name.clone(), Arc::new(cause));
+                    self.faults.push(LogFault { sink, cause });
+                }
             }
             for path in &deleted {
                 self.metrics.count_trouble(Trouble::Log);

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::progress::LogProgress;
 use super::queue::{Depth, LogQueue, Next};
 use super::sinks::LogSinks;
-use crate::proxy::{Metrics, Notices, PassedCounts};
+use crate::proxy::{Metrics, Notices, PassedCounts, Trouble};
 use mitmcraft_engine::capture::{Entry, Sink, Wire, WireKind};
 use mitmcraft_protocol::packet::Tally;
 
@@ -29,10 +29,10 @@ pub enum OnFull {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnError {
-    /// The run ends, so that nothing is forwarded unrecorded.
-    #[default]
+    /// The run ends: only what was on its way at that moment is forwarded unrecorded.
     Stop,
     /// Entries that the sink does not accept are dropped and counted.
+    #[default]
     Drop,
 }
 
@@ -243,6 +243,12 @@ impl LogView {
         if let Some(queue) = self.queue.upgrade() {
             queue.release();
         }
+    }
+
+    /// Returns whether a sink has failed in this run, so that entries are missing from it.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.metrics.troubles(Trouble::Log) > 0
     }
 
     /// Returns what waits to be written.

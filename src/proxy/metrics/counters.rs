@@ -181,7 +181,7 @@ impl Metrics {
         self.left_out.load(Relaxed)
     }
 
-    pub(super) fn troubles(&self, trouble: Trouble) -> u64 {
+    pub(in crate::proxy) fn troubles(&self, trouble: Trouble) -> u64 {
         self.troubles[trouble as usize].load(Relaxed)
     }
 }

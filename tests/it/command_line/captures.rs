@@ -256,3 +256,20 @@ fn a_pcapng_file_of_another_program_is_told_with_the_verb_that_reads_it() {
     assert!(said.contains("not a capture of mitmcraft"), "{said}");
     assert!(said.contains("`mitmcraft decode` reads recordings"), "{said}");
 }
+
+#[test]
+fn a_session_that_is_not_there_and_a_condition_that_nothing_matches_are_said() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let to = scratch_file("none.jsonl");
+    for (arguments, expected) in [
+        (vec!["stats", text(&capture), "--session", "9"], "there is no session 9"),
+        (
+            vec!["stats", text(&capture), "--where", "explosion and serverbound"],
+            "no packet matches",
+        ),
+        (vec!["convert", text(&capture), text(&to), "--session", "9"], "there is no session 9"),
+    ] {
+        let (_, said) = Program::mitmcraft(&arguments).succeed_with_errors();
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}

@@ -142,13 +142,13 @@ fn what_was_captured_before_a_kill_is_whole_in_every_format() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_does_not_end_the_run_when_the_user_says_so() {
+fn a_full_disk_does_not_end_the_run_and_shows_in_its_exit_code() {
     let full = scratch_file("full.jsonl");
     std::os::unix::fs::symlink("/dev/full", &full).unwrap();
     let good = scratch_file("good-{session}-{player}.jsonl.gz");
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = upstream.local_addr().unwrap().to_string();
-    let options = ["-w", text(&full), "-w", text(&good), "--on-log-error", "drop"];
+    let options = ["-w", text(&full), "-w", text(&good)];
     let mut proxy = Program::proxy(&address, &options);
     let port = proxy.listening();
     let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -164,7 +164,7 @@ fn a_full_disk_does_not_end_the_run_when_the_user_says_so() {
     server.read_to_end(&mut Vec::new()).unwrap();
     drop(server);
     proxy.interrupt();
-    proxy.succeed();
+    assert_eq!(proxy.finish().0.code(), Some(1));
     let name = good.to_str().unwrap().replace("{session}-{player}", "1-unknown");
     assert_eq!(recorded(Path::new(&name)), 6);
 }

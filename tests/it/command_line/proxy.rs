@@ -1,6 +1,6 @@
 //! `proxy`: what it says when something is wrong, and what is left behind.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
 use crate::support::game::{Upstream, first_body, hello};
@@ -46,14 +46,20 @@ fn an_unknown_ending_names_those_that_are_known() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_stops_the_run_and_the_other_capture_is_complete() {
+fn a_full_disk_stops_a_run_that_shall_and_the_other_capture_is_complete() {
     let full = scratch_file("full.jsonl");
     std::os::unix::fs::symlink("/dev/full", &full).unwrap();
     let good = scratch_file("good.jsonl");
     let upstream = Upstream::answering();
-    let mut proxy = Program::proxy(&upstream.address, &["-w", text(&full), "-w", text(&good)]);
+    let options = ["-w", text(&full), "-w", text(&good), "--on-log-error", "stop"];
+    let mut proxy = Program::proxy(&upstream.address, &options);
     let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
     client.write_all(&hello(2)).unwrap();
+    // Players read nothing of files.
+    let mut told = Vec::new();
+    client.read_to_end(&mut told).unwrap();
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains("The proxy is shutting down") && !told.contains("full"), "{told}");
     let said = proxy.wait_for_error("cannot write");
     assert!(said.contains("full.jsonl") && said.contains("free space"), "{said}");
     let (status, _) = proxy.finish();
@@ -61,6 +67,29 @@ fn a_full_disk_stops_the_run_and_the_other_capture_is_complete() {
     let lines = read_lines(&good);
     assert!(lines.iter().any(|line| line["packet"] == "login_start"));
     assert_eq!(lines.last().unwrap()["event"], "close");
+}
+
+/// A folder that is a file has no room for the captures of sessions.
+#[test]
+fn a_session_without_a_file_ends_a_run_that_shall_stop_and_shows_in_the_exit_code_of_others() {
+    for (policy, code) in [("stop", 2), ("drop", 1)] {
+        let folder = scratch_file(&format!("folder-{policy}"));
+        let capture = folder.join("{session}.jsonl");
+        let upstream = Upstream::answering();
+        let options = ["-w", text(&capture), "--on-log-error", policy];
+        let mut proxy = Program::proxy(&upstream.address, &options);
+        let port = proxy.listening();
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::write(&folder, "a file").unwrap();
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(&hello(2)).unwrap();
+        proxy.wait_for_error("session 1");
+        if policy == "drop" {
+            proxy.interrupt();
+        }
+        let (status, _) = proxy.finish();
+        assert_eq!(status.code(), Some(code), "{policy}");
+    }
 }
 
 #[test]

@@ -36,6 +36,18 @@ fn a_server_that_answers_otherwise_is_told_with_what_differs() {
     assert!(lines[2].contains("Welcome") && lines[2].contains("Go away"), "{told}");
     assert_eq!(play(&["--expect-where", "not chat"]), (Some(0), String::new()));
     assert_eq!(play(&["--ignore", "chat.message"]), (Some(0), String::new()));
+    // What is compared is counted, and comparing nothing is no success.
+    let say = |options: &[&str]| {
+        let arguments =
+            ["replay", "client", text(&capture), &upstream, "--pace", "lockstep", "--expect"];
+        let mut program = Program::mitmcraft(&[&arguments[..], options].concat());
+        let said = program.wait_for_error("compared");
+        (program.finish().0.code(), said)
+    };
+    let (status, said) = say(&["--expect-where", "chat"]);
+    assert!(status == Some(1) && said.contains("compared, 1 differ"), "{said}");
+    let (status, said) = say(&["--expect-where", "resource_pack_send"]);
+    assert!(status == Some(1) && said.contains("0 packets compared"), "{said}");
     server.interrupt();
     server.succeed();
 }

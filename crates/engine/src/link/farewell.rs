@@ -1,6 +1,9 @@
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Direction, Family, Protocol, Role, State, Value};
 
+/// The text that players read when the program ends: the reason is for the log.
+pub(crate) const SHUTTING_DOWN: &str = "The proxy is shutting down. Please reconnect in a moment.";
+
 /// The form of a Server List Ping from before 1.7, as far as its answer depends on it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LegacyPingForm {

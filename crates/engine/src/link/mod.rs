@@ -36,6 +36,7 @@ pub(crate) use detect::{Detected, Old, detect, detect_last, urgent};
 pub(crate) use end::End;
 pub use endpoint::Endpoint;
 pub use engine::Engine;
+pub(crate) use farewell::SHUTTING_DOWN;
 pub use farewell::{LegacyPingForm, disconnect_body, farewell, ping_answer, status_body};
 pub(crate) use guard::Guard;
 pub(crate) use handshake::{ANY_VERSION, Handshake};

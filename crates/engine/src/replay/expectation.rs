@@ -26,6 +26,7 @@ pub struct Expectation {
     /// The packets of the sessions that are not over.
     received: HashMap<u64, Received>,
     differing: Vec<Differing>,
+    compared: u64,
 }
 
 impl Expectation {
@@ -50,7 +51,14 @@ impl Expectation {
         let name = recording.context.player.clone().unwrap_or_default();
         let recorded = Player { name, uuid };
         let (received, differing) = (HashMap::new(), Vec::new());
-        Self { ignore, condition, recorded, expected, received, differing }
+        Self { ignore, condition, recorded, expected, received, differing, compared: 0 }
+    }
+
+    /// Returns the number of packets that were compared in the sessions that are over: of each, those that
+    /// the recording has, or those that came if they are more.
+    #[must_use]
+    pub fn compared(&self) -> u64 {
+        self.compared
     }
 
     /// Removes and returns the differences of the sessions that are over.
@@ -79,6 +87,7 @@ impl Expectation {
     fn close(&mut self, session: u64) {
         let Some(mut received) = self.received.remove(&session) else { return };
         received.records.sort_by_key(kind_name);
+        self.compared += self.expected.len().max(received.records.len()) as u64;
         let mut differ = Differ::new(self.ignore.clone());
         for record in &self.expected {
             differ.push(DiffSide::A, &Entry::Packet(record.clone()));

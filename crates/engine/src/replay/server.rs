@@ -5,7 +5,8 @@ use super::server_play::ServerPlay;
 use super::{ServerOptions, ServerStart, Tally};
 use crate::capture::Entry;
 use crate::link::{
-    ANY_VERSION, Endpoint, Engine, Exchange, Handshake, Input, Output, Side, disconnect_body,
+    ANY_VERSION, Endpoint, Engine, Exchange, Handshake, Input, Output, SHUTTING_DOWN, Side,
+    disconnect_body,
 };
 use crate::ping::{Form, Status};
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
@@ -276,9 +277,8 @@ impl Engine for ServerReplay {
             Input::Key(material) => self.on_key(&material),
             Input::Timeout => self.on_timeout(),
             Input::Stop(why) => {
-                let why = why.to_string();
-                self.disconnect(&why);
-                self.finish(&why);
+                self.disconnect(SHUTTING_DOWN);
+                self.finish(&why.to_string());
             }
             _ => {}
         }

@@ -14,8 +14,8 @@ use super::{Config, Start};
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::filter::{Judgement, Pipeline};
 use crate::link::{
-    ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Report, Side,
-    Upstream,
+    ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Report,
+    SHUTTING_DOWN, Side, Upstream,
 };
 use mitmcraft_protocol::codec::{CodecError, Frame, KeyRing, Reservation, Unit};
 use mitmcraft_protocol::packet::{
@@ -404,8 +404,7 @@ impl Engine for Session {
             Input::Missing(side, bytes) => self.on_missing(side, bytes),
             Input::StartMissed => self.on_start_missed(),
             Input::Stop(why) => {
-                let why = why.to_string();
-                self.stop(format!("the proxy has ended: {why}"), why);
+                self.stop(SHUTTING_DOWN.to_owned(), why.to_string());
             }
         }
         loop {
