@@ -457,6 +457,9 @@ columnMenu.replaceChildren(...COLUMNS.map(([key, title]) => {
   return make("label", {}, box, ` ${key === "dir" ? "Direction" : title}`);
 }));
 press.watch(document);
+addEventListener("beforeunload", (event) => {
+  if (rules.changed.size) event.preventDefault();
+});
 const dark = matchMedia("(prefers-color-scheme: dark)");
 document.documentElement.classList.toggle("dark", (localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light")) === "dark");
 details.clear();

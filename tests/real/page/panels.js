@@ -100,6 +100,12 @@ async function help ({ page, selected, shows, accessible, picture, click, press 
   await picture('packets')
   await click('#theme')
   await accessible('packets, dark')
+  // In forced colours, the selection can be seen.
+  await page.emulateMedia({ forcedColors: 'active' })
+  const back = where => page.locator(where).first().evaluate(it => getComputedStyle(it).backgroundColor)
+  assert.notStrictEqual(await back('#list .line.selected'), await back('#list .line:not(.head):not(.selected)'))
+  assert.notStrictEqual(await back('#session-list li[aria-selected="true"]'), await back('#session-list li[aria-selected="false"]'))
+  await page.emulateMedia({ forcedColors: 'none' })
   await picture('packets-dark')
   await page.focus('#list')
   await press('3')

@@ -75,10 +75,14 @@ async function rules ({ page, apply, selected, shows, until, accessible, picture
   await press('R')
   await until(async () => /when = 'serverbound and held_item_slot and slotId == 3'\ntag/.test(await page.inputValue('#rule-text')), 'the rule of the packet')
   await page.fill('#rule-text', (await page.inputValue('#rule-text')).replace(/tag {2}= "seen"/, 'set = { slotId = 6 }'))
+  // Nothing that is not saved is lost without a question.
+  const unload = () => page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })))
+  assert(await unload(), 'the page asks')
   await page.focus('#rule-text')
   await press('Control+s')
   await shows('#rule-message', /^Saved\.$/)
   assert.match(fs.readFileSync(file, 'utf8'), /# theirs\n\n\[\[rule\]\]\nname = "held_item_slot from a packet"/)
+  assert(!await unload(), 'everything is saved')
   await shows('#rule-counts', /held_item_slot from a packet\s*0/) // it was reloaded
   emit('saved')
   await shows('#rule-counts', /held_item_slot from a packet\s*1\s*1\s*0/)
