@@ -20,8 +20,8 @@ use super::screen::Screen;
 use super::services::Services;
 use super::summary::SummaryReceiver;
 
-/// See the main job with nothing else installed: a server and a client of our own, and the real
-/// proxy between them
+/// Try mitmcraft without a game or a server: a built-in client and server talk through the real
+/// proxy
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft demo

@@ -4,9 +4,12 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Catches the signals to end from now on (Ctrl-C, and on Unix SIGTERM, SIGQUIT and SIGHUP), and returns a
-/// future that waits for one.
+/// future that waits for one. SIGUSR1 and SIGUSR2, which mean nothing here, no longer end the program.
 #[cfg(unix)]
 pub(super) fn end() -> impl Future<Output = ()> {
+    // A handler stays when the stream of its signals is dropped.
+    let _ = signal(SignalKind::user_defined1());
+    let _ = signal(SignalKind::user_defined2());
     let ignored = ignored();
     let unless_ignored = [SignalKind::hangup(), SignalKind::quit()]
         .into_iter()

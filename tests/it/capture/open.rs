@@ -77,8 +77,8 @@ fn a_file_that_is_not_a_capture_is_an_error_that_names_its_type() {
     assert_eq!(outcome(b""), "0 entries");
     assert_eq!(outcome(b"\n"), "0 entries");
     assert_eq!(outcome(b"hello world"), "not a capture: neither JSON lines nor pcapng");
-    assert!(outcome(&[0x4d, 0x3c, 0xb2, 0xa1, 2]).starts_with("not a capture: classic pcap"));
-    assert!(outcome(&[0xd4, 0xc3, 0xb2, 0xa1, 2]).starts_with("not a capture: classic pcap"));
+    assert!(outcome(&[0x4d, 0x3c, 0xb2, 0xa1, 2]).starts_with("this is a pcap recording"));
+    assert!(outcome(&[0xd4, 0xc3, 0xb2, 0xa1, 2]).starts_with("this is a pcap recording"));
     assert!(outcome(&[0x1f, 0x8b, 8, 0]).contains("the file ends within"));
     assert!(outcome(&[0x1f, 0x8b, 7, 7, 7, 7, 7, 7, 7, 7, 7]).contains("cannot decompress"));
     match open_capture(&path("missing.jsonl"), Catalog::embedded()) {

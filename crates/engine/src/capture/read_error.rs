@@ -25,7 +25,7 @@ pub enum ReadError {
     #[error("{0}: the file is damaged: {1}")]
     Damaged(FilePosition, #[source] Damage),
     /// The file is a classic pcap file.
-    #[error("not a capture: classic pcap, which has packets but not what they mean")]
+    #[error("this is a pcap recording, not a capture")]
     ClassicPcap,
     /// The file's first bytes are those of no capture format.
     #[error("not a capture: neither JSON lines nor pcapng")]
