@@ -50,7 +50,9 @@ fn a_file_that_cannot_be_created_affects_its_session_only() {
     assert!(said.contains("it is not recorded"), "{said}");
     drop(log_in(port));
     proxy.interrupt();
-    let (_, said) = proxy.succeed_with_errors();
+    let (status, said) = proxy.fail();
+    // What is missing shows in the exit code.
+    assert_eq!(status.code(), Some(1));
     assert!(said.contains("is incomplete: "), "{said}");
     let lines = read_lines(&folder.join("2/capture.jsonl"));
     assert_eq!(lines.last().unwrap()["event"], "close");

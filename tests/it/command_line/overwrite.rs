@@ -100,7 +100,7 @@ fn a_capture_that_is_deleted_during_the_run_is_reported() {
     let said = proxy.wait_for_error("was deleted while it was written");
     assert!(said.contains(text(&file)), "{said}");
     proxy.interrupt();
-    proxy.succeed();
+    assert_eq!(proxy.finish().0.code(), Some(1));
 }
 
 #[test]
