@@ -2,6 +2,8 @@ use std::io::{self, ErrorKind, Read as _};
 use std::net::Shutdown;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use rustix::event::{PollFd, PollFlags, Timespec};
 use socket2::SockRef;
 use thiserror::Error;
 use tokio::io::Interest;
@@ -80,6 +82,8 @@ pub(super) struct Driver<E> {
     broken: PerSide<Option<io::Error>>,
     /// Sides to shut down once nothing is pending for them.
     shutting: PerSide<bool>,
+    /// Sides whose connection is reset at the end, since the other one was.
+    resets: PerSide<bool>,
     /// Work that the session waits for: a connection, a key, an answer of the session service.
     work: JoinSet<Event>,
     /// Lines for the key log.
@@ -142,6 +146,7 @@ impl<E: Engine> Driver<E> {
             ended: PerSide::default(),
             broken: PerSide::default(),
             shutting: PerSide::default(),
+            resets: PerSide::default(),
             work: JoinSet::new(),
             keys: Vec::new(),
             give_up: None,
@@ -210,15 +215,19 @@ impl<E: Engine> Driver<E> {
             let event = self.next_event().await;
             self.on_event(event);
         }
+        let patience = self.patience();
         if let Some(control) = self.control {
             control.close().await;
         }
         if let Some(local) = self.local {
             self.route.outgoing.forget(local);
         }
-        let PerSide { client, server } = self.sockets;
-        for socket in [client, server].into_iter().flatten() {
-            close(socket).await;
+        for side in Side::ALL {
+            match self.sockets[side].take() {
+                Some(socket) if self.resets[side] => reset(socket, patience).await,
+                Some(socket) => close(socket).await,
+                None => {}
+            }
         }
     }
 
@@ -255,6 +264,7 @@ impl<E: Engine> Driver<E> {
                     }
                 }
                 Output::Shutdown(side) | Output::Close(side) => self.shutting[side] = true,
+                Output::Reset(side) => self.resets[side] = true,
                 Output::Notice(notice) => {
                     if let Notice::TimedOut { .. } = notice {
                         self.shared.log.metrics().count_trouble(Trouble::Timeout);
@@ -348,9 +358,14 @@ impl<E: Engine> Driver<E> {
         if !Side::ALL.into_iter().any(waiting) {
             return true;
         }
-        let patience = if self.stopped { STOP_PATIENCE } else { PATIENCE };
+        let patience = self.patience();
         let give_up = *self.give_up.get_or_insert_with(|| Instant::now() + patience);
         give_up <= Instant::now()
+    }
+
+    /// Returns how long a peer may take to read the last bytes of the session.
+    fn patience(&self) -> Duration {
+        if self.stopped { STOP_PATIENCE } else { PATIENCE }
     }
 
     async fn next_event(&mut self) -> Event {
@@ -567,6 +582,30 @@ pub(in crate::proxy) async fn close(socket: TcpStream) {
     let _ = tokio::time::timeout(DRAIN, drain).await;
 }
 
+/// Resets a connection once the bytes before it have left, for which the peer has `patience`.
+#[cfg(target_os = "linux")]
+async fn reset(socket: TcpStream, patience: Duration) {
+    // From now on the socket is writable when nothing waits to be sent. A reset discards what does.
+    let asked = SockRef::from(&socket).set_tcp_notsent_lowat(1);
+    let has_left = || {
+        let mut polled = [PollFd::new(&socket, PollFlags::OUT)];
+        !matches!(rustix::event::poll(&mut polled, Some(&Timespec::default())), Ok(0))
+    };
+    let leaving = async {
+        while asked.is_ok() && !has_left() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    let _ = tokio::time::timeout(patience, leaving).await;
+    let _ = SockRef::from(&socket).set_linger(Some(Duration::ZERO));
+}
+
+/// Closes a connection: other systems do not say whether the bytes before a reset have left.
+#[cfg(not(target_os = "linux"))]
+async fn reset(socket: TcpStream, _: Duration) {
+    close(socket).await;
+}
+
 thread_local! {
     /// Buffer for reads: one per thread, so that an idle session has none.
     static BUFFER: std::cell::RefCell<Vec<u8>> = std::cell::RefCell::new(vec![0; READ]);
@@ -580,6 +619,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a peer may take to read the last bytes of a session that the user has stopped.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long to wait before the send queue is looked at again.
+#[cfg(target_os = "linux")]
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// How long to wait for a peer to close after us.
 const DRAIN: Duration = Duration::from_millis(500);

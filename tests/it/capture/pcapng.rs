@@ -120,6 +120,43 @@ fn a_second_session_between_the_same_addresses_gets_another_port() {
 }
 
 #[test]
+fn sessions_of_one_address_never_mix_however_many_there_are() {
+    let packet = |id: u64, byte: u8| {
+        let mut stage = Stage::new(id, "127.0.0.1:51234", "192.0.2.7:25565");
+        stage.body(Serverbound, Play, &[0x00, byte]);
+        stage.entries.remove(0)
+    };
+    let event = |id: u64, is_open: bool| {
+        let mut stage = Stage::new(id, "127.0.0.1:51234", "192.0.2.7:25565");
+        if is_open {
+            stage.open()
+        } else {
+            stage.close("over")
+        }
+        stage.entries.remove(0)
+    };
+    let (sessions, open) = (200_000, 1_000);
+    let mut entries = Vec::new();
+    for id in 1..=sessions + open {
+        if id <= sessions {
+            entries.extend([event(id, true), packet(id, 1)]);
+        }
+        if let Some(earlier) = id.checked_sub(open).filter(|id| *id > 0) {
+            entries.extend([packet(earlier, 2), event(earlier, false)]);
+        }
+    }
+    let (read, errors) = from_pcapng(&to_pcapng(&entries));
+    assert!(errors.is_empty(), "{} errors, {:?}", errors.len(), errors.first());
+    assert_eq!(read.len(), entries.len());
+    for (read, written) in read.iter().zip(&entries) {
+        assert_eq!(read.context().session, written.context().session);
+        assert_eq!(read.context().client, written.context().client);
+        let (Entry::Packet(read), Entry::Packet(written)) = (read, written) else { continue };
+        assert_eq!(read.packet.body().unwrap(), written.packet.body().unwrap());
+    }
+}
+
+#[test]
 fn a_comment_longer_than_an_option_reads_back_whole() {
     let mut stage = stage();
     let comment = "\u{e9}".repeat(100_000);

@@ -34,6 +34,11 @@ pub(super) fn run(mut socket: TcpStream, steps: &[Step]) -> Got {
             // After a reset there is nothing left to do.
             Step::Send(bytes) => drop(socket.write_all(bytes)),
             Step::Pause(milliseconds) => std::thread::sleep(Duration::from_millis(*milliseconds)),
+            Step::Read(count) => {
+                while got.bytes.len() < *count && got.ending == Ending::Open {
+                    assert!(got.read(&mut socket), "nothing for a minute, after {got:?}");
+                }
+            }
             Step::Wait => {
                 got.finish(&mut socket);
                 waited = true;

@@ -34,6 +34,32 @@ fn each_end_of_a_relayed_session_gets_what_it_gets_without_a_proxy() {
     });
 }
 
+/// Linux says whether the bytes before a reset have left.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_end_arrives_as_it_was_made_behind_the_last_bytes() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = listener.local_addr().unwrap();
+    let capture = scratch_file("endings.jsonl");
+    let mut proxy = Program::proxy(&server.to_string(), &["--keep-host", "-w", text(&capture)]);
+    let port = proxy.listening();
+    for seed in 0..10 {
+        for script in Script::endings(&mut ChaCha20Rng::seed_from_u64(seed)) {
+            let direct = play(&script, TcpStream::connect(server).unwrap(), &listener);
+            let relayed =
+                play(&script, TcpStream::connect(("127.0.0.1", port)).unwrap(), &listener);
+            assert!(direct == relayed, "seed {seed}: {direct:?}, {relayed:?}, {script:?}");
+            for side in [0, 1] {
+                assert_eq!(relayed[side].bytes, script.sent(1 - side), "seed {seed}: {script:?}");
+            }
+        }
+    }
+    proxy.interrupt();
+    proxy.succeed();
+    let dropped = |line: &&Json| line["verdict"] == "drop";
+    assert_eq!(read_lines(&capture).iter().filter(dropped).collect::<Vec<_>>(), [0; 0]);
+}
+
 /// Plays the sessions of these seeds, one after the other.
 fn compare(seeds: &[u64]) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

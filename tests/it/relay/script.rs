@@ -18,6 +18,8 @@ pub(super) enum Step {
     Send(Vec<u8>),
     /// Milliseconds.
     Pause(u64),
+    /// Waits until this number of bytes has come.
+    Read(usize),
     /// Waits for the end of what the other end sends.
     Wait,
     /// Closes the sending direction.
@@ -31,6 +33,7 @@ impl fmt::Debug for Step {
         match self {
             Self::Send(bytes) => write!(f, "Send({} bytes)", bytes.len()),
             Self::Pause(milliseconds) => write!(f, "Pause({milliseconds})"),
+            Self::Read(bytes) => write!(f, "Read({bytes})"),
             Self::Wait => f.write_str("Wait"),
             Self::Close => f.write_str("Close"),
             Self::Reset => f.write_str("Reset"),
@@ -63,6 +66,29 @@ impl Script {
             _ => {}
         }
         Self { sides }
+    }
+
+    /// Makes the scripts in which one end closes or resets the connection behind its last bytes: each end,
+    /// in the state of four kinds of streams, from a server that has answered or not.
+    pub(super) fn endings(random: &mut ChaCha20Rng) -> Vec<Self> {
+        let mut scripts = Vec::new();
+        for kind in [HTTP, ALPHA, STATUS, GAME] {
+            for choice in 0..8 {
+                let (ends, resets, answers) = (choice & 1, choice & 2 != 0, choice & 4 != 0);
+                let mut streams = streams_of(kind, random);
+                if !answers {
+                    streams[1].clear();
+                }
+                let [client, server] = streams;
+                let mut sides = [
+                    vec![Step::Send(client.clone()), Step::Read(server.len())],
+                    vec![Step::Read(client.len()), Step::Send(server)],
+                ];
+                sides[ends].push(if resets { Step::Reset } else { Step::Close });
+                scripts.push(Self { sides });
+            }
+        }
+        scripts
     }
 
     /// Returns all bytes that an end sends.
@@ -99,26 +125,32 @@ fn steps(random: &mut ChaCha20Rng, stream: &[u8]) -> Vec<Step> {
 
 /// Makes the bytes that the client and the server send.
 fn streams(random: &mut ChaCha20Rng) -> [Vec<u8>; 2] {
+    let kind = below(random, 8);
+    streams_of(kind, random)
+}
+
+/// Makes the bytes that the client and the server send, of a kind below 8.
+fn streams_of(kind: usize, random: &mut ChaCha20Rng) -> [Vec<u8>; 2] {
     let noise = |random: &mut ChaCha20Rng| {
         let mut bytes = vec![0; below(random, 3000)];
         random.fill_bytes(&mut bytes);
         bytes
     };
-    match below(random, 8) {
+    match kind {
         0 => [noise(random), noise(random)],
-        1 => [b"GET / HTTP/1.1\r\n\r\n".to_vec(), b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()],
+        HTTP => [b"GET / HTTP/1.1\r\n\r\n".to_vec(), b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()],
         2 => {
             let request: &[u8] = [&[0xfe][..], &[0xfe, 1]][below(random, 2)];
             [request.to_vec(), b"\xff\0\x05\0A\0\xa7\x001\0\xa7\x002".to_vec()]
         }
-        3 => {
+        ALPHA => {
             let client =
                 b"\x02\0\x05Steve\x01\0\0\0\x05\0\x05Steve\0\x01p\0\0\0\0\0\0\0\0\0\x03\0\x02hi";
             let server =
                 b"\x02\0\x01-\x01\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\0\x05\0\x03\0\x02ho\xff\0\x03bye";
             [client.to_vec(), server.to_vec()]
         }
-        4 => {
+        STATUS => {
             let mut leg = Leg::default();
             let info = Value::map([("response", Value::from("{}"))]);
             leg.encoder.send(&body(State::Status, Direction::Clientbound, "server_info", info));
@@ -127,6 +159,12 @@ fn streams(random: &mut ChaCha20Rng) -> [Vec<u8>; 2] {
         _ => game(random),
     }
 }
+
+// Kinds of streams.
+const HTTP: usize = 1;
+const ALPHA: usize = 3;
+const STATUS: usize = 4;
+const GAME: usize = 5;
 
 /// A login and some of the game, compressed or not.
 fn game(random: &mut ChaCha20Rng) -> [Vec<u8>; 2] {

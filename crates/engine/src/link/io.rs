@@ -130,6 +130,8 @@ pub enum Output {
     Shutdown(Side),
     /// Write everything pending for a side, then close the connection.
     Close(Side),
+    /// Write everything pending for a side, then reset the connection, as the other side was.
+    Reset(Side),
     /// Tell the user.
     Notice(Notice),
     /// Expect that client to come back, and connect it to the target.

@@ -32,6 +32,8 @@ pub(super) enum Ending {
     /// It goes on.
     #[default]
     No,
+    /// It ends soon once it is known whether there is a server: what the client sent is still delivered.
+    Connected(Farewell),
     /// It ends as soon as nothing that has come can be handled any more.
     Soon(Farewell),
     /// It ends at this packet: none after it is handled.
@@ -93,8 +95,15 @@ impl Closing {
 
     /// Ends the session when nothing more can be handled, unless it ends already.
     pub(super) fn end_soon(&mut self, farewell: Farewell) {
-        if let Ending::No = self.ending {
+        if let Ending::No | Ending::Connected(_) = self.ending {
             self.ending = Ending::Soon(farewell);
+        }
+    }
+
+    /// Ends the session once the server is connected or known to be out of reach, unless it ends already.
+    pub(super) fn end_connected(&mut self, farewell: Farewell) {
+        if let Ending::No = self.ending {
+            self.ending = Ending::Connected(farewell);
         }
     }
 

@@ -21,6 +21,12 @@ impl Session {
     pub(super) fn advance_closing(&mut self) -> bool {
         match self.closing.ending() {
             Ending::No => self.end_settled_ping() || Side::ALL.into_iter().any(|it| self.close(it)),
+            Ending::Connected(_) if self.is_connecting() => false,
+            Ending::Connected(farewell) => {
+                let farewell = farewell.clone();
+                self.closing.end_soon(farewell);
+                true
+            }
             Ending::Soon(farewell) => {
                 let farewell = farewell.clone();
                 self.take_leave(farewell);
@@ -37,10 +43,11 @@ impl Session {
     pub(super) fn on_lost(&mut self, side: Side, why: &NetworkError) {
         self.closing.on_lost(side);
         let reason = format!("lost the {}: {why}", side.name());
-        if self.is_connecting() {
-            self.set_unreachable(reason.clone());
+        let farewell = Farewell { reason: Some(reason), ..Farewell::default() };
+        match self.is_connecting() {
+            true => self.closing.end_connected(farewell),
+            false => self.closing.end_soon(farewell),
         }
-        self.closing.end_soon(Farewell { reason: Some(reason), ..Farewell::default() });
     }
 
     /// Tells a side that nothing more comes, once everything pending for it is written.
@@ -211,7 +218,8 @@ impl Session {
         self.closing.end_now();
     }
 
-    /// Ends the session: both connections close once everything pending is written.
+    /// Ends the session: both connections close once everything pending is written, or are reset if the
+    /// other one was.
     fn end(&mut self) {
         self.on_refused_ping(&[], true);
         self.release(true);
@@ -219,7 +227,11 @@ impl Session {
         for side in Side::ALL {
             self.flush_rest(side);
         }
-        self.outputs.extend(Side::ALL.map(Output::Close));
+        let lost = self.closing.lost();
+        self.outputs.extend(Side::ALL.map(|side| match lost == Some(side.other()) {
+            true => Output::Reset(side),
+            false => Output::Close(side),
+        }));
         let reason = self.closing.finish();
         self.delivery.recorder.close_event(reason);
     }

@@ -26,10 +26,6 @@ impl Endpoints {
         Self { client: mapped(client), server: mapped(server) }
     }
 
-    pub(super) fn set_client_port(&mut self, port: u16) {
-        self.client.set_port(port);
-    }
-
     pub(in crate::capture) fn client(&self) -> SocketAddr {
         self.client
     }

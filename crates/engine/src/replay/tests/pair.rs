@@ -81,7 +81,9 @@ impl<S: Engine, C: Engine> Pair<S, C> {
                 moved = true;
                 match output {
                     Output::GenerateKey => ours.handle(self.clock, Input::Key(material())),
-                    Output::Shutdown(_) | Output::Close(_) => self.ends[peer] = true,
+                    Output::Shutdown(_) | Output::Close(_) | Output::Reset(_) => {
+                        self.ends[peer] = true
+                    }
                     _ => panic!("{output:?}"),
                 }
             }

@@ -149,29 +149,51 @@ fn told(pair: &Pair) -> String {
 }
 
 #[test]
-fn what_a_client_sent_before_it_was_lost_is_recorded_whether_there_is_a_server_or_not() {
+fn what_a_client_sent_before_it_was_lost_arrives_once_the_server_is_connected() {
     for (request, size) in requests().iter().flat_map(|it| SIZES.map(|size| (it, size))) {
-        for refused in [None, Some("connection refused")] {
-            for refused_first in [true, false] {
-                let mut pair = unconnected(size, Pipeline::default());
-                let refuse = |pair: &mut Pair| {
-                    if let Some(why) = refused {
-                        pair.input(Input::Refused(Cause::new(why)));
-                    }
-                };
-                if refused_first {
-                    refuse(&mut pair);
-                }
-                pair.send(Side::Client, request);
-                if !refused_first {
-                    refuse(&mut pair);
-                }
-                pair.input(Input::Lost(Side::Client, ErrorKind::ConnectionReset.into()));
-                assert!(pair.session.is_over());
-                assert_eq!(pair.recorded(Direction::Serverbound), *request);
-                let seen = pair.seen();
-                assert!(!seen.iter().any(|it| it.contains('?')), "{request:02x?}: {seen:?}");
+        let mut pair = unconnected(size, Pipeline::default());
+        pair.send(Side::Client, request);
+        pair.input(Input::Lost(Side::Client, ErrorKind::ConnectionReset.into()));
+        assert!(!pair.session.is_over(), "{request:02x?}");
+        connect(&mut pair);
+        assert!(pair.session.is_over(), "{request:02x?}");
+        assert_eq!(pair.got(Side::Server), on_time(request, Pipeline::default()).got(Side::Server));
+        assert_eq!(pair.recorded(Direction::Serverbound), *request);
+        assert_eq!(pair.outputs.last(), Some(&Output::Reset(Side::Server)));
+        assert_eq!(pair.reason(), Some("lost the client: connection reset"));
+    }
+}
+
+#[test]
+fn a_run_that_ends_does_not_wait_for_the_server_of_a_client_that_was_lost() {
+    for request in requests() {
+        let mut pair = unconnected(usize::MAX, Pipeline::default());
+        pair.send(Side::Client, &request);
+        pair.input(Input::Lost(Side::Client, ErrorKind::ConnectionReset.into()));
+        pair.input(Input::Stop(Cause::new("the end")));
+        assert!(pair.session.is_over(), "{request:02x?}");
+        assert_eq!(pair.recorded(Direction::Serverbound), request);
+    }
+}
+
+#[test]
+fn what_a_client_sent_before_it_was_lost_is_recorded_if_there_is_no_server() {
+    for (request, size) in requests().iter().flat_map(|it| SIZES.map(|size| (it, size))) {
+        for refused_first in [true, false] {
+            let mut pair = unconnected(size, Pipeline::default());
+            let refused = || Input::Refused(Cause::new("connection refused"));
+            if refused_first {
+                pair.input(refused());
             }
+            pair.send(Side::Client, request);
+            pair.input(Input::Lost(Side::Client, ErrorKind::ConnectionReset.into()));
+            if !refused_first {
+                pair.input(refused());
+            }
+            assert!(pair.session.is_over());
+            assert_eq!(pair.recorded(Direction::Serverbound), *request);
+            let seen = pair.seen();
+            assert!(!seen.iter().any(|it| it.contains('?')), "{request:02x?}: {seen:?}");
         }
     }
 }

@@ -32,7 +32,7 @@ fn a_client_that_vanishes_ends_the_session_and_is_recorded() {
     assert_eq!(pair.reason(), Some("lost the client: connection reset"));
     assert_eq!(
         pair.outputs[pair.outputs.len() - 2..],
-        [Output::Close(Side::Client), Output::Close(Side::Server)]
+        [Output::Close(Side::Client), Output::Reset(Side::Server)]
     );
 }
 
