@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
+use mitmcraft::proxy::read_source;
 use mitmcraft_engine::capture::check_capture_name;
 use mitmcraft_engine::filter::{RuleSet, Severity};
 
@@ -41,8 +42,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
             std::io::stdin().read_to_string(&mut text).context("cannot read stdin")?;
             text
         }
-        _ => std::fs::read_to_string(&arguments.file)
-            .with_context(|| format!("cannot read `{name}`"))?,
+        _ => read_source(&arguments.file).with_context(|| format!("cannot read `{name}`"))?,
     };
     let mut catalog = arguments.protocols.catalog()?;
     if !arguments.versions.is_empty() {

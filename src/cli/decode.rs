@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use mitmcraft::proxy::NamedSink;
+use mitmcraft::proxy::{NamedSink, read_source};
 use mitmcraft_engine::capture::{CreateOptions, Entry, unpack};
 use mitmcraft_engine::decode::{PcapReadError, PcapReader, Traffic, TrafficCounts, TrafficOptions};
 use mitmcraft_protocol::codec::KeyRing;
@@ -182,8 +182,8 @@ pub(super) fn read_keys(paths: &[PathBuf]) -> anyhow::Result<KeyRing> {
     let shared = shared.filter(|path| paths.is_empty() && path.exists());
     for path in paths.iter().chain(&shared) {
         let name = path.display();
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the key log `{name}`"))?;
+        let text =
+            read_source(path).with_context(|| format!("cannot read the key log `{name}`"))?;
         keys.add_log(&text).map_err(|(line, error)| anyhow!("`{name}`, line {line}: {error}"))?;
     }
     Ok(keys)

@@ -28,6 +28,9 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
         RunNotice::SinkFails { sink, cause } => {
             format!("cannot write `{sink}`: {cause}; entries are left out until it can be written")
         }
+        RunNotice::SinkLacks { sink, missing } => {
+            format!("`{sink}` still lacks entries: {} missing from it so far", entries(*missing))
+        }
         RunNotice::SinkRecovered { sink, missing } => {
             format!("`{sink}` can be written again; {} missing from it", entries(*missing))
         }

@@ -1,11 +1,10 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::panic::AssertUnwindSafe;
-use std::task::Poll;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::proxy::{
     Listener, LogFault, LogHandle, LogOptions, LogWriter, NamedSink, Proxy, ProxyOptions, Stop,
+    caught,
 };
 
 use super::exit::Done;
@@ -129,20 +128,6 @@ pub(crate) async fn logged<T>(
         Some(totals) => Ok((totals, recorded)),
         None => Err(anyhow!("the run has ended because of the panic above")),
     }
-}
-
-/// Returns the result of a future, or `None` if it panics, which says so on stderr.
-pub(super) async fn caught<T>(running: impl Future<Output = T>) -> Option<T> {
-    let mut running = std::pin::pin!(running);
-    std::future::poll_fn(|context| {
-        // Nothing uses the future after a panic.
-        let polled = AssertUnwindSafe(|| running.as_mut().poll(context));
-        match std::panic::catch_unwind(polled) {
-            Ok(polled) => polled.map(Some),
-            Err(_) => Poll::Ready(None),
-        }
-    })
-    .await
 }
 
 /// Stops the run at the first signal to end from now on, and exits at the second. Call it before the run

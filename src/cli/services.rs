@@ -2,6 +2,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 use anyhow::{Context as _, anyhow};
+use mitmcraft::proxy::caught;
 use mitmcraft::proxy::{
     AuthEndpoint, Clock, LanAnnouncer, LogHandle, MetricsServer, Notices, QueryProxy,
     QueryProxyOptions, SessionNumbers, Stop, Watch,
@@ -13,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::exit::chain;
 use super::output::Output;
-use super::run::{bind, cannot_listen, caught};
+use super::run::{bind, cannot_listen};
 use super::terminal_interface::TerminalInterface;
 
 /// What runs beside the proxy until the run stops: addresses are bound, and nothing is served yet.

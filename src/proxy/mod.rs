@@ -2,6 +2,7 @@
 //! no decision about the protocol.
 
 mod accounts;
+mod caught;
 mod clock;
 mod control;
 mod log;
@@ -10,12 +11,14 @@ mod net;
 mod notices;
 mod numbers;
 mod rules;
+mod source_file;
 
 pub(crate) use accounts::random_key;
 pub use accounts::{
     AccountStore, AccountsError, AuthEndpoint, Authority, Http, HttpError, Keeper, LentJoins,
     Tokens, endpoint_key, walk,
 };
+pub use caught::caught;
 pub use clock::Clock;
 pub use control::{Attachment, ControlHandle};
 pub use log::{
@@ -36,3 +39,4 @@ pub use numbers::SessionNumbers;
 pub use rules::{
     FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, RuleEditor, SaveError, Watch, factory,
 };
+pub use source_file::read_source;

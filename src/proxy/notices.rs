@@ -42,6 +42,13 @@ pub enum RunNotice<'a> {
         /// Why.
         cause: &'a io::Error,
     },
+    /// A sink still does not take all entries. Shown once a minute.
+    SinkLacks {
+        /// The sink, as the user named it.
+        sink: &'a str,
+        /// Number of entries that it did not take so far.
+        missing: u64,
+    },
     /// A sink that failed takes entries again.
     SinkRecovered {
         /// The sink, as the user named it.

@@ -99,6 +99,18 @@ enum Target {
 }
 
 impl PlannedCaptures {
+    /// Returns how many files are written for each session.
+    pub(crate) fn files_per_session(&self) -> usize {
+        let is_one =
+            |target: &&Target| matches!(target, Target::File(_, it) if it.is_per_session());
+        self.targets.iter().filter(is_one).count()
+    }
+
+    /// Returns whether one of the captures is written to `path`.
+    pub(crate) fn writes_to(&self, path: &Path) -> bool {
+        self.targets.iter().any(|target| matches!(target, Target::File(it, _) if it == path))
+    }
+
     /// Checks that captures of the packets that match `condition` can be created at `files`; `-` is
     /// stdout, in `format`.
     pub(crate) fn new(

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use mitmcraft::proxy::read_source;
 use mitmcraft_protocol::schema::Catalog;
 
 /// `--protocol`, which adds protocol descriptions.
@@ -26,7 +27,7 @@ impl Protocols {
 }
 
 fn add(catalog: &mut Catalog, path: &Path) -> anyhow::Result<()> {
-    let json = serde_json::from_str(&std::fs::read_to_string(path)?)?;
+    let json = serde_json::from_str(&read_source(path)?)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let number = stem.rsplit(|char: char| !char.is_ascii_digit()).next().unwrap_or_default();
     Ok(catalog.add(number.parse().ok(), stem, json)?)

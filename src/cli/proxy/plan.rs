@@ -72,6 +72,9 @@ impl Plan {
         let files = FilterFiles::new(arguments.filters.clone(), catalog.clone());
         let loaded = load(&files, output)?;
         let captures = arguments.captures.plan(&catalog, output)?;
+        if let Some(path) = arguments.key_log.as_deref().filter(|path| captures.writes_to(path)) {
+            bail!("`--key-log` and `-w` both name `{}`: choose another file", path.display());
+        }
         let options = arguments.captures.options();
         let ring = |capture: &RingCapture| {
             let target = CaptureTarget::new(capture.file.as_ref(), &options)?;
@@ -105,7 +108,8 @@ impl Plan {
         let mut browsing = is_browsed.then(|| Browsing::new(config.catalog.clone(), breakpoint));
         let shows = browsing.as_ref().map(|it| it.web(self.files, sets.clone()));
         let Bound { listener, mut services, page } =
-            Bound::new(&arguments, &watch, queried, shows).await?;
+            Bound::new(&arguments, &watch, queried, shows, self.captures.files_per_session())
+                .await?;
         services.filter_files(watch);
 
         let Settled { auth, authority, endpoint, jvm_arguments } =
@@ -194,8 +198,10 @@ impl Bound {
         rules: &Watch,
         queried: Option<(SocketAddr, String)>,
         page: Option<WebOptions>,
+        files_per_session: usize,
     ) -> anyhow::Result<Self> {
         let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
+        let listener = listener.with_files(files_per_session);
         let mut services = Services::default();
         if let (Some(listen), Some((server, upstream))) = (arguments.query, queried) {
             let mut options = QueryProxyOptions::new(listen, server, upstream);

@@ -3,6 +3,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use mitmcraft::proxy::read_source;
 use mitmcraft_engine::filter::{Severity, SourceFault};
 use mitmcraft_engine::lang::closest;
 use toml::Spanned;
@@ -32,7 +33,7 @@ impl File {
     /// # Errors
     /// If it cannot be read, or with all its faults.
     pub(super) fn read(path: &Path, settings: &[Setting]) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(path)
+        let text = read_source(path)
             .with_context(|| format!("cannot read the configuration file {}", path.display()))?;
         Self::parse(path, text, settings)
     }

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mitmcraft_protocol::codec::KeyLogLine;
+#[cfg(unix)]
+use rustix::fs::OFlags;
 
 /// A file with the keys that decrypt the connections of all sessions, one line per connection. Cheap to
 /// clone.
@@ -18,12 +20,16 @@ impl KeyLog {
     /// Opens a file to append to it, or creates one that only its owner can read.
     ///
     /// # Errors
-    /// If the file cannot be opened.
+    /// If the file cannot be opened, or is a pipe that nobody reads.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, OWNER_ONLY);
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            // Opening a pipe does not wait for its reader, nor writing to it.
+            options.mode(OWNER_ONLY).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        }
         Ok(Self { file: Arc::new(options.open(path)?) })
     }
 
@@ -36,3 +42,18 @@ impl KeyLog {
 /// File mode: read and write for the owner only.
 #[cfg(unix)]
 const OWNER_ONLY: u32 = 0o600;
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_that_nobody_reads_is_an_error_and_no_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        KeyLog::open(&pipe).unwrap_err();
+        let _reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        KeyLog::open(&pipe).unwrap();
+    }
+}

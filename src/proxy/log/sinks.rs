@@ -1,5 +1,6 @@
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::progress::LogProgress;
 use super::writer::{Batch, LogFault, NamedSink, OnError};
@@ -26,6 +27,8 @@ struct NamedState {
     failing: bool,
     /// Number of entries that it did not take.
     left_out: u64,
+    /// When it was last reported that entries are missing, and how many.
+    reported: Option<(Instant, u64)>,
 }
 
 impl LogSinks {
@@ -36,8 +39,14 @@ impl LogSinks {
         metrics: Arc<Metrics>,
         progress: Arc<LogProgress>,
     ) -> Self {
-        let written =
-            |(place, (name, sink))| NamedState { name, place, sink, failing: false, left_out: 0 };
+        let written = |(place, (name, sink))| NamedState {
+            name,
+            place,
+            sink,
+            failing: false,
+            left_out: 0,
+            reported: None,
+        };
         let sinks = sinks.into_iter().enumerate().map(written).collect();
         Self { sinks, on_error, notices, metrics, progress, faults: Vec::new() }
     }
@@ -63,9 +72,11 @@ impl LogSinks {
         self.each(|written| written.sink.batch_done());
     }
 
-    pub(super) fn flush(&mut self) {
+    /// Flushes all sinks, and reports what those that fail lack by now.
+    pub(super) fn flush(&mut self, now: Instant) {
         self.each(|written| written.sink.flush());
         self.report_unrecorded();
+        self.report_missing(now);
         for written in self.sinks.iter_mut().filter(|written| written.failing) {
             if written.sink.flush().is_ok() {
                 written.failing = false;
@@ -84,6 +95,21 @@ impl LogSinks {
             self.notices.show(&RunNotice::SinkIncomplete { sink, missing: *missing });
         }
         self.faults
+    }
+
+    /// Reports once in [`REMINDER`] how many entries a sink lacks, while they become more. That it fails
+    /// was reported when it began.
+    fn report_missing(&mut self, now: Instant) {
+        for written in self.sinks.iter_mut().filter(|written| written.left_out > 0) {
+            let NamedState { name: sink, left_out: missing, reported, .. } = written;
+            let (at, known) = *reported.get_or_insert((now, *missing));
+            if now.duration_since(at) >= REMINDER {
+                *reported = Some((now, *missing));
+                if *missing > known {
+                    self.notices.show(&RunNotice::SinkLacks { sink, missing: *missing });
+                }
+            }
+        }
     }
 
     /// Reports sessions that have no file: the first of them, and how many more. With [`OnError::Stop`]
@@ -149,5 +175,66 @@ impl NamedState {
         let result = write(&mut *self.sink);
         self.left_out += u64::from(result.is_err());
         result
+    }
+}
+
+/// Time between two reports of what a sink lacks.
+const REMINDER: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use mitmcraft_engine::capture::Entry;
+
+    use super::*;
+    use crate::proxy::log::Batch;
+
+    /// A sink that takes nothing.
+    struct Full;
+
+    impl Sink for Full {
+        fn write(&mut self, _: &Entry) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_reported_at_once_every_minute_and_at_the_end() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/query.jsonl");
+        let catalog = mitmcraft_protocol::schema::Catalog::embedded();
+        let entries = mitmcraft_engine::capture::open_capture(path.as_ref(), catalog).unwrap();
+        let entries: Vec<Entry> = entries.map(Result::unwrap).take(1).collect();
+        let shown: Arc<Mutex<Vec<String>>> = Arc::default();
+        let showing = Arc::clone(&shown);
+        let notices = Notices::new(Arc::new(move |notice| {
+            let name = format!("{notice:?}");
+            let missing = name.split("missing: ").nth(1).unwrap_or_default();
+            let name = name.split(' ').next().unwrap_or_default();
+            showing.lock().unwrap().push(format!("{name} {missing}"));
+        }));
+        let sinks: Vec<NamedSink> = vec![("a".to_owned(), Box::new(Full))];
+        let progress = Arc::new(LogProgress::new(vec!["a".to_owned()]));
+        let mut sinks = LogSinks::new(sinks, OnError::Drop, notices, Arc::default(), progress);
+        let begin = Instant::now();
+        for second in 0..200 {
+            sinks.write(Batch { wires: Vec::new(), entries: entries.clone() });
+            sinks.flush(begin + Duration::from_secs(second));
+        }
+        assert!(sinks.finish().is_empty());
+        let shown = shown.lock().unwrap();
+        let lacks = |missing: u64| format!("SinkLacks {missing} }}");
+        let expected = [
+            "SinkFails ".to_owned(),
+            lacks(61),
+            lacks(121),
+            lacks(181),
+            "SinkIncomplete 200 }".to_owned(),
+        ];
+        assert_eq!(*shown, expected);
     }
 }

@@ -347,7 +347,7 @@ struct LogThread {
 impl LogThread {
     fn run(self, mut sinks: LogSinks) {
         // The reader of a pipe gets the format's header before there are entries.
-        sinks.flush();
+        sinks.flush(Instant::now());
         let mut flush_at: Option<Instant> = None;
         let mut busy = false;
         loop {
@@ -367,9 +367,10 @@ impl LogThread {
                 Next::End => break,
             }
             // Under load, the queue never waits for its deadline.
-            if flush_at.is_some_and(|at| at <= Instant::now()) {
+            let now = Instant::now();
+            if flush_at.is_some_and(|at| at <= now) {
                 flush_at = None;
-                sinks.flush();
+                sinks.flush(now);
             }
             if let Some(first) = sinks.fault().filter(|_| self.fault.borrow().is_none()) {
                 self.fault.send_replace(Some(first.clone()));

@@ -15,6 +15,25 @@ pub fn raise_descriptor_limit() {
 #[cfg(not(unix))]
 pub fn raise_descriptor_limit() {}
 
+/// Returns how many clients have the descriptors that they need, two sockets and `files` each, when
+/// enough are left for everything else; `None` if the system sets no limit.
+#[cfg(unix)]
+pub(super) fn clients_within_limit(files: usize) -> Option<usize> {
+    use rustix::process::{Resource, getrlimit};
+    let limit = usize::try_from(getrlimit(Resource::Nofile).current?).ok()?;
+    Some((limit - OTHERS.min(limit / 3 * 2)) / (2 + files))
+}
+
+#[cfg(not(unix))]
+pub(super) fn clients_within_limit(_: usize) -> Option<usize> {
+    None
+}
+
+/// Descriptors for everything that is not a session: captures of the run, the page, the metrics,
+/// clients that are refused.
+#[cfg(unix)]
+const OTHERS: usize = 128;
+
 /// Returns whether the process or the system can open no more files.
 #[cfg(unix)]
 pub(super) fn out_of_descriptors(error: &io::Error) -> bool {

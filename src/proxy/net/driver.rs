@@ -23,7 +23,7 @@ use crate::proxy::log::Batch;
 use crate::proxy::log::WireTap;
 use crate::proxy::{
     Clock, ConnectError, KeyLog, LogHandle, Notices, PipelineFactory, RefusalError, RunNotice,
-    Stop, Trouble,
+    Stop, Trouble, caught,
 };
 use mitmcraft_engine::auth::{AuthError, Profile};
 use mitmcraft_engine::link::{Command, Engine, Input, KeyMaterial, Notice, Output, PerSide, Side};
@@ -194,6 +194,36 @@ impl<E: Engine> Driver<E> {
     /// Runs the session until it is over. A future holds what it is given twice, hence the box: an idle
     /// session is little else than its driver.
     pub(super) async fn run(mut self: Box<Self>) {
+        if caught(self.serve()).await.is_none() {
+            // What panicked once may do so again.
+            let _ = caught(self.close_after_panic()).await;
+        }
+        let patience = self.patience();
+        if let Some(control) = self.control {
+            control.close().await;
+        }
+        if let Some(local) = self.local {
+            self.route.outgoing.forget(local);
+        }
+        for side in Side::ALL {
+            match self.sockets[side].take() {
+                Some(socket) if self.resets[side] => reset(socket, patience).await,
+                Some(socket) => close(socket).await,
+                None => {}
+            }
+        }
+    }
+
+    /// Records the end of a session that a fault of the program has ended.
+    async fn close_after_panic(&mut self) {
+        let reason = Cause::new("internal error: the session has panicked");
+        self.session.handle(self.shared.clock.now(), Input::Stop(reason));
+        self.do_outputs();
+        self.write_pending();
+        self.log_entries(true).await;
+    }
+
+    async fn serve(&mut self) {
         self.on_commands();
         loop {
             self.do_outputs();
@@ -214,20 +244,6 @@ impl<E: Engine> Driver<E> {
             }
             let event = self.next_event().await;
             self.on_event(event);
-        }
-        let patience = self.patience();
-        if let Some(control) = self.control {
-            control.close().await;
-        }
-        if let Some(local) = self.local {
-            self.route.outgoing.forget(local);
-        }
-        for side in Side::ALL {
-            match self.sockets[side].take() {
-                Some(socket) if self.resets[side] => reset(socket, patience).await,
-                Some(socket) => close(socket).await,
-                None => {}
-            }
         }
     }
 
@@ -637,11 +653,13 @@ mod tests {
 
     use super::*;
     use crate::proxy::{LogOptions, LogWriter};
-    use mitmcraft_engine::capture::Entry;
+    use mitmcraft_engine::capture::{Entry, Event, EventKind, Summary};
     use mitmcraft_engine::filter::Pipeline;
     use mitmcraft_engine::link::Upstream;
     use mitmcraft_engine::session::{Config, Session, Start};
+    use mitmcraft_protocol::packet::Context;
     use mitmcraft_protocol::packet::Timestamp;
+    use mitmcraft_protocol::schema::Catalog;
 
     /// A session that counts the rounds of its driver and the bytes that it receives.
     struct CountingSession {
@@ -767,6 +785,96 @@ mod tests {
         fn is_over(&self) -> bool {
             self.told.iter().any(|told| told == "Timeout")
         }
+    }
+
+    /// An engine with a fault: it panics when it is told anything but to stop.
+    #[derive(Default)]
+    struct Faulty(Vec<String>);
+
+    impl Engine for Faulty {
+        fn handle(&mut self, _: Timestamp, input: Input<'_>) {
+            match input {
+                Input::Stop(why) => self.0.push(why.to_string()),
+                input => panic!("a fault of the program: {input:?}"),
+            }
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            None
+        }
+
+        fn take_entries(&mut self, into: &mut Vec<Entry>) {
+            for why in self.0.drain(..) {
+                let client = "192.0.2.1:1".parse().unwrap();
+                let protocol = Catalog::embedded().find(47).unwrap().protocol;
+                let context = Context::new(7, Timestamp(0), client, protocol);
+                let close = Summary {
+                    reason: why,
+                    serverbound_packets: 0,
+                    clientbound_packets: 0,
+                    serverbound_bytes: 0,
+                    clientbound_bytes: 0,
+                };
+                into.push(Entry::Event(Event {
+                    context: Arc::new(context),
+                    at: Timestamp(0),
+                    kind: EventKind::Close(close),
+                }));
+            }
+        }
+
+        fn advance(&mut self, _: Side, _: usize) {}
+
+        fn pending(&self, _: Side) -> &[u8] {
+            &[]
+        }
+
+        fn wants_read(&self, _: Side) -> bool {
+            true
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            None
+        }
+
+        fn is_over(&self) -> bool {
+            false
+        }
+    }
+
+    /// A sink that keeps the reasons of the ends of sessions.
+    struct Reasons(Arc<std::sync::Mutex<Vec<String>>>);
+
+    impl mitmcraft_engine::capture::Sink for Reasons {
+        fn write(&mut self, entry: &Entry) -> io::Result<()> {
+            if let Entry::Event(Event { kind: EventKind::Close(close), .. }) = entry {
+                self.0.lock().unwrap().push(close.reason.clone());
+            }
+            Ok(())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_that_panics_records_its_end_with_the_reason() {
+        use std::io::Write as _;
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().await.unwrap();
+        let reasons: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
+        let sink = ("reasons".to_owned(), Box::new(Reasons(Arc::clone(&reasons))) as Box<_>);
+        let (log, writer) = LogWriter::start(vec![sink], LogOptions::default()).unwrap();
+        let shared = Shared::plain(Clock::new(), log, &Stop::new());
+        let upstream = Upstream { host: String::new(), port: 0 };
+        client.write_all(b"hello").unwrap();
+        Driver::new(Faulty::default(), shared, upstream, Some(accepted)).run().await;
+        assert_eq!(client.read(&mut [0]).unwrap(), 0, "the client is told");
+        assert!(tokio::task::spawn_blocking(|| writer.finish()).await.unwrap().is_empty());
+        assert_eq!(*reasons.lock().unwrap(), ["internal error: the session has panicked"]);
     }
 
     /// As after the process was stopped for longer than a timeout.

@@ -64,7 +64,7 @@ impl IncomingClient {
             upstream: upstream.clone(),
             timeout: self.options.config.timeouts.connect,
             preamble: preamble.unwrap_or_default(),
-            refused,
+            refused: refused.or_else(|| announced.as_ref().err().cloned()),
             outgoing: self.outgoing,
         };
         let config = if keeps_host { self.as_dialled } else { self.options.config.clone() };

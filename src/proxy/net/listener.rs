@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::descriptors::out_of_descriptors;
+use super::descriptors::{clients_within_limit, out_of_descriptors};
 use crate::proxy::{RefusalError, Stop};
 
 /// A bound TCP socket whose clients are not accepted yet.
@@ -19,6 +19,10 @@ use crate::proxy::{RefusalError, Stop};
 pub struct Listener {
     socket: TcpListener,
     limit: usize,
+    /// `true` if the limit is that of the file descriptors.
+    is_short: bool,
+    /// Clients that are refused at a time.
+    refusals: usize,
     /// Descriptors to give up for clients that can only be told that there are no more.
     reserve: Vec<socket2::Socket>,
 }
@@ -41,7 +45,19 @@ impl Listener {
     pub async fn bind(address: SocketAddr, max_clients: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(address).await?;
         let limit = max_clients.clamp(1, Semaphore::MAX_PERMITS);
-        Ok(Self { socket, limit, reserve: Vec::new() })
+        Ok(Self { socket, limit, is_short: false, refusals: REFUSALS, reserve: Vec::new() })
+    }
+
+    /// Serves no more clients than there are file descriptors for: the two sockets of a session, and
+    /// `files` more, which it can create whatever the others use.
+    #[must_use]
+    pub fn with_files(mut self, files: usize) -> Self {
+        if let Some(fitting) = clients_within_limit(files).filter(|it| *it < self.limit) {
+            self.limit = fitting.max(1);
+            self.is_short = true;
+            self.refusals = REFUSALS_IF_SHORT;
+        }
+        self
     }
 
     /// Returns the bound address.
@@ -53,7 +69,7 @@ impl Listener {
     }
 
     /// Runs the future that `serve` makes of each accepted client until `stop`, then waits for those
-    /// that are still running. While as many clients as allowed are served, and [`REFUSALS`] more are
+    /// that are still running. While as many clients as allowed are served, and some more are
     /// being refused, further ones wait in the backlog of the operating system.
     ///
     /// `serve` is also told of clients that could not be accepted.
@@ -65,7 +81,7 @@ impl Listener {
         F: Future<Output = ()> + Send + 'static,
     {
         let slots = Arc::new(Semaphore::new(self.limit));
-        let refusals = Arc::new(Semaphore::new(REFUSALS));
+        let refusals = Arc::new(Semaphore::new(self.refusals));
         let mut stopping = stop.subscribe();
         let mut tasks = JoinSet::new();
         loop {
@@ -79,7 +95,7 @@ impl Listener {
                 match Arc::clone(&slots).try_acquire_owned() {
                     // A client has left meanwhile.
                     Ok(slot) if full => (Ok(slot), accepted),
-                    _ if full => (permit, accepted.map(|it| it.refused_if_full(self.limit))),
+                    _ if full => (permit, accepted.map(|it| it.refused(self.too_many()))),
                     _ => (permit, accepted),
                 }
             };
@@ -100,6 +116,14 @@ impl Listener {
             }
         }
         while tasks.join_next().await.is_some() {}
+    }
+
+    /// Returns why a client is refused when as many as allowed are served.
+    fn too_many(&self) -> RefusalError {
+        match self.is_short {
+            true => RefusalError::NoDescriptors,
+            false => RefusalError::Full { limit: self.limit },
+        }
     }
 
     /// Accepts a client, if need be with a descriptor of the reserve.
@@ -128,8 +152,9 @@ impl Listener {
 }
 
 impl Accepted {
-    fn refused_if_full(self, limit: usize) -> Self {
-        Self { refused: self.refused.or(Some(RefusalError::Full { limit })), ..self }
+    /// Refuses the client, unless it is refused already.
+    fn refused(self, reason: RefusalError) -> Self {
+        Self { refused: self.refused.or(Some(reason)), ..self }
     }
 }
 
@@ -138,6 +163,9 @@ const RETRY: Duration = Duration::from_millis(50);
 
 /// Clients that are refused at a time. Each is there for a few seconds at most.
 const REFUSALS: usize = 32;
+
+/// The same when there are few descriptors.
+const REFUSALS_IF_SHORT: usize = 4;
 
 /// Descriptors held back for clients that are refused. Each is there for a few seconds at most.
 const RESERVE: usize = 8;

@@ -9,7 +9,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle};
 
-use crate::proxy::PipelineFactory;
+use crate::proxy::{PipelineFactory, read_source};
 use mitmcraft_engine::capture::check_capture_name;
 use mitmcraft_engine::filter::{Checked, Pipeline, RuleSet, SourceFault};
 use mitmcraft_protocol::schema::Catalog;
@@ -98,7 +98,7 @@ impl FilterFiles {
         let (mut sets, mut faults, mut usable) = (Vec::new(), Vec::new(), true);
         for path in &self.paths {
             let fault = |kind| FileFault { path: path.clone(), kind };
-            let text = match read(path) {
+            let text = match read_source(path) {
                 Ok(text) => text,
                 Err(error) => {
                     faults.push(fault(FileFaultKind::Unreadable(Arc::new(error))));
@@ -216,11 +216,6 @@ impl Watch {
     pub fn sets(&self) -> Vec<RuleSet> {
         self.sets.borrow().clone()
     }
-}
-
-/// Reads a filter file.
-pub(super) fn read(path: &Path) -> io::Result<String> {
-    std::fs::read_to_string(path)
 }
 
 /// Returns the warnings that are not among those told, which they replace.

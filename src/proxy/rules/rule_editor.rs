@@ -1,12 +1,12 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 use tokio::sync::watch;
 
-use super::reload::read;
-use crate::proxy::FilterFiles;
+use crate::proxy::{FilterFiles, read_source};
 use mitmcraft_engine::filter::{RuleCount, RuleSet, SourceFault};
 
 /// The filter files of a run, to be shown and changed while it runs. What is saved is applied as any
@@ -15,6 +15,8 @@ use mitmcraft_engine::filter::{RuleCount, RuleSet, SourceFault};
 pub struct RuleEditor {
     files: FilterFiles,
     sets: watch::Receiver<Vec<RuleSet>>,
+    /// Held while a file is compared and replaced.
+    saving: Arc<Mutex<()>>,
 }
 
 /// The reason why a filter file was not saved.
@@ -42,7 +44,7 @@ impl RuleEditor {
     /// Creates an editor of `files`, whose active rules are in `sets`.
     #[must_use]
     pub fn new(files: FilterFiles, sets: watch::Receiver<Vec<RuleSet>>) -> Self {
-        Self { files, sets }
+        Self { files, sets, saving: Arc::default() }
     }
 
     /// Returns the files, in the order of their rules.
@@ -57,7 +59,7 @@ impl RuleEditor {
     /// [`SaveError::Unknown`], or why it cannot be read.
     pub fn read(&self, file: usize) -> Result<String, SaveError> {
         let path = self.paths().get(file).ok_or(SaveError::Unknown)?;
-        Ok(read(path)?)
+        Ok(read_source(path)?)
     }
 
     /// Checks a text as the rules of a file.
@@ -78,7 +80,9 @@ impl RuleEditor {
         }
         // Behind a link, the file is replaced, not the link.
         let path = path.canonicalize()?;
-        let now = read(&path)?;
+        // Of two that save the same file at the same time, the second finds the text of the first.
+        let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = read_source(&path)?;
         if now != base {
             return Err(SaveError::Changed { text: now });
         }
@@ -95,5 +99,30 @@ impl RuleEditor {
     #[must_use]
     pub fn counts(&self) -> Vec<Vec<RuleCount>> {
         self.sets.borrow().iter().map(RuleSet::counts).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mitmcraft_protocol::schema::Catalog;
+
+    #[test]
+    fn of_several_that_save_the_same_text_at_once_one_is_told_that_it_is_saved() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.toml");
+        let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
+        let editor = RuleEditor::new(files, watch::channel(Vec::new()).1);
+        for round in 0..60 {
+            let base = format!("# {round}\n");
+            std::fs::write(&path, &base).unwrap();
+            let saved = std::thread::scope(|scope| {
+                let save =
+                    |page: u32| editor.save(0, &base, &format!("# {round}, {page}\n")).is_ok();
+                let pages: Vec<_> = (0..4).map(|page| scope.spawn(move || save(page))).collect();
+                pages.into_iter().map(|page| usize::from(page.join().unwrap())).sum::<usize>()
+            });
+            assert_eq!(saved, 1, "round {round}");
+        }
     }
 }

@@ -119,6 +119,38 @@ fn without_file_descriptors_every_client_is_told_so_and_the_operator_too() {
     proxy.succeed();
 }
 
+/// A client that takes all file descriptors could otherwise play on without being recorded.
+#[test]
+fn every_session_that_reaches_the_server_has_its_file_however_many_clients_there_are() {
+    let upstream = Upstream::answering();
+    let folder = scratch_file("few-descriptors");
+    std::fs::create_dir(&folder).unwrap();
+    let pattern = folder.join("{session}.jsonl");
+    let mut command = std::process::Command::new("sh");
+    let limited = "ulimit -n 128; exec \"$0\" \"$@\"";
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_mitmcraft"), "proxy", &upstream.address]);
+    command.args(["-l", "127.0.0.1:0", "-q", "-w", text(&pattern)]);
+    let mut proxy = Program::start("mitmcraft", command);
+    let port = proxy.listening();
+    let mut players = Vec::new();
+    for _ in 0..45 {
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(&hello(2)).unwrap();
+        if first_body(&mut client)[0] == 2 {
+            players.push(client);
+        }
+    }
+    let played = players.len();
+    assert!((5..45).contains(&played), "{played}");
+    drop(players);
+    proxy.interrupt();
+    proxy.succeed();
+    let files = std::fs::read_dir(&folder).unwrap().map(|file| read_lines(&file.unwrap().path()));
+    let logged_in =
+        |lines: &Vec<_>| lines.iter().any(|line: &serde_json::Value| line["packet"] == "success");
+    assert_eq!(files.filter(logged_in).count(), played);
+}
+
 #[test]
 fn the_soft_limit_of_file_descriptors_is_no_limit() {
     let upstream = Upstream::answering();
@@ -210,6 +242,20 @@ fn a_client_without_a_proxy_header_is_refused_and_that_is_recorded() {
     assert_eq!(lines[1]["client"]["address"], "192.0.2.7:5");
     let reason = reason(&lines, 2);
     assert!(reason.contains("has no PROXY header: it begins with"), "{reason}");
+}
+
+#[test]
+fn a_client_whose_header_is_refused_reaches_no_server() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap().to_string();
+    let mut proxy = Program::proxy(&address, &["--proxy-protocol", "in,out"]);
+    let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    let _ = client.read_to_end(&mut Vec::new());
+    proxy.interrupt();
+    proxy.succeed();
+    server.set_nonblocking(true).unwrap();
+    assert_eq!(server.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 
 #[test]

@@ -124,6 +124,11 @@ impl Catalog {
         name: &str,
         description: Json,
     ) -> Result<(), SchemaError> {
+        if description.as_object().is_some_and(serde_json::Map::is_empty) {
+            let cause = "it describes nothing: expected `types` and states such as `play`, or \
+                         `extends` with what differs";
+            return Err(SchemaError { at: SchemaError::TOP.into(), cause: cause.into() });
+        }
         let extended = description.get(EXTENDS).map(|it| self.extended(it)).transpose()?;
         let Some(version) = version.or(extended) else {
             let cause = "no protocol number: end the file's name in it (`47.json`), or name the \
@@ -489,6 +494,7 @@ mod tests {
         };
         let section = |section: Json| json!({ "extends": 47, "play": { "toClient": section } });
         for (description, fault) in [
+            (json!({}), "description: it describes nothing"),
             (json!({ "extends": "1.99" }), "extends: unknown version \"1.99\""),
             (json!({ "extends": 46 }), "extends: unknown version 46"),
             (json!({ "extends": 47, "game": {} }), "description: unknown key `game`"),

@@ -86,6 +86,12 @@ pub struct CaptureTarget {
 }
 
 impl CaptureTarget {
+    /// Returns whether each session gets a file of its own.
+    #[must_use]
+    pub fn is_per_session(&self) -> bool {
+        self.pattern.is_some()
+    }
+
     /// Checks a capture's name without touching the file system.
     ///
     /// # Errors

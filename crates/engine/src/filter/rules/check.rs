@@ -17,7 +17,7 @@ use mitmcraft_protocol::schema::{
 };
 
 /// Checks each rule against 1.8 and the newest version, and only a rule with a fault there against
-/// all versions: compiling every version takes time.
+/// all versions: compiling every version takes time. Gives up after [`MAX_FAULTS`].
 pub(super) fn check(
     drafts: &[Draft],
     capture: bool,
@@ -26,6 +26,10 @@ pub(super) fn check(
 ) {
     let ends: Vec<&FieldIndex> = vocabulary.ends().chain(vocabulary.old()).collect();
     for draft in drafts {
+        if source.count() >= MAX_FAULTS {
+            let message = format!("the rules from here on are not checked: {MAX_FAULTS} faults");
+            return source.error(draft.span.clone(), message);
+        }
         let (faults, possible) = (source.count(), possible(draft, &ends));
         let nowhere = possible.is_empty();
         Check { draft, protocols: &ends, possible, source }.run(capture);
@@ -37,6 +41,10 @@ pub(super) fn check(
         }
     }
 }
+
+/// The number of faults after which nobody reads on: each can cost a millisecond, and any page of
+/// `--web` may ask.
+const MAX_FAULTS: usize = 1000;
 
 struct Check<'a, 's, 't> {
     draft: &'a Draft,

@@ -296,3 +296,13 @@ fn a_rule_without_an_action_is_a_warning() {
         assert!(!faults(&format!("[[rule]]\nname = 'x'\n{action}\n")).contains("no action"));
     }
 }
+
+#[test]
+fn a_file_with_more_faults_than_anyone_reads_is_not_checked_to_its_end() {
+    let checked = RuleSet::parse(&"[[rule]]\n".repeat(20_000), Catalog::embedded());
+    assert!(checked.rules.is_none());
+    assert_eq!(checked.faults.len(), 1001);
+    let last = checked.faults.last().unwrap();
+    assert_eq!(last.line, 1001);
+    assert_eq!(last.message, "the rules from here on are not checked: 1000 faults");
+}
