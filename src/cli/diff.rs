@@ -21,6 +21,7 @@ use super::plural::count;
   mitmcraft diff --ignore 'entity_*' --ignore '*.yaw' before.jsonl after.jsonl
   mitmcraft diff -Y 'clientbound and play' --json before.jsonl after.jsonl
   mitmcraft diff --session 1,3 runs.jsonl runs.jsonl
+  mitmcraft diff --bytes before.jsonl after.jsonl
   mitmcraft diff --legs session.jsonl
 
 `-` marks a packet that only the first capture has, `+` one that only the second has, `~` one that
@@ -56,6 +57,11 @@ pub(crate) struct Arguments {
     /// Do not ignore anything by default
     #[arg(long)]
     ignore_nothing: bool,
+
+    /// Compare bytes too: packets with equal values and different bytes differ, such as a number with more
+    /// bytes than it needs
+    #[arg(long)]
+    bytes: bool,
 
     /// List what is ignored by default
     #[arg(long, exclusive = true)]
@@ -110,7 +116,8 @@ fn two(
     if a.as_os_str() == "-" && b.as_os_str() == "-" {
         bail!("only one of the two captures can be stdin");
     }
-    let mut differ = Differ::new(ignore).only(condition).sessions(arguments.session);
+    let mut differ =
+        Differ::new(ignore).only(condition).sessions(arguments.session).bytes(arguments.bytes);
     let mut printer = Printer::new(arguments, output, (a, b));
     // On a terminal, the lines themselves show progress; one progress bar is enough.
     let mut first = Input::open(a, !stdout().is_terminal(), catalog, &arguments.memory, output)?;
@@ -136,7 +143,7 @@ fn two(
     while let Some(difference) = differ.poll() {
         printer.put(&difference)?;
     }
-    let done = printer.finish(differ.same());
+    let done = printer.finish(differ.same(), differ.recoded());
     first.end()?;
     second.end()?;
     for (side, path) in [(DiffSide::A, a), (DiffSide::B, b)] {
@@ -159,7 +166,7 @@ fn legs(
     output: &Output,
 ) -> anyhow::Result<Done> {
     let session = arguments.session.map(|(session, _)| session);
-    let mut differ = LegDiffer::new(ignore).only(condition).session(session);
+    let mut differ = LegDiffer::new(ignore).only(condition).session(session).bytes(arguments.bytes);
     let mut printer = Printer::new(arguments, output, (path, path));
     let mut input = Input::open(path, !stdout().is_terminal(), catalog, &arguments.memory, output)?;
     for entry in input.by_ref() {
@@ -172,7 +179,7 @@ fn legs(
     while let Some(difference) = differ.poll() {
         printer.put(&difference)?;
     }
-    let done = printer.finish(differ.same());
+    let done = printer.finish(differ.same(), differ.recoded());
     input.end().map(|()| done)
 }
 
@@ -226,13 +233,17 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn finish(self, same: u64) -> Done {
+    fn finish(self, same: u64, recoded: u64) -> Done {
         if !self.arguments.quiet {
             let (removed, added, changed) = (self.removed, self.added, self.changed);
             self.output.note(&format!(
                 "{} the same, {changed} changed, {removed} removed, {added} added",
                 count(same, "packet")
             ));
+            if recoded > 0 {
+                let recoded = count(recoded, "packet");
+                self.output.note(&format!("{recoded} of the same with other bytes: see `--bytes`"));
+            }
         }
         if self.count() == 0 { Done::Yes } else { Done::No }
     }

@@ -191,6 +191,37 @@ fn fields_are_compared_inside_lists_and_nbt() {
 }
 
 #[test]
+fn packets_with_equal_values_and_other_bytes_are_counted_or_found() {
+    let session = |text: &[u8]| {
+        let mut stage = stage();
+        stage.open();
+        stage.body(Serverbound, Play, text);
+        stage.close("over");
+        stage.entries
+    };
+    // The length 2 in one byte, and in two.
+    let (short, long) = (session(b"\x01\x02hi"), session(b"\x01\x82\x00hi"));
+    let differ = |bytes| {
+        let mut differ = Differ::new(Ignore::default()).bytes(bytes);
+        short.iter().for_each(|entry| differ.push(DiffSide::A, entry));
+        long.iter().for_each(|entry| differ.push(DiffSide::B, entry));
+        differ.finish();
+        let found: Vec<_> = std::iter::from_fn(|| differ.poll()).collect();
+        (differ.same(), differ.recoded(), found)
+    };
+    let (same, recoded, found) = differ(false);
+    assert_eq!((same, recoded, found.len()), (1, 1, 0));
+    let (same, recoded, found) = differ(true);
+    assert_eq!((same, recoded, found.len()), (0, 0, 1));
+    let json = found[0].json();
+    assert_eq!(json["changes"][0]["path"], "(bytes)");
+    assert_eq!(
+        (&json["changes"][0]["a"], &json["changes"][0]["b"]),
+        (&"AQJoaQ==".into(), &"AYIAaGk=".into())
+    );
+}
+
+#[test]
 fn undecodable_packets_are_compared_as_bytes() {
     let build = |bytes: &[u8]| {
         let mut stage = stage();

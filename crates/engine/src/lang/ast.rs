@@ -103,6 +103,7 @@ pub(super) enum Function {
     Upper,
     Abs,
     Text,
+    Hex,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +173,8 @@ impl Path {
 }
 
 impl Function {
-    pub(super) const ALL: [Self; 5] = [Self::Len, Self::Lower, Self::Upper, Self::Abs, Self::Text];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Len, Self::Lower, Self::Upper, Self::Abs, Self::Text, Self::Hex];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -181,6 +183,7 @@ impl Function {
             Self::Upper => "upper",
             Self::Abs => "abs",
             Self::Text => "text",
+            Self::Hex => "hex",
         }
     }
 }

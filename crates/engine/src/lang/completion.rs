@@ -91,8 +91,8 @@ fn below(path: &str, protocols: &[Arc<Protocol>]) -> BTreeSet<String> {
 }
 
 /// Keywords, functions, and the beginnings of properties.
-const WORDS: [&str; 15] = [
-    "abs", "and", "contains", "false", "in", "len", "lower", "matches", "not", "or", "pkt.",
+const WORDS: [&str; 16] = [
+    "abs", "and", "contains", "false", "hex", "in", "len", "lower", "matches", "not", "or", "pkt.",
     "session.", "text", "true", "upper",
 ];
 

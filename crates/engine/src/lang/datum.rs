@@ -159,6 +159,12 @@ impl<'a> Datum<'a> {
             Function::Abs => Datum::Number(self.number()?.abs()),
             Function::Lower => Datum::string(self.string_of()?.to_lowercase()),
             Function::Upper => Datum::string(self.string_of()?.to_uppercase()),
+            Function::Hex => match &self {
+                Datum::Bytes(bytes) => Datum::string(
+                    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+                ),
+                _ => Datum::string(self.number()?.hex()?),
+            },
             Function::Text if matches!(self, Datum::Nbt(_)) => {
                 Datum::string(self.string_of()?.into_owned())
             }
@@ -331,6 +337,13 @@ impl Number {
             Self::Decimal(float) => Some(Self::Decimal(-float)),
             Self::Int(_) | Self::Unsigned(_) => Self::from_integer(-self.integer()?),
         }
+    }
+
+    /// Returns an integer in the form of packet ids: `0x0c`, `-0x1`. `None` for a float.
+    pub(super) fn hex(self) -> Option<String> {
+        let integer = self.integer()?;
+        let sign = if integer < 0 { "-" } else { "" };
+        Some(format!("{sign}0x{:02x}", integer.unsigned_abs()))
     }
 
     pub(super) fn abs(self) -> Self {

@@ -59,6 +59,7 @@ pub(super) fn fit_call(function: Function) -> (Kinds, Kinds) {
         Function::Len => (Kinds::of(&[Text, Name, Bytes, List, Nbt]), Int.into()),
         Function::Lower | Function::Upper => (Kinds::of(&[Text, Name, Nbt]), Text.into()),
         Function::Abs => (NUMBERS, Kinds::of(&[Int, Float])),
+        Function::Hex => (Kinds::of(&[Bytes, Int]), Text.into()),
         Function::Text => (Kinds::of(&[Text, Name, Nbt]), Text.into()),
     }
 }

@@ -4,7 +4,7 @@ use std::hash::Hash;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::entities::EntityIds;
-use super::fields::compare;
+use super::fields::{compare, compare_bytes};
 use super::ignore::Ignore;
 use super::item::DiffItem;
 use super::{DiffSide, Difference};
@@ -20,12 +20,16 @@ pub(super) struct Aligner {
     last: u64,
     /// Number of packets found in both captures.
     pub(super) same: u64,
+    /// Number of those whose bytes differ although their values are equal.
+    pub(super) recoded: u64,
 }
 
 /// The options for comparing aligned packets, and the destination of differences.
 pub(super) struct AlignmentContext<'f> {
     pub(super) ignore: &'f Ignore,
     pub(super) entities: &'f mut EntityIds,
+    /// `true` if bytes that differ are a difference although the values are equal.
+    pub(super) bytes: bool,
     pub(super) put: &'f mut dyn FnMut(u64, Difference),
 }
 
@@ -170,11 +174,18 @@ impl Aligner {
     /// Pairs the first packets of both and compares their fields.
     fn pair(&mut self, found: &mut AlignmentContext<'_>) {
         let (Some(a), Some(b)) = (self.take_a(), self.take_b()) else { return };
-        if a.same == b.same && !a.entities {
-            self.same += 1;
-            return;
+        let mut changes = match a.same == b.same && !a.entities {
+            true => Vec::new(),
+            false => compare(&a.record, &b.record, found.ignore, found.entities),
+        };
+        if changes.is_empty()
+            && let Some(change) = compare_bytes(&a.record, &b.record)
+        {
+            match found.bytes {
+                true => changes.push(change),
+                false => self.recoded += 1,
+            }
         }
-        let changes = compare(&a.record, &b.record, found.ignore, found.entities);
         if changes.is_empty() {
             self.same += 1;
             return;

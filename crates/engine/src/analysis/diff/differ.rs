@@ -25,6 +25,8 @@ pub struct Differ {
     pairs: BTreeMap<usize, Pair>,
     found: VecDeque<(DifferenceOrder, Difference)>,
     same: u64,
+    recoded: u64,
+    bytes: bool,
 }
 
 /// One of the two captures.
@@ -66,7 +68,16 @@ impl Differ {
             pairs: BTreeMap::new(),
             found: VecDeque::new(),
             same: 0,
+            recoded: 0,
+            bytes: false,
         }
+    }
+
+    /// Compares bytes too: packets with equal values and different bytes differ.
+    #[must_use]
+    pub fn bytes(mut self, bytes: bool) -> Self {
+        self.bytes = bytes;
+        self
     }
 
     /// Compares only packets that match `condition`.
@@ -128,6 +139,13 @@ impl Differ {
         self.same + aligners.map(|aligner| aligner.same).sum::<u64>()
     }
 
+    /// The number of those whose bytes differ although their values are equal, unless that is a difference.
+    #[must_use]
+    pub fn recoded(&self) -> u64 {
+        let aligners = self.pairs.values().flat_map(|pair| pair.aligners.values());
+        self.recoded + aligners.map(|aligner| aligner.recoded).sum::<u64>()
+    }
+
     /// The number of sessions of a capture seen so far.
     #[must_use]
     pub fn seen(&self, side: DiffSide) -> usize {
@@ -177,6 +195,7 @@ impl Differ {
         }
         if let Some(pair) = self.pairs.remove(&place) {
             self.same += pair.aligners.values().map(|aligner| aligner.same).sum::<u64>();
+            self.recoded += pair.aligners.values().map(|aligner| aligner.recoded).sum::<u64>();
         }
         // Sorts the differences of both directions by the order of the first capture.
         self.found.make_contiguous().sort_by_key(|(place, _)| *place);
@@ -205,8 +224,12 @@ impl Differ {
         let queue = &mut self.found;
         let mut put =
             |seq, difference| queue.push_back((DifferenceOrder { session, seq }, difference));
-        let mut found =
-            AlignmentContext { ignore: &self.ignore, entities: &mut pair.entities, put: &mut put };
+        let mut found = AlignmentContext {
+            ignore: &self.ignore,
+            entities: &mut pair.entities,
+            bytes: self.bytes,
+            put: &mut put,
+        };
         act(&mut pair.aligners[direction], &mut found);
     }
 }

@@ -43,6 +43,21 @@ pub(super) fn compare(
     compare.changes
 }
 
+/// Returns the difference of two packets whose values are equal, and whose bytes are not: a number with
+/// more bytes than it needs, the order of keys.
+pub(super) fn compare_bytes(a: &Record, b: &Record) -> Option<Change> {
+    let (first, second) = (a.packet.body_or_bytes(), b.packet.body_or_bytes());
+    let equal =
+        first == second || !compare(a, b, &Ignore::nothing(), &mut EntityIds::default()).is_empty();
+    let bytes = |bytes| Some(Value::Bytes(bytes));
+    (!equal).then(|| Change {
+        path: "(bytes)".to_owned(),
+        a: bytes(first),
+        b: bytes(second),
+        meanings: [None, None],
+    })
+}
+
 struct Compare<'e> {
     /// `None` if entity ids are compared as numbers.
     entities: Option<&'e mut EntityIds>,

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::entities::EntityIds;
-use super::fields::compare;
+use super::fields::{compare, compare_bytes};
 use super::{Change, Difference, Ignore};
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::lang::Expr;
@@ -18,6 +18,8 @@ pub struct LegDiffer {
     rewritten: HashMap<(u64, u64), Record>,
     found: VecDeque<Difference>,
     same: u64,
+    recoded: u64,
+    bytes: bool,
 }
 
 impl LegDiffer {
@@ -31,7 +33,16 @@ impl LegDiffer {
             rewritten: HashMap::new(),
             found: VecDeque::new(),
             same: 0,
+            recoded: 0,
+            bytes: false,
         }
+    }
+
+    /// Compares bytes too: packets that were rewritten to other bytes with the same values differ.
+    #[must_use]
+    pub fn bytes(mut self, bytes: bool) -> Self {
+        self.bytes = bytes;
+        self
     }
 
     /// Compares only packets that match `condition` on either leg.
@@ -80,6 +91,12 @@ impl LegDiffer {
         self.same
     }
 
+    /// The number of those whose bytes differ although their values are equal, unless that is a difference.
+    #[must_use]
+    pub fn recoded(&self) -> u64 {
+        self.recoded
+    }
+
     fn record(&mut self, session: u64, record: &Record) {
         if self.ignore.packet(&record.packet) {
             return;
@@ -115,6 +132,14 @@ impl LegDiffer {
             let value = |name: Option<String>| name.map(|name| Value::from(&*name));
             let (a, b) = (value(from), value(to));
             changes.insert(0, Change { path: "(packet)".to_owned(), a, b, meanings: [None, None] });
+        }
+        if changes.is_empty()
+            && let Some(change) = compare_bytes(&came, went)
+        {
+            match self.bytes {
+                true => changes.push(change),
+                false => self.recoded += 1,
+            }
         }
         if changes.is_empty() {
             self.same += 1;

@@ -4,6 +4,7 @@
 //! replaced unless it is known to belong to the game, so unforeseen texts are replaced too. Equal texts
 //! have equal replacements, which `pseudonyms` derives from a seed.
 
+mod damaged;
 mod leaf_kinds;
 mod nbt;
 mod policy;

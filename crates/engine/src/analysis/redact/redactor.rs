@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::damaged::{blank_body, blank_frame};
 use super::leaf_kinds::{LeafKind, LeafKinds};
 use super::nbt::redact_nbt;
 use super::policy::{FieldContext, keeps_payload};
@@ -10,16 +11,16 @@ use super::pseudonyms::Pseudonyms;
 use super::text::EMPTY_BLOB;
 use crate::capture::{Entry, Event, EventKind, Record};
 use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason};
-use mitmcraft_protocol::schema::{Family, Name, Value};
-use mitmcraft_protocol::wire::Reader;
+use mitmcraft_protocol::schema::{Name, Value};
 
 /// Makes entries of captures safe to share. Replaces the names and UUIDs of players, addresses and
 /// hosts, chat and other text, keys and tokens, skins, and payloads of plugin channels in every field
 /// of every packet, in events and in comments.
 ///
 /// Equal values have equal replacements within a capture and in all captures redacted with the same
-/// seed. Without the seed the replacement cannot be reversed. Bytes that do not decode become zeros
-/// except for the packet's id, with a comment that says so.
+/// seed. Without the seed the replacement cannot be reversed. A packet that does not decode keeps its
+/// error, and the numbers before it; bytes that are not a packet become zeros, with a comment that says
+/// so.
 pub struct Redactor {
     pseudonyms: Pseudonyms,
     /// The original and the redacted context of each session.
@@ -66,21 +67,12 @@ impl Redactor {
         match self.content(&packet) {
             Redacted::Nothing => {}
             Redacted::Body(body) => packet.replace_body(body),
-            Redacted::Zeros(body, why) => {
-                match packet.content() {
-                    Content::Frame(_) => packet.replace_body(body),
-                    Content::Raw(_, reason) => {
-                        let reason = match reason {
-                            // The text may quote the bytes.
-                            RawReason::Opaque(_) => RawReason::Opaque("redacted".to_owned()),
-                            reason => reason.clone(),
-                        };
-                        packet.set_content(Content::Raw(body, reason));
-                    }
-                }
+            Redacted::Damaged(content) => packet.set_content(content),
+            Redacted::Zeros(length, reason) => {
+                packet.set_content(Content::Raw(vec![0; length].into(), reason));
                 comment = Some(match comment {
-                    Some(comment) => format!("{comment}; {why}"),
-                    None => why.to_owned(),
+                    Some(comment) => format!("{comment}; {BLANKED}"),
+                    None => BLANKED.to_owned(),
                 });
             }
         }
@@ -91,31 +83,27 @@ impl Redactor {
     }
 
     fn content(&mut self, packet: &Packet) -> Redacted {
-        let zeros = |length: usize, why| Redacted::Zeros(Bytes::from(vec![0; length]), why);
         let body = match (packet.body(), packet.content()) {
             (Ok(body), _) => body,
-            (Err(_), Content::Raw(bytes, _)) => return zeros(bytes.len(), NO_PACKET),
-            (Err(_), Content::Frame(frame)) => return zeros(frame.wire().len(), UNDECODED),
-        };
-        // With another id, it would be another packet.
-        let without_fields = |why| {
-            let mut blank = vec![0; body.len()];
-            let id = match packet.context().protocol.family() {
-                Family::Java => Reader::new(&body).varint().map_or(0, |id| id.length),
-                Family::Alpha | Family::LegacyPing | Family::Query => body.len().min(1),
-            };
-            blank[..id].copy_from_slice(&body[..id]);
-            Redacted::Zeros(blank.into(), why)
+            (Err(_), Content::Raw(bytes, reason)) => {
+                return Redacted::Zeros(bytes.len(), reason.clone());
+            }
+            (Err(error), Content::Frame(frame)) => {
+                return blank_frame(packet, frame).map_or_else(
+                    || Redacted::Zeros(frame.wire().len(), RawReason::Opaque(error.to_string())),
+                    Redacted::Damaged,
+                );
+            }
         };
         let mut leaves = LeafKinds::default();
         if packet.walk(&mut leaves).is_err() {
-            return without_fields(UNDECODED);
+            return self.damaged(packet, &body);
         }
         if leaves.harmless() {
             return Redacted::Nothing;
         }
         let (Ok(mut value), Some(known)) = (packet.value(), packet.kind()) else {
-            return without_fields(UNDECODED);
+            return self.damaged(packet, &body);
         };
         let protocol = &packet.context().protocol;
         let channel = value.get("channel").and_then(Value::as_text);
@@ -133,7 +121,17 @@ impl Redactor {
         let whole = fields.value(&mut value).is_some() && fields.kinds.next().is_none();
         match protocol.encode(known, &value) {
             Ok(body) if whole => Redacted::Body(body.into()),
-            _ => without_fields(UNENCODED),
+            _ => self.damaged(packet, &body),
+        }
+    }
+
+    /// Redacts a packet that does not decode, or not to something that can be encoded again.
+    fn damaged(&self, packet: &Packet, body: &Bytes) -> Redacted {
+        let error =
+            || packet.error().map_or_else(|| UNENCODED.to_owned(), |error| error.to_string());
+        match blank_body(packet, body, &self.pseudonyms, &self.names) {
+            Some(body) => Redacted::Body(body),
+            None => Redacted::Zeros(body.len(), RawReason::Opaque(error())),
         }
     }
 
@@ -202,8 +200,10 @@ impl std::fmt::Debug for Redactor {
 enum Redacted {
     Nothing,
     Body(Bytes),
-    /// The bytes, with zeros for all that may be private, and the reason.
-    Zeros(Bytes, &'static str),
+    /// The same fault without the rest of its packet.
+    Damaged(Content),
+    /// That many bytes of which nothing is kept, and the reason why they are no packet.
+    Zeros(usize, RawReason),
 }
 
 /// The redaction of one packet's value.
@@ -342,9 +342,8 @@ const OWN: [&str; 28] = [
     "the client did not log in",
 ];
 
-const NO_PACKET: &str = "redacted: no packet";
-
-const UNDECODED: &str = "redacted: did not decode";
+/// The comment of bytes of which nothing is kept.
+const BLANKED: &str = "redacted: its bytes are zeros";
 
 const UNENCODED: &str = "redacted: could not be encoded again";
 

@@ -137,7 +137,7 @@ no packet `pkt`
 
 no function `length`
   length(message) > 3
-  ^^^^^^ there are `len`, `lower`, `upper`, `abs`, `text`, `distance`, `block`
+  ^^^^^^ there are `len`, `lower`, `upper`, `abs`, `text`, `hex`, `distance`, `block`
 
 no function `uper`
   uper(message) == "A"

@@ -176,6 +176,9 @@ fn numbers_of_every_width_are_compared_exactly() {
         + z == 29999984 and z in {1, 29999984}
         + yaw == -1080.5
         + abs(yaw) == 1080.5
+        + hex(flags) == "0x1f" and hex(pkt.id) == "0x08" and hex(-20) == "-0x14"
+        + hex(pkt.body) matches "^08[0-9a-f]+1f$" and len(hex(pkt.body)) == pkt.size * 2
+        - hex(0a:ff) != "0aff"
         + flags == 31 and flags == 0x1f and flags % 2 == 1
         + flags in {0..30, 31} and flags in {30.5..31.5} and flags != 31.5
         - flags in {32..40, -1}
