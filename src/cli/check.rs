@@ -57,7 +57,14 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let of = |severity| checked.faults.iter().filter(|it| it.severity == severity).count() as u64;
     let warnings = count(of(Severity::Warning), "warning");
     let (first, done) = match checked.rules {
-        Some(rules) => (count(rules.counts().len() as u64, "rule"), Done::Yes),
+        Some(rules) => {
+            let found = count(rules.counts().len() as u64, "rule");
+            let found = match rules.expectations().len() as u64 {
+                0 => found,
+                expectations => format!("{found}, {}", count(expectations, "expectation")),
+            };
+            (found, Done::Yes)
+        }
         None => (count(of(Severity::Error), "error"), Done::No),
     };
     output.line(&format!("{name}: {first}, {warnings}"))?;

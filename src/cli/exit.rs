@@ -12,6 +12,13 @@ pub(crate) enum Done {
     No,
 }
 
+impl Done {
+    /// Returns [`Done::Yes`] if both are.
+    pub(crate) fn and(self, other: Self) -> Self {
+        if self == Self::Yes { other } else { Self::No }
+    }
+}
+
 /// Prints what clap has to say. Returns 2 for a usage error, 0 for help and version.
 pub(crate) fn usage(error: &clap::Error, output: &Output) -> ExitCode {
     if error.use_stderr() && output.logs_json() {

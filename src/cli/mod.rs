@@ -13,6 +13,8 @@ mod demo;
 mod demo_clients;
 mod diff;
 mod exit;
+mod expect;
+mod expectations;
 mod followed_file;
 mod help;
 mod input;
@@ -99,6 +101,7 @@ const LAST: usize = 998;
 enum Verb {
     Proxy(Box<proxy::Arguments>),
     Check(check::Arguments),
+    Expect(expect::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
     View(view::Arguments),
@@ -147,6 +150,7 @@ pub(crate) fn main() -> ExitCode {
     let ended = match cli.verb {
         Verb::Proxy(arguments) => proxy::run(*arguments, &output),
         Verb::Check(arguments) => check::run(&arguments, &output),
+        Verb::Expect(arguments) => expect::run(arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::View(arguments) => view::run(arguments, &output),

@@ -8,6 +8,7 @@ mod alpha;
 mod chunks;
 mod decode;
 mod dissector;
+mod expect;
 mod formats;
 mod lan;
 mod metrics;

@@ -14,6 +14,7 @@
 //! | select packets by an expression | [`lang::Expr`] |
 //! | read a capture | [`capture::open_capture`], [`capture::Entry`] |
 //! | write a format of your own | [`capture::Sink`] |
+//! | judge sessions by expectations | [`expect::Judge`] |
 //! | replay a session | [`replay`] |
 //!
 //! # Layers
@@ -26,6 +27,7 @@
 //! | [`filter`] | filters, their verdicts, and rules from filter files |
 //! | [`capture`] | records of what was seen, sinks, and capture files |
 //! | [`text`] | records as text, for a terminal |
+//! | [`expect`] | expectations of filter files, judged |
 //! | [`analysis`] | statistics, differences and redaction of captures |
 //! | [`auth`] | accounts and session services |
 //! | [`link`] | the interface between an engine and its driver, and what all engines share |
@@ -118,6 +120,8 @@ pub mod filter;
 pub mod capture;
 
 pub mod text;
+
+pub mod expect;
 
 pub mod analysis;
 

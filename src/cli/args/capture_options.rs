@@ -5,7 +5,7 @@ use mitmcraft_engine::capture::{CreateOptions, Rotation};
 use mitmcraft_engine::text::write_info;
 use mitmcraft_protocol::schema::Catalog;
 
-use super::{Only, OutputFiles, PcapViews, PlannedCaptures, Redaction, compile};
+use super::{Only, OutputFiles, Overwrite, PcapViews, PlannedCaptures, Redaction, compile};
 use crate::cli::output::Output;
 
 /// Options of captures that are written while a run goes on.
@@ -63,6 +63,11 @@ impl CaptureOptions {
     /// Returns whether stdout carries a capture.
     pub(crate) fn on_stdout(&self) -> bool {
         self.files.on_stdout()
+    }
+
+    /// Returns whether files that exist are replaced.
+    pub(crate) fn overwrite(&self) -> Overwrite {
+        self.files.overwrite
     }
 
     /// Returns how captures are written.

@@ -2,6 +2,7 @@
 
 mod capture_options;
 mod condition;
+mod expect_options;
 mod interactive;
 mod lines;
 mod listen_address;
@@ -19,6 +20,7 @@ mod web;
 
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
+pub(super) use expect_options::{Annotations, ExpectOptions};
 pub(super) use interactive::Interactive;
 pub(super) use lines::{Lines, Width};
 pub(super) use listen_address::listen_address;

@@ -3,7 +3,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use clap::Args;
-use mitmcraft_engine::capture::claim_file;
+use mitmcraft_engine::capture::{check_file, claim_file};
 
 use crate::cli::notice::claim_error;
 
@@ -16,6 +16,11 @@ pub(crate) struct Overwrite {
 }
 
 impl Overwrite {
+    /// Checks that a file can be created, and creates none.
+    pub(crate) fn check(self, path: &Path) -> anyhow::Result<()> {
+        check_file(path, self.overwrite).map_err(|error| claim_error(error, path))
+    }
+
     /// Creates a file, or empties it if the option says so.
     pub(crate) fn create(self, path: &Path) -> anyhow::Result<File> {
         claim_file(path, self.overwrite).map_err(|error| claim_error(error, path))

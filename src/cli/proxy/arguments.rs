@@ -7,8 +7,8 @@ use mitmcraft_engine::lang::amount::Size;
 
 use crate::cli::accounts::AccountOptions;
 use crate::cli::args::{
-    CaptureOptions, Condition, Interactive, Lines, Memory, PreambleSide, Protocols, Quiet, Timeout,
-    Verbose, Web, listen_address,
+    CaptureOptions, Condition, ExpectOptions, Interactive, Lines, Memory, PreambleSide, Protocols,
+    Quiet, Timeout, Verbose, Web, listen_address,
 };
 
 /// Relay clients to a server: decode, show and record every packet
@@ -51,9 +51,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(super) captures: CaptureOptions,
 
-    /// Apply the rules in a filter file, which is reloaded when it changes (repeatable, in order)
+    /// Apply the rules in a filter file, which is reloaded when it changes, and judge the sessions by its
+    /// expectations (repeatable, in order)
     #[arg(short, long, value_name = "FILE")]
     pub(super) filters: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) expect: ExpectOptions,
 
     #[command(flatten)]
     pub(super) web: Web,

@@ -23,6 +23,7 @@ use super::browsing::Browsing;
 use super::ready::Ready;
 use crate::cli::accounts::{Credentials, Settled};
 use crate::cli::args::{PlannedCaptures, PreambleSide, Timeout};
+use crate::cli::expectations::PlannedExpectations;
 use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
 use crate::cli::rules::{load, reloaded};
@@ -44,6 +45,7 @@ pub(super) struct Plan {
     files: FilterFiles,
     /// The rules in `files`.
     loaded: Loaded,
+    expectations: PlannedExpectations,
     captures: PlannedCaptures,
     /// The captures of rules that record what came before a match.
     rings: Vec<(RingCapture, CaptureTarget)>,
@@ -51,7 +53,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Checks all that the arguments name.
-    pub(super) fn check(arguments: Arguments, output: &Output) -> anyhow::Result<Self> {
+    pub(super) fn check(mut arguments: Arguments, output: &Output) -> anyhow::Result<Self> {
         if arguments.transparent && !Proxy::CAN_BE_TRANSPARENT {
             bail!(
                 "`--transparent` needs Linux: this system does not report where a connection was going"
@@ -71,6 +73,9 @@ impl Plan {
         let credentials = arguments.accounts.check()?;
         let files = FilterFiles::new(arguments.filters.clone(), catalog.clone());
         let loaded = load(&files, output)?;
+        let overwrite = arguments.captures.overwrite();
+        let expect = std::mem::take(&mut arguments.expect);
+        let expectations = PlannedExpectations::new(&files, &loaded, expect, overwrite)?;
         let captures = arguments.captures.plan(&catalog, output)?;
         if let Some(path) = arguments.key_log.as_deref().filter(|path| captures.writes_to(path)) {
             bail!("`--key-log` and `-w` both name `{}`: choose another file", path.display());
@@ -90,6 +95,7 @@ impl Plan {
             credentials,
             files,
             loaded,
+            expectations,
             captures,
             rings,
         })
@@ -124,6 +130,8 @@ impl Plan {
         let (counting, summary) = SummaryReceiver::new();
         let mut sinks = vec![counting];
         sinks.extend(create_captures(self.captures, self.rings, browsing.as_mut())?);
+        let (judging, expectations) = self.expectations.live()?.unzip();
+        sinks.extend(judging);
         match &browsing {
             Some(browsing) if arguments.interactive.tui() => {
                 services.terminal(browsing.terminal(shown), output);
@@ -152,7 +160,7 @@ impl Plan {
         log.passed = summary.passed.clone();
         let run = Run { listener, options, log, sinks, services, stop: Stop::new() };
         let Arguments { web, memory: ceiling, .. } = arguments;
-        Ok(Ready { run, web, page, browsing, summary, sets, ceiling, memory })
+        Ok(Ready { run, web, page, browsing, summary, expectations, sets, ceiling, memory })
     }
 
     /// Looks the servers up, and returns that of Query, if it is relayed, with its name.

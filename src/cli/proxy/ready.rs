@@ -5,6 +5,7 @@ use tokio::sync::watch;
 use super::browsing::Browsing;
 use crate::cli::args::{Memory, Web};
 use crate::cli::exit::Done;
+use crate::cli::expectations::LiveExpectations;
 use crate::cli::output::Output;
 use crate::cli::rules::print_counts;
 use crate::cli::run::Run;
@@ -19,6 +20,8 @@ pub(super) struct Ready {
     pub(super) page: Option<String>,
     pub(super) browsing: Option<Browsing>,
     pub(super) summary: SummaryReceiver,
+    /// The expectations of the filter files, if there are any.
+    pub(super) expectations: Option<LiveExpectations>,
     /// The active rules, with their counts.
     pub(super) sets: watch::Receiver<Vec<RuleSet>>,
     /// The ceiling of `memory`.
@@ -39,6 +42,7 @@ impl Ready {
         self.summary.print(output);
         print_counts(&self.sets.borrow(), output);
         self.ceiling.report(&self.memory, output);
-        served
+        let expected = self.expectations.map(|it| it.print(false, output)).transpose()?;
+        served.map(|done| done.and(expected.unwrap_or(Done::Yes)))
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -7,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{
-    ConnectError, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection, Stop,
-    UpstreamName,
+    ConnectError, FilterFiles, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection,
+    Stop, UpstreamName,
 };
 use mitmcraft_engine::analysis::Ignore;
 use mitmcraft_engine::capture::{Entry, EventKind, Sink};
@@ -19,10 +20,12 @@ use tokio::task::JoinSet;
 
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
-use crate::cli::args::compile;
+use crate::cli::args::{ExpectOptions, compile};
 use crate::cli::exit::Done;
+use crate::cli::expectations::PlannedExpectations;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
+use crate::cli::rules::load;
 use crate::cli::run::{logged, stop_on_signals};
 
 /// Act as the recorded client: send its packets to a server
@@ -32,6 +35,7 @@ use crate::cli::run::{logged, stop_on_signals};
   mitmcraft replay client session.pcapng localhost:25565 --name Steve --pace lockstep
   mitmcraft replay client session.jsonl localhost --clients 50 --stagger 0.2
   mitmcraft replay client session.jsonl localhost --expect --expect-where '*chat* or window_items'
+  mitmcraft replay client session.jsonl localhost -f tests.toml --junit results.xml
 
 Each packet waits for those before it in the recording; keep-alives, teleports and the like are
 answered as this connection needs. The server must be in offline mode.
@@ -84,6 +88,13 @@ pub(crate) struct Arguments {
     /// Let nothing differ by default
     #[arg(long, requires = "expect")]
     ignore_nothing: bool,
+
+    /// Judge the sessions by the expectations in a filter file; its rules are not applied (repeatable)
+    #[arg(short, long, value_name = "FILE")]
+    filters: Vec<PathBuf>,
+
+    #[command(flatten)]
+    expectations: ExpectOptions,
 }
 
 /// When packets are sent.
@@ -102,7 +113,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     runtime.block_on(play(arguments, output))
 }
 
-async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let recording = Arc::new(arguments.play.recording(output)?);
     let names = names(&arguments, &recording)?;
     let resolver = Resolver::new();
@@ -115,6 +126,7 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         ClientPace::Asap => Pace::ASAP,
     })?;
     options.hold = arguments.hold;
+    let expectations = planned_expectations(&mut arguments, output)?;
     let planned = arguments.play.plan(output)?;
     let (outcome, outcomes) = OutcomeSink::named(expectation(&arguments, &recording, output)?);
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
@@ -122,6 +134,8 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let connection = connection.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
     let mut sinks = planned.create()?;
     sinks.push(outcome);
+    let (judging, expectations) = expectations.live()?.unzip();
+    sinks.extend(judging);
     let (log, writer) =
         LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
     let (tally, stop) = (Tally::default(), Stop::new());
@@ -171,6 +185,9 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
                 done = Done::No;
             }
         }
+    }
+    if let Some(expectations) = expectations {
+        done = done.and(expectations.print(!arguments.play.on_stdout(), output)?);
     }
     if let Some(fault) = faults.first() {
         bail!("{} of {number} clients cannot reach {upstream}: {fault}", faults.len());
@@ -253,6 +270,21 @@ fn names(arguments: &Arguments, recording: &Recording) -> anyhow::Result<Vec<Str
             })
             .collect()),
     }
+}
+
+/// Loads the expectations of the filter files.
+fn planned_expectations(
+    arguments: &mut Arguments,
+    output: &Output,
+) -> anyhow::Result<PlannedExpectations> {
+    let files = FilterFiles::new(std::mem::take(&mut arguments.filters), arguments.play.catalog()?);
+    let loaded = load(&files, output)?;
+    if loaded.sets.iter().any(|set| !set.counts().is_empty()) {
+        output
+            .warning("the rules in the filter files are not applied: only expectations are judged");
+    }
+    let options = std::mem::take(&mut arguments.expectations);
+    PlannedExpectations::new(&files, &loaded, options, arguments.play.overwrite())
 }
 
 fn expectation(

@@ -7,9 +7,10 @@ use mitmcraft_engine::filter::RuleSet;
 use mitmcraft_engine::replay::{FilterReplay, Judged};
 
 use crate::cli::args::{
-    Condition, Lines, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, Verbose,
+    Condition, ExpectOptions, Lines, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, Verbose,
 };
 use crate::cli::exit::Done;
+use crate::cli::expectations::PlannedExpectations;
 use crate::cli::input::Input;
 use crate::cli::notice::hidden_effect;
 use crate::cli::output::Output;
@@ -17,7 +18,8 @@ use crate::cli::rules::{describe, load};
 use crate::cli::screen::Screen;
 use crate::cli::stdio::is_stdio;
 
-/// Run filter files over a capture offline: show what each rule would have done
+/// Run filter files over a capture offline: show what each rule would have done, and judge the result
+/// by their expectations
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft replay filters session.jsonl -f rules.toml
@@ -26,7 +28,8 @@ use crate::cli::stdio::is_stdio;
 
 Shows each packet that a rule acts on with the names of the rules, and then what each rule did.
 Packets are judged as they came from the peers, whatever rules were active during the recording.
-Rules with `chance` make the same decisions in each run.")]
+Rules with `chance` make the same decisions in each run.
+Exit code: 1 if an expectation of a file was not met, or if none could be judged; else 0.")]
 pub(crate) struct Arguments {
     /// The capture, in any format; `-` is stdin
     #[arg(value_name = "CAPTURE")]
@@ -43,6 +46,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     overwrite: Overwrite,
+
+    #[command(flatten)]
+    expect: ExpectOptions,
 
     #[command(flatten)]
     condition: Condition,
@@ -70,7 +76,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = arguments.protocols.catalog()?;
     let condition = arguments.condition.compile(&catalog, output)?;
-    let loaded = load(&FilterFiles::new(arguments.filters, catalog.clone()), output)?;
+    let files = FilterFiles::new(arguments.filters, catalog.clone());
+    let loaded = load(&files, output)?;
+    let planned = PlannedExpectations::new(&files, &loaded, arguments.expect, arguments.overwrite)?;
     for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
         output.note(&format!("`{}` is not written: the rules run offline", capture.file));
     }
@@ -84,8 +92,11 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let mut sinks = PlannedCaptures::new(files, FileType::JSONL, options, None)?.create()?;
     let mut screen = Screen::new(arguments.verbose.verbosity(), arguments.lines, on_stdout, output)
         .only(condition);
+    let expects = !planned.is_empty();
+    let (mut judge, results) = planned.create()?;
     let mut replay = FilterReplay::new(loaded.sets);
     let mut put = |judged: Judged, screen: &mut Screen| -> anyhow::Result<()> {
+        judged.entries.iter().try_for_each(|entry| judge.write(entry))?;
         for (_, sink) in &mut sinks {
             judged.entries.iter().try_for_each(|entry| sink.write(entry))?;
         }
@@ -107,8 +118,13 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
             output.line(&describe(&count))?;
         }
     }
+    judge.finish()?;
+    let done = match expects {
+        true => results.print(&judge.report(), !on_stdout, output)?,
+        false => Done::Yes,
+    };
     entries.end()?;
-    Ok(Done::Yes)
+    Ok(done)
 }
 
 /// Shows packets and those that rules made of them. The comment on a packet's line says which rules

@@ -10,7 +10,7 @@ use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::schema::Catalog;
 
 use crate::cli::args::{
-    self, Condition, Lines, Memory, PlannedCaptures, Protocols, Quiet, verbosity,
+    self, Condition, Lines, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, verbosity,
 };
 use crate::cli::input::open;
 use crate::cli::notice::run_notice;
@@ -129,6 +129,16 @@ impl PlayArguments {
             Screen::new(verbosity, self.lines, self.captures.on_stdout(), output).only(condition)
         });
         Ok(PlannedSinks { captures, screen })
+    }
+
+    /// Returns whether stdout carries a capture.
+    pub(super) fn on_stdout(&self) -> bool {
+        self.captures.on_stdout()
+    }
+
+    /// Returns whether files that exist are replaced.
+    pub(super) fn overwrite(&self) -> Overwrite {
+        self.captures.overwrite()
     }
 
     /// Returns how the log is written.

@@ -3,6 +3,7 @@
 mod accounts;
 mod captures;
 mod closing;
+mod expect;
 mod formats;
 mod log;
 mod memory;

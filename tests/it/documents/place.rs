@@ -63,6 +63,7 @@ impl Place {
             (settings, &["other.toml"]),
             (keys, &["keys.txt"]),
             (rules, &["rules.toml", "more.toml"]),
+            (root().join("examples/expectations/join.toml"), &["tests.toml"]),
             (root().join("captures"), &["captures"]),
             (root().join("examples"), &["examples"]),
         ] {
@@ -136,6 +137,8 @@ impl Place {
         match code {
             Some(0) => Ok(()),
             Some(1) if words.iter().any(|word| word == "diff") => Ok(()),
+            // No client came whose session could be judged.
+            Some(1) if said.contains(": 0 passed, 0 failed, ") => Ok(()),
             _ if command.partial && INCOMPLETE.iter().any(|it| said.contains(it)) => Ok(()),
             code => Err(format!("{words:?}: {code:?}: {said}")),
         }

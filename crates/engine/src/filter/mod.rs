@@ -1,4 +1,4 @@
-//! Filters, their verdicts, and the rules of a filter file.
+//! Filters, their verdicts, and the rules and expectations of a filter file.
 
 mod pipeline;
 mod rules;
@@ -7,6 +7,9 @@ mod verdict;
 
 pub use pipeline::{Filter, Judgement, Pipeline};
 pub(crate) use rules::encode_json;
-pub use rules::{Checked, RingCapture, RuleCount, RuleSet, Rules, Severity, SourceFault};
+pub use rules::{
+    Bound, Checked, Expect, Per, RateBound, RateUnit, RingCapture, RuleCount, RuleSet, Rules,
+    Severity, SourceFault, Wanted,
+};
 pub use split_mix::SplitMix64;
 pub use verdict::{Delay, Detail, Effects, Injection, Notes, Ring, Verdict};

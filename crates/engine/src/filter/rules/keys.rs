@@ -1,7 +1,7 @@
 //! The keys of a filter file.
 
 /// Keys of the file itself.
-pub(super) const FILE: &[&str] = &["rule", "capture"];
+pub(super) const FILE: &[&str] = &["rule", "expect", "capture"];
 
 /// Keys of `[capture]`.
 pub(super) const CAPTURE: &[&str] = &["file", "ring", "bytes"];
@@ -16,6 +16,10 @@ pub(super) const RULE: &[&str] = &[
 /// Keys of `[[rule]]` that are not actions.
 pub(super) const CONDITIONS: &[&str] =
     &["name", "when", "after", "for", "every", "chance", "once_per", "limit", "seed"];
+
+/// Keys of `[[expect]]`.
+pub(super) const EXPECT: &[&str] =
+    &["name", "after", "within", "when", "count", "never", "order", "same", "bytes", "rate", "per"];
 
 /// Keys of `replace`.
 pub(super) const REPLACE: &[&str] = &["packet", "fields", "hex"];

@@ -4,14 +4,18 @@
 //! with their places. The result is a [`RuleSet`], which all sessions share with its counts. Each
 //! session has its own [`Rules`], a filter with the progress of each rule. The rules that can match
 //! a type of packet are known in advance (`index`). A rule does all its actions or none (`act`).
+//! Expectations are only parsed here (`expect`): the module `expect` of the crate judges them.
 
 mod act;
+mod bound;
 mod check;
 mod component;
 mod counts;
 mod draft;
 mod edit;
 mod edit_path;
+mod expect;
+mod expect_parser;
 mod index;
 mod keys;
 mod nbt;
@@ -32,8 +36,10 @@ mod things;
 #[cfg(test)]
 mod tests;
 
+pub use bound::{Bound, RateBound, RateUnit};
 pub use counts::RuleCount;
 pub(crate) use edit::encode_json;
+pub use expect::{Expect, Per, Wanted};
 pub use ring_capture::RingCapture;
 pub use rule_set::{Checked, RuleSet};
 pub use rules::Rules;

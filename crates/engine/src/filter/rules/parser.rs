@@ -6,6 +6,7 @@ use std::time::Duration;
 use toml::de::{DeTable, DeValue};
 
 use super::draft::Draft;
+use super::expect::Expect;
 use super::keys;
 use super::reader::{Item, Key, Reader, in_order};
 use super::ring_capture::RingCapture;
@@ -16,10 +17,18 @@ use crate::lang::Expr;
 use crate::lang::amount::{Period, Size};
 use mitmcraft_protocol::schema::Direction;
 
+/// The contents of a filter file.
+pub(super) struct Parsed {
+    pub(super) drafts: Vec<Draft>,
+    pub(super) expectations: Vec<Expect>,
+    pub(super) capture: Option<RingCapture>,
+}
+
 impl Reader<'_, '_> {
     /// Parses the whole file.
-    pub(super) fn file(&mut self, table: &DeTable<'_>) -> (Vec<Draft>, Option<RingCapture>) {
+    pub(super) fn file(&mut self, table: &DeTable<'_>) -> Parsed {
         let mut drafts: Vec<Draft> = Vec::new();
+        let mut expectations: Vec<Expect> = Vec::new();
         let mut names = HashSet::new();
         let mut capture = None;
         for (key, item) in in_order(table) {
@@ -35,6 +44,17 @@ impl Reader<'_, '_> {
                         drafts.push(draft);
                     }
                 }
+                "expect" => {
+                    for item in self.list(key, item).unwrap_or_default() {
+                        let Some(table) = self.table(key, item) else { continue };
+                        let (expect, named) = self.expect(table, item.span(), expectations.len());
+                        if expectations.iter().any(|other| other.name == expect.name) {
+                            let message = format!("another expectation is named `{}`", expect.name);
+                            self.source.error(named, message);
+                        }
+                        expectations.push(expect);
+                    }
+                }
                 "capture" => {
                     if let Some(table) = self.table(key, item) {
                         capture = self.capture(table, key.span());
@@ -43,7 +63,7 @@ impl Reader<'_, '_> {
                 _ => self.unknown(key, keys::FILE),
             }
         }
-        (drafts, capture)
+        Parsed { drafts, expectations, capture }
     }
 
     fn capture(&mut self, table: &DeTable<'_>, span: Range<usize>) -> Option<RingCapture> {
@@ -210,7 +230,7 @@ impl Reader<'_, '_> {
         true
     }
 
-    fn when(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<Expr> {
+    pub(super) fn when(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<Expr> {
         let text = self.text(key, item)?;
         match Expr::parse_in(text, self.vocabulary) {
             Ok((expr, warnings)) => {

@@ -5,7 +5,9 @@ use toml::de::DeTable;
 
 use super::check::check;
 use super::counts::{RuleCount, Shared};
+use super::expect::Expect;
 use super::index::Index;
+use super::parser::Parsed;
 use super::reader::Reader;
 use super::ring_capture::RingCapture;
 use super::rule::Rule;
@@ -15,12 +17,13 @@ use crate::lang::{Expr, Vocabulary};
 use mitmcraft_protocol::packet::PerProtocol;
 use mitmcraft_protocol::schema::{Catalog, Protocol};
 
-/// The rules of a filter file, in order. Cheap to clone; clones share their counts.
+/// The rules and the expectations of a filter file, in order. Cheap to clone; clones share their counts.
 #[derive(Clone)]
 pub struct RuleSet(Arc<Inner>);
 
 struct Inner {
     rules: Box<[Rule]>,
+    expectations: Box<[Expect]>,
     capture: Option<RingCapture>,
     indexes: PerProtocol<Index>,
     /// Rules of earlier versions of the file that it no longer has, with what they did.
@@ -58,7 +61,7 @@ impl RuleSet {
         let (document, errors) = DeTable::parse_recoverable(text);
         let broken = errors.iter().filter_map(|error| Some(error.span()?.start)).min();
         let mut reader = Reader { source: &mut source, vocabulary: &vocabulary, capture_name };
-        let (drafts, capture) = reader.file(document.get_ref());
+        let Parsed { drafts, expectations, capture } = reader.file(document.get_ref());
         check(&drafts, capture.is_some(), &vocabulary, &mut source);
         // After a TOML error, keys may be read as part of the wrong table.
         if let Some(broken) = broken {
@@ -70,16 +73,17 @@ impl RuleSet {
         }
         let rules = (!source.has_errors()).then(|| {
             let rules = drafts.into_iter().map(|draft| draft.rule).collect();
-            Self::new(rules, capture)
+            Self::new(rules, expectations, capture)
         });
         Checked { rules, faults: source.finish() }
     }
 
-    fn new(rules: Vec<Rule>, capture: Option<RingCapture>) -> Self {
+    fn new(rules: Vec<Rule>, expectations: Vec<Expect>, capture: Option<RingCapture>) -> Self {
         let asks = |rule: &Rule| rule.when.as_ref().is_some_and(Expr::asks_diagnostics);
         Self(Arc::new(Inner {
             asks_diagnostics: rules.iter().any(asks),
             rules: rules.into(),
+            expectations: expectations.into(),
             capture,
             indexes: PerProtocol::default(),
             removed: Vec::new(),
@@ -113,6 +117,12 @@ impl RuleSet {
     #[must_use]
     pub fn removed_counts(&self) -> Vec<RuleCount> {
         self.0.removed.iter().map(|(name, shared)| shared.count(name)).collect()
+    }
+
+    /// Returns the expectations of the file, in order.
+    #[must_use]
+    pub fn expectations(&self) -> &[Expect] {
+        &self.0.expectations
     }
 
     /// Returns the capture that the rules write.

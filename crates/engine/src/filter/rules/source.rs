@@ -52,6 +52,11 @@ impl<'t> Source<'t> {
         self.add(Severity::Warning, span, warning.message, warning.hint);
     }
 
+    /// Returns the number of the line at an offset, from 1.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.lines.partition_point(|start| *start <= at)
+    }
+
     /// Removes the faults from an offset on.
     pub(super) fn truncate(&mut self, end: usize) {
         self.faults.retain(|(at, _)| *at < end);
@@ -105,7 +110,7 @@ impl<'t> Source<'t> {
     ) {
         let (at, text) = (span.start, self.text);
         // Every offset is at or after that of the first line.
-        let line = self.lines.partition_point(|start| *start <= at);
+        let line = self.line(at);
         let line = (line, self.lines[line - 1]);
         let fault = SourceFault::in_line(text, line, span, severity, message, hint);
         self.faults.push((at, fault));

@@ -1,6 +1,7 @@
 mod actions;
 mod components;
 mod conditions;
+mod expectations;
 mod faults;
 mod fields;
 mod page;

@@ -55,6 +55,10 @@ fn valid(root: &Json, schema: &Json, value: &Json) -> bool {
             "propertyNames" => value
                 .as_object()
                 .is_none_or(|it| it.keys().all(|key| valid(wanted, &Json::from(key.as_str())))),
+            "minItems" => {
+                let least = wanted.as_u64().unwrap() as usize;
+                value.as_array().is_none_or(|it| it.len() >= least)
+            }
             "items" => value.as_array().is_none_or(|it| it.iter().all(|it| valid(wanted, it))),
             "allOf" => each().all(|schema| valid(schema, value)),
             "anyOf" => each().any(|schema| valid(schema, value)),
@@ -178,5 +182,53 @@ fn the_schema_accepts_what_the_parser_accepts() {
     let capture = "[capture]\nfile = 'a.pcapng'\nring = '30s'\nbytes = '1.5M'\n";
     for file in ["", capture, &format!("{capture}[[rule]]\nwhen = 'chat'\nwrite = 'start'\n")] {
         assert!(parses(file) && accepts(file), "{file}");
+    }
+}
+
+#[test]
+fn the_schema_judges_expectations_as_the_parser_does() {
+    let file = |expect: &str| format!("[[expect]]\n{expect}\n");
+    for expect in [
+        "when = 'chat'",
+        "name = 'x'\nafter = 'success'\nwhen = 'chat'\nwithin = '1.5s'\nper = 'run'",
+        "when = 'chat'\ncount = 0",
+        "when = 'chat'\ncount = ' <=3 '",
+        "when = 'chat'\ncount = '> 0'",
+        "when = 'chat'\nnever = true\nsame = ['message']",
+        "when = 'chat'\nnever = false\ncount = '== 2'",
+        "when = 'chat'\nbytes = '<= 1.5MiB'\nrate = '20/s'",
+        "when = 'chat'\nbytes = 12\nrate = '>= 2 kB/s'",
+        "order = ['login', 'chat']\nsame = ['keepAliveId']",
+    ] {
+        assert!(parses(&file(expect)), "fault: {expect}");
+        assert!(accepts(&file(expect)), "{expect}");
+    }
+    for expect in [
+        "name = 'x'",
+        "wen = 'chat'",
+        "when = 1",
+        "when = 'chat'\nafter = 5",
+        "when = 'chat'\nwithin = 'soon'",
+        "when = 'chat'\nwithin = '0s'",
+        "when = 'chat'\ncount = -1",
+        "when = 'chat'\ncount = '>= 0'",
+        "when = 'chat'\ncount = '=> 1'",
+        "when = 'chat'\ncount = '1.5'",
+        "when = 'chat'\nnever = 1",
+        "when = 'chat'\nnever = true\ncount = 0",
+        "when = 'chat'\nnever = true\nrate = '<= 1/s'",
+        "when = 'chat'\norder = ['login', 'chat']",
+        "order = ['login']",
+        "order = ['login', 'chat']\ncount = 1",
+        "order = ['login', 'chat']\nnever = true",
+        "when = 'chat'\nsame = []",
+        "when = 'chat'\nsame = 'message'",
+        "when = 'chat'\nbytes = '< 0'",
+        "when = 'chat'\nrate = '20'",
+        "when = 'chat'\nrate = '1 parsec/s'",
+        "when = 'chat'\nper = 'player'",
+    ] {
+        assert!(!parses(&file(expect)), "no fault: {expect}");
+        assert!(!accepts(&file(expect)), "{expect}");
     }
 }

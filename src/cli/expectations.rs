@@ -1,0 +1,158 @@
+//! The expectations of filter files: judged while a run goes on, and reported at its end.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+use anyhow::{Context as _, bail};
+use mitmcraft::proxy::{FilterFiles, Loaded, NamedSink};
+use mitmcraft_engine::capture::{Entry, Sink};
+use mitmcraft_engine::expect::{Judge, Report};
+use mitmcraft_engine::text::Verbosity;
+
+use super::args::{Annotations, ExpectOptions, Overwrite};
+use super::exit::Done;
+use super::output::Output;
+
+/// The expectations of the filter files of a run, checked; no file is created yet.
+pub(super) struct PlannedExpectations {
+    judge: Judge,
+    options: ExpectOptions,
+    overwrite: Overwrite,
+}
+
+impl PlannedExpectations {
+    /// Takes the expectations of loaded files.
+    pub(super) fn new(
+        files: &FilterFiles,
+        loaded: &Loaded,
+        options: ExpectOptions,
+        overwrite: Overwrite,
+    ) -> anyhow::Result<Self> {
+        let names: Vec<String> = files.paths().iter().map(|it| it.display().to_string()).collect();
+        let judge = Judge::new(names.iter().map(String::as_str).zip(&loaded.sets));
+        let asked = [
+            ("--junit", options.junit.is_some()),
+            ("--annotations", options.annotations.is_some()),
+        ];
+        if let Some((option, _)) = asked.into_iter().find(|(_, is_set)| judge.is_empty() && *is_set)
+        {
+            bail!("`{option}` needs an `[[expect]]` in a filter file");
+        }
+        if let Some(path) = &options.junit {
+            overwrite.check(path)?;
+        }
+        Ok(Self { judge, options, overwrite })
+    }
+
+    /// Returns whether there is no expectation.
+    pub(super) fn is_empty(&self) -> bool {
+        self.judge.is_empty()
+    }
+
+    /// Creates the files, and returns the judge and what reports its results.
+    pub(super) fn create(self) -> anyhow::Result<(Judge, Results)> {
+        let Self { judge, options, overwrite } = self;
+        let junit = match options.junit {
+            Some(path) => Some((overwrite.create(&path)?, path)),
+            None => None,
+        };
+        Ok((judge, Results { junit, annotations: options.annotations }))
+    }
+
+    /// Creates the files, and returns a sink for the log of a run and what receives its results; `None`
+    /// if there is no expectation.
+    pub(super) fn live(self) -> anyhow::Result<Option<(NamedSink, LiveExpectations)>> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let (judge, results) = self.create()?;
+        let (done, receiver) = mpsc::channel();
+        let sink = JudgeSink { judge, done };
+        let live = LiveExpectations { receiver, results };
+        Ok(Some((("the expectations".to_owned(), Box::new(sink)), live)))
+    }
+}
+
+/// Reports the results of a run whose log judges them.
+pub(super) struct LiveExpectations {
+    receiver: mpsc::Receiver<Report>,
+    results: Results,
+}
+
+impl LiveExpectations {
+    /// Reports the results, if the log has been completed; on stderr unless `on_stdout`.
+    pub(super) fn print(self, on_stdout: bool, output: &Output) -> anyhow::Result<Done> {
+        match self.receiver.try_recv() {
+            Ok(report) => self.results.print(&report, on_stdout, output),
+            Err(_) => Ok(Done::No),
+        }
+    }
+}
+
+/// Writes results where the options say so.
+pub(super) struct Results {
+    junit: Option<(File, PathBuf)>,
+    annotations: Option<Annotations>,
+}
+
+impl Results {
+    /// Prints failures and the table, on stderr unless `on_stdout`, and writes the files.
+    pub(super) fn print(
+        self,
+        report: &Report,
+        on_stdout: bool,
+        output: &Output,
+    ) -> anyhow::Result<Done> {
+        let colors = on_stdout && output.colors_stdout();
+        let mut text = String::new();
+        report.write_text(&mut text, &Output::line_options(Verbosity::Main, colors));
+        let say = |text: &str| -> io::Result<()> {
+            if on_stdout {
+                output.line(text)
+            } else {
+                output.note(text);
+                Ok(())
+            }
+        };
+        say(text.trim_end())?;
+        if let Some(Annotations::Github) = self.annotations {
+            report.github().lines().try_for_each(say)?;
+        }
+        self.write(report)
+    }
+
+    /// Writes the files.
+    pub(super) fn write(self, report: &Report) -> anyhow::Result<Done> {
+        if let Some((mut file, path)) = self.junit {
+            let options = Output::line_options(Verbosity::Main, false);
+            let written = file.write_all(report.junit(&options).as_bytes());
+            written.with_context(|| format!("cannot write `{}`", path.display()))?;
+        }
+        Ok(if report.passed() { Done::Yes } else { Done::No })
+    }
+}
+
+/// Judges the entries of a log, and sends the results when there are no more.
+struct JudgeSink {
+    judge: Judge,
+    done: mpsc::Sender<Report>,
+}
+
+impl Sink for JudgeSink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.judge.write(entry)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.judge.finish()?;
+        // There is no receiver if the run could not begin.
+        let _ = self.done.send(self.judge.report());
+        Ok(())
+    }
+}
