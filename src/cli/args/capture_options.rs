@@ -1,7 +1,7 @@
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::OnError;
-use mitmcraft_engine::capture::{CreateOptions, Rotation};
+use mitmcraft_engine::capture::{CreateOptions, Keep, Rotation};
 use mitmcraft_engine::text::write_info;
 use mitmcraft_protocol::schema::Catalog;
 
@@ -22,9 +22,10 @@ pub(crate) struct CaptureOptions {
     #[arg(long, value_name = "SIZE|TIME")]
     rotate: Option<Rotation>,
 
-    /// Keep only the newest N of the files that `--rotate` or a name with `{..}` creates
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    keep: Option<u32>,
+    /// Keep only the newest of the files that `--rotate` or a name with `{..}` creates, in this run and
+    /// earlier ones: so many (`10`), of that size together (`20G`), or of that age (`14d`)
+    #[arg(long, value_name = "N|SIZE|TIME")]
+    keep: Option<Keep>,
 
     /// What to do if a capture cannot be created or written, as when the disk is full
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnLogError::Drop)]
@@ -77,7 +78,7 @@ impl CaptureOptions {
         options.meanings = self.annotate;
         options.views = self.views.pcap_view;
         options.rotate = self.rotate;
-        options.keep = self.keep.map(|count| count as usize);
+        options.keep = self.keep;
         options.describe = write_info;
         options
     }

@@ -1,9 +1,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use mitmcraft_engine::capture::{
-    CreateOptions, Entry, EventKind, Rotation, create_sink, open_capture,
+    CreateOptions, Entry, EventKind, Keep, Rotation, create_sink, open_capture,
 };
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::Catalog;
@@ -24,6 +24,8 @@ fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    // The list of files for `--keep`.
+    names.retain(|name| name != ".mitmcraft-files");
     names.sort();
     names
 }
@@ -181,7 +183,7 @@ fn the_newest_rotated_files_are_kept_and_numbering_continues() {
     fs::write(folder.join("all-notes.jsonl"), "mine").unwrap();
     let mut options = CreateOptions::default();
     options.rotate = Some(Rotation::Size(20_000));
-    options.keep = Some(3);
+    options.keep = Some(Keep::Files(3));
     let entries = chatter(1, Some("Notch"), 1000);
     write(&folder.join("all.jsonl"), &options, &entries);
     let first = names(&folder);
@@ -198,7 +200,7 @@ fn the_newest_rotated_files_are_kept_and_numbering_continues() {
 fn the_oldest_complete_session_files_are_deleted() {
     let folder = folder("kept-sessions");
     let mut options = CreateOptions::default();
-    options.keep = Some(2);
+    options.keep = Some(Keep::Files(2));
     let mut sink = create_sink(&folder.join("s{session}.jsonl"), &options).unwrap();
     let long = chatter(1, None, 2);
     let (begun, rest) = long.split_at(3);
@@ -210,6 +212,59 @@ fn the_oldest_complete_session_files_are_deleted() {
     rest.iter().for_each(|entry| sink.write(entry).unwrap());
     sink.finish().unwrap();
     assert_eq!(to_jsonl(&read(&folder.join("s1.jsonl"))), to_jsonl(&long));
+}
+
+#[test]
+fn files_of_earlier_runs_are_retired_by_count_size_and_age_and_nothing_else_is() {
+    let session = |number: u64| chatter(number, None, 50);
+    let run = |folder: &Path, keep: Option<Keep>, sessions: std::ops::RangeInclusive<u64>| {
+        let mut options = CreateOptions::default();
+        options.keep = keep;
+        let mut sink = create_sink(&folder.join("{session}.jsonl"), &options).unwrap();
+        for number in sessions {
+            session(number).iter().for_each(|entry| sink.write(entry).unwrap());
+        }
+        sink.finish().unwrap();
+    };
+    let all = Keep::Files(100);
+    for (name, keep, left) in [
+        ("count", Keep::Files(2), vec!["4.jsonl", "5.jsonl"]),
+        // What was begun last stays until the next is begun.
+        ("size", Keep::Bytes(1), vec!["5.jsonl"]),
+        (
+            "large",
+            Keep::Bytes(1 << 40),
+            vec!["1.jsonl", "2.jsonl", "3.jsonl", "4.jsonl", "5.jsonl"],
+        ),
+        ("age", Keep::Age(Duration::from_secs(3600)), vec!["3.jsonl", "4.jsonl", "5.jsonl"]),
+    ] {
+        let folder = folder(&format!("retired-{name}"));
+        // Names that mitmcraft could have written, and has not.
+        for name in ["0.jsonl", "7.jsonl", "18446744073709551615.jsonl"] {
+            fs::write(folder.join(name), "mine").unwrap();
+        }
+        run(&folder, Some(all), 1..=2);
+        for name in ["1.jsonl", "2.jsonl"] {
+            let file = fs::File::options().write(true).open(folder.join(name)).unwrap();
+            let opened = UNIX_EPOCH + Duration::from_nanos(OPENED);
+            file.set_modified(opened - Duration::from_secs(4000)).unwrap();
+        }
+        run(&folder, Some(all), 3..=3);
+        let now = UNIX_EPOCH + Duration::from_nanos(OPENED);
+        fs::File::options()
+            .write(true)
+            .open(folder.join("3.jsonl"))
+            .unwrap()
+            .set_modified(now)
+            .unwrap();
+        run(&folder, Some(keep), 4..=5);
+        let mut names = names(&folder);
+        names.retain(|name| fs::read(folder.join(name)).unwrap() != b"mine");
+        assert_eq!(names, left, "{name}");
+        for name in ["0.jsonl", "7.jsonl", "18446744073709551615.jsonl"] {
+            assert_eq!(fs::read(folder.join(name)).unwrap(), b"mine");
+        }
+    }
 }
 
 #[test]

@@ -27,9 +27,9 @@ use drain::drain;
 use entry_writer::EntryWriter;
 pub use files::{
     CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, Compression, CreateError,
-    CreateOptions, Entries, FileType, Format, Rotation, UnknownPlaceholder, check_capture_name,
-    check_file, claim_file, create_sink, open_capture, read_capture, read_capture_within, unpack,
-    write_sink,
+    CreateOptions, Entries, FileType, Format, Keep, Rotation, UnknownPlaceholder,
+    check_capture_name, check_file, claim_file, create_sink, open_capture, read_capture,
+    read_capture_within, unpack, write_sink,
 };
 pub use head::RawKind;
 use jsonl::edit_line;

@@ -11,6 +11,7 @@ use super::super::{
 use super::claim::{check_file, claim_file};
 use super::compressed_writer::compress;
 use super::file_sink::{FifoSink, FileSink};
+use super::keep::Keep;
 use super::name_pattern::{NamePattern, UnknownPlaceholder};
 use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
@@ -29,8 +30,8 @@ pub struct CreateOptions {
     pub views: Views,
     /// Size or age at which a new file is begun; a file may exceed a size by 64 KiB and one entry.
     pub rotate: Option<Rotation>,
-    /// Number of newest files to keep of a capture with several; `None` keeps all.
-    pub keep: Option<usize>,
+    /// Which of the files of a capture with several to keep; `None` keeps all.
+    pub keep: Option<Keep>,
     /// `true` to replace a single file that exists and is not empty; otherwise creating it fails.
     pub overwrite: bool,
     /// Writes the Info column of the pcapng view `json`.
@@ -132,7 +133,7 @@ impl CaptureTarget {
     pub fn create(self) -> Result<Box<dyn Sink>, CreateError> {
         let Self { path, file_type, pattern, options } = self;
         if let Some(pattern) = pattern {
-            return Ok(Box::new(SessionSink::new(pattern, file_type, &options)));
+            return Ok(Box::new(SessionSink::new(pattern, &path, file_type, &options)));
         }
         let create = || -> io::Result<Box<dyn Sink>> {
             if is_fifo(&path) {
@@ -142,7 +143,7 @@ impl CaptureTarget {
                 let file = claim_file(&path, options.overwrite)?;
                 return Ok(Box::new(FileSink::new(file, &path, file_type, &options)?));
             };
-            let retention = Retention::new(options.keep);
+            let retention = Retention::new(options.keep, &path);
             Ok(Box::new(RotatingSink::create(&path, file_type, &options, rotation, retention)?))
         };
         create().map_err(|source| CreateError::Io { path: path.clone(), source })

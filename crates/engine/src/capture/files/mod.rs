@@ -7,6 +7,8 @@ mod create;
 mod file_sink;
 mod file_type;
 mod growing_file;
+mod keep;
+mod manifest;
 mod name_pattern;
 mod open;
 mod retention;
@@ -21,6 +23,7 @@ pub use create::{
     CaptureTarget, CreateError, CreateOptions, check_capture_name, create_sink, write_sink,
 };
 pub use file_type::{Compression, FileType, Format};
+pub use keep::Keep;
 pub use name_pattern::UnknownPlaceholder;
 pub use open::{Entries, open_capture, read_capture, read_capture_within};
 pub use rotation::Rotation;

@@ -1,68 +1,115 @@
 use std::collections::VecDeque;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
 
-/// Keeps the newest files of a capture that has several, and deletes the others.
+use super::keep::Keep;
+use super::manifest::Manifest;
+use mitmcraft_protocol::packet::Timestamp;
+
+/// Keeps the newest files of a capture that has several, and deletes the others, also those of earlier
+/// runs: files that its [`Manifest`] contains, and nobody writes.
 #[derive(Debug, Clone)]
-pub(super) struct Retention {
-    keep: Option<usize>,
-    files: Arc<Mutex<Files>>,
-}
+pub(super) struct Retention(Option<Arc<Mutex<Files>>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Files {
-    /// Complete files, the oldest first.
-    done: VecDeque<PathBuf>,
-    /// Number of files being written, which are never deleted.
-    open: usize,
+    keep: Keep,
+    manifest: Manifest,
+    /// Complete files, the oldest first; `None` until the manifest was read.
+    done: Option<VecDeque<PathBuf>>,
+    /// Files being written, which are never deleted.
+    open: Vec<PathBuf>,
 }
 
 impl Retention {
-    /// Keeps at most `keep` files, or all of them if `keep` is `None`.
-    pub(super) fn new(keep: Option<usize>) -> Self {
-        Self { keep, files: Arc::default() }
+    /// Keeps what `keep` says of the files of a capture with that name, or all of them.
+    pub(super) fn new(keep: Option<Keep>, capture: &Path) -> Self {
+        let manifest = Manifest::of(capture);
+        let files = |keep| Files { keep, manifest, done: None, open: Vec::new() };
+        Self(keep.map(|keep| Arc::new(Mutex::new(files(keep)))))
     }
 
-    /// Registers a complete file of an earlier run.
-    pub(super) fn found(&self, path: PathBuf) {
-        self.with(|files| files.done.push_back(path));
-    }
-
-    /// Registers that a file was begun, and deletes the oldest beyond the limit.
-    pub(super) fn opened(&self) -> io::Result<()> {
-        self.with(|files| files.open += 1);
-        self.trim()
+    /// Registers that a file was begun at that time, and deletes the oldest beyond the limit.
+    pub(super) fn opened(&self, path: &Path, at: Timestamp) -> io::Result<()> {
+        self.with(|files| {
+            let before = files.manifest.add(path)?;
+            files.done.get_or_insert_with(|| before.into());
+            files.open.push(path.to_owned());
+            files.trim(at)
+        })
     }
 
     /// Registers that a file was completed, and deletes the oldest beyond the limit.
-    pub(super) fn done(&self, path: PathBuf) -> io::Result<()> {
+    pub(super) fn done(&self, path: PathBuf, at: Timestamp) -> io::Result<()> {
         self.with(|files| {
-            files.open -= 1;
-            files.done.push_back(path);
-        });
-        self.trim()
+            files.open.retain(|open| *open != path);
+            files.done.get_or_insert_default().push_back(path);
+            files.trim(at)
+        })
     }
 
-    fn trim(&self) -> io::Result<()> {
-        let Some(keep) = self.keep else { return Ok(()) };
-        loop {
-            let oldest = self.with(|files| {
-                let over = files.done.len() + files.open > keep;
-                if over { files.done.pop_front() } else { None }
-            });
-            let Some(oldest) = oldest else { return Ok(()) };
-            match std::fs::remove_file(&oldest) {
+    fn with(&self, change: impl FnOnce(&mut Files) -> io::Result<()>) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |files| {
+            change(&mut files.lock().unwrap_or_else(PoisonError::into_inner))
+        })
+    }
+}
+
+impl Files {
+    fn trim(&mut self, at: Timestamp) -> io::Result<()> {
+        let Some(done) = &mut self.done else { return Ok(()) };
+        let mut over = match self.keep {
+            Keep::Files(count) => (done.len() + self.open.len()).saturating_sub(count) as u64,
+            Keep::Bytes(most) => {
+                let all: u64 = done.iter().chain(&self.open).map(|path| length(path)).sum();
+                all.saturating_sub(most)
+            }
+            Keep::Age(_) => u64::MAX,
+        };
+        let mut place = 0;
+        while over > 0 && place < done.len() {
+            let path = &done[place];
+            let counts = match self.keep {
+                Keep::Files(_) => 1,
+                Keep::Bytes(_) => length(path),
+                Keep::Age(age) if written(path).plus(age) < at => 0,
+                Keep::Age(_) => return Ok(()),
+            };
+            // Another run may write a file of the list.
+            if is_written(path) {
+                place += 1;
+                continue;
+            }
+            match fs::remove_file(path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    let message = format!("cannot remove `{}`: {error}", oldest.display());
+                    let message = format!("cannot remove `{}`: {error}", path.display());
                     return Err(io::Error::new(error.kind(), message));
                 }
-                _ => {}
-            }
+                _ => done.remove(place),
+            };
+            over = over.saturating_sub(counts);
         }
+        Ok(())
     }
+}
 
-    fn with<T>(&self, change: impl FnOnce(&mut Files) -> T) -> T {
-        change(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner))
-    }
+/// Returns a file's length in bytes, 0 if it is gone.
+fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |found| found.len())
+}
+
+/// Returns when a file was last written; the beginning of time if it is gone.
+fn written(path: &Path) -> Timestamp {
+    let modified = fs::metadata(path).and_then(|found| found.modified()).ok();
+    let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let nanos = since.map_or(0, |since| since.as_nanos());
+    Timestamp(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// Returns whether a program writes the file as a capture.
+fn is_written(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)))
 }

@@ -24,6 +24,8 @@ pub(super) struct RotatingSink {
     current: Option<CurrentFile>,
     /// The open sessions.
     sessions: HashMap<u64, SessionHistory>,
+    /// Time of the last entry.
+    last: Timestamp,
 }
 
 /// The names of the files of a series.
@@ -62,10 +64,7 @@ impl RotatingSink {
         retention: Retention,
     ) -> io::Result<Self> {
         let mut series = FileSeries::of(path)?;
-        for (number, path) in series.existing()? {
-            series.number = series.number.max(number + 1);
-            retention.found(path);
-        }
+        series.number = series.after_existing()?;
         let mut sink = Self {
             series,
             file_type,
@@ -74,6 +73,7 @@ impl RotatingSink {
             retention,
             current: None,
             sessions: HashMap::new(),
+            last: Timestamp(0),
         };
         sink.current = Some(sink.next()?);
         Ok(sink)
@@ -82,19 +82,20 @@ impl RotatingSink {
     fn next(&mut self) -> io::Result<CurrentFile> {
         let (file, path) = self.series.create()?;
         let sink = FileSink::new(file, &path, self.file_type, &self.options)?;
-        self.retention.opened()?;
+        self.retention.opened(&path, self.last)?;
         Ok(CurrentFile { path, sink, first: None, introduced: HashSet::new() })
     }
 
     /// Returns the file for what happened at `at`, beginning a new one if the current one is full.
     fn current(&mut self, at: Timestamp) -> io::Result<&mut CurrentFile> {
+        self.last = at;
         if let Some(current) = &mut self.current
             && self.rotation.is_due(current.sink.written(), current.first, at)
         {
             current.sink.finish()?;
             let path = std::mem::take(&mut current.path);
             self.current = None;
-            self.retention.done(path)?;
+            self.retention.done(path, at)?;
         }
         let current = match self.current.take() {
             Some(current) => current,
@@ -167,7 +168,7 @@ impl Sink for RotatingSink {
     fn finish(&mut self) -> io::Result<()> {
         let Some(mut current) = self.current.take() else { return Ok(()) };
         current.sink.finish()?;
-        self.retention.done(current.path)
+        self.retention.done(current.path, self.last)
     }
 }
 
@@ -180,23 +181,21 @@ impl FileSeries {
         Ok(Self { folder, stem: format!("{stem}-"), ending: ending.to_owned(), number: 1 })
     }
 
-    /// Returns the existing files of the series with their numbers, in order.
-    fn existing(&self) -> io::Result<Vec<(u64, PathBuf)>> {
+    /// Returns the number behind those of the existing files of the series.
+    fn after_existing(&self) -> io::Result<u64> {
         let here = self.folder.as_os_str().is_empty();
         let folder = if here { Path::new(".") } else { &self.folder };
-        let mut found = Vec::new();
+        let mut next = self.number;
         for entry in fs::read_dir(folder)? {
             let name = entry?.file_name();
             let digits = name.to_str().and_then(|name| {
                 let digits = name.strip_prefix(&*self.stem)?.strip_suffix(&*self.ending)?;
                 digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(digits)
             });
-            if let Some(number) = digits.and_then(|digits| digits.parse().ok()) {
-                found.push((number, self.folder.join(&name)));
-            }
+            let number = digits.and_then(|digits| digits.parse::<u64>().ok());
+            next = next.max(number.and_then(|number| number.checked_add(1)).unwrap_or(next));
         }
-        found.sort();
-        Ok(found)
+        Ok(next)
     }
 
     /// Creates the next file. Never replaces an existing one.

@@ -11,7 +11,7 @@ use super::file_sink::FileSink;
 use super::name_pattern::NamePattern;
 use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
-use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::packet::{Context, Timestamp};
 
 /// Writes one file per session, named after it. An existing file is never replaced: `-2` and so on
 /// is added to the name.
@@ -29,6 +29,8 @@ pub(super) struct SessionSink {
     retention: Retention,
     sessions: HashMap<u64, SessionFile>,
     unrecorded: Unrecorded,
+    /// Time of the last entry.
+    last: Timestamp,
 }
 
 /// A session's file, before and after it is created.
@@ -66,8 +68,13 @@ struct OpenFile {
 }
 
 impl SessionSink {
-    pub(super) fn new(pattern: NamePattern, kind: FileType, options: &CreateOptions) -> Self {
-        let retention = Retention::new(options.keep);
+    pub(super) fn new(
+        pattern: NamePattern,
+        path: &Path,
+        kind: FileType,
+        options: &CreateOptions,
+    ) -> Self {
+        let retention = Retention::new(options.keep, path);
         Self {
             pattern,
             kind,
@@ -75,6 +82,7 @@ impl SessionSink {
             retention,
             sessions: HashMap::new(),
             unrecorded: Unrecorded::default(),
+            last: Timestamp(0),
         }
     }
 
@@ -97,7 +105,7 @@ impl SessionSink {
             match claim_new(&path) {
                 Ok(file) => {
                     let sink = FileSink::new(file, &path, self.kind, &self.options)?;
-                    self.retention.opened()?;
+                    self.retention.opened(&path, context.opened)?;
                     return Ok(OpenFile { sink: Box::new(sink), path: Some(path) });
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -141,12 +149,12 @@ impl SessionSink {
         }
     }
 
-    fn end(&mut self, session: u64) -> io::Result<()> {
+    fn end(&mut self, session: u64, at: Timestamp) -> io::Result<()> {
         let Some(SessionFile::Open(mut writing)) = self.sessions.remove(&session) else {
             return Ok(());
         };
         writing.sink.finish()?;
-        writing.path.map_or(Ok(()), |path| self.retention.done(path))
+        writing.path.map_or(Ok(()), |path| self.retention.done(path, at))
     }
 
     fn each(&mut self, act: impl Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {
@@ -160,6 +168,7 @@ impl SessionSink {
 impl Sink for SessionSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let context = entry.context();
+        self.last = entry.at();
         let last = matches!(entry, Entry::Event(Event { kind: EventKind::Close(_), .. }));
         let waiting = || SessionFile::Waiting(Vec::new(), 0);
         match self.sessions.entry(context.session).or_insert_with(waiting) {
@@ -178,7 +187,7 @@ impl Sink for SessionSink {
                 }
             }
         }
-        if last { self.end(context.session) } else { Ok(()) }
+        if last { self.end(context.session, entry.at()) } else { Ok(()) }
     }
 
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
@@ -232,7 +241,7 @@ impl Sink for SessionSink {
             {
                 self.open(&context)?;
             }
-            self.end(session)?;
+            self.end(session, self.last)?;
         }
         Ok(())
     }
