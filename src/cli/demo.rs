@@ -97,7 +97,8 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut log = LogOptions::default();
     log.passed = summary.passed.clone();
     let stop = Stop::new();
-    let run = Run { listener, options: proxied, log, sinks, services, stop: stop.clone() };
+    let run =
+        Run { listener, options: proxied, log, sinks, services, stop: stop.clone(), drain: None };
     let running = run.begin(output)?;
     let playing = tokio::spawn(async move {
         let played = play_all(proxy, query, options, unrecorded).await;

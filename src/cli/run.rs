@@ -1,5 +1,6 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::proxy::{
@@ -11,7 +12,7 @@ use super::exit::Done;
 use super::notice::entries;
 use super::output::Output;
 use super::services::{Services, Shared, StartedServices};
-use super::signals;
+use super::signals::{self, Ending};
 
 /// A run of the proxy whose addresses are bound and whose captures are created.
 pub(crate) struct Run {
@@ -22,18 +23,20 @@ pub(crate) struct Run {
     pub(crate) services: Services,
     /// Ends the run.
     pub(crate) stop: Stop,
+    /// How long players may go on after SIGTERM; `None` if they may not.
+    pub(crate) drain: Option<Duration>,
 }
 
 impl Run {
     /// Starts the log, and announces what is served from then on.
     pub(crate) fn begin(self, output: &Output) -> anyhow::Result<Running> {
-        let Self { listener, options, log, sinks, services, stop } = self;
+        let Self { listener, options, log, sinks, services, stop, drain } = self;
         let address = listener.local_addr().context("cannot listen")?;
         let towards = towards(&options);
         let notices = options.notices.clone();
         let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
         let proxy = Proxy::new(listener, options, log.clone());
-        stop_on_signals(&stop, output);
+        tokio::spawn(on_signals(signals::end(), stop.clone(), drain, *output));
         output.note(&format!("listening on {address}, forwarding to {towards}"));
         services.announcements().for_each(|announcement| output.note(announcement));
         let services = services.start(&Shared {
@@ -133,11 +136,29 @@ pub(crate) async fn logged<T>(
 /// Stops the run at the first signal to end from now on, and exits at the second. Call it before the run
 /// says that it has begun: until then a signal ends the program without completing anything.
 pub(crate) fn stop_on_signals(stop: &Stop, output: &Output) {
-    tokio::spawn(on_signals(signals::end(), stop.clone(), *output));
+    tokio::spawn(on_signals(signals::end(), stop.clone(), None, *output));
 }
 
-async fn on_signals(first: impl Future<Output = ()>, stop: Stop, output: Output) {
-    first.await;
+async fn on_signals(
+    first: impl Future<Output = Ending>,
+    stop: Stop,
+    drain: Option<Duration>,
+    output: Output,
+) {
+    let ending = first.await;
+    if let (Ending::Terminated, Some(limit)) = (ending, drain) {
+        let seconds = limit.as_secs_f64();
+        output.note(&format!(
+            "draining: no new players; those that are here may go on for {seconds} s (another signal \
+             ends the run)"
+        ));
+        stop.drain();
+        tokio::select! {
+            () = stop.stopped() => return,
+            () = tokio::time::sleep(limit) => {}
+            () = signals::end_at_once() => {}
+        }
+    }
     output.note("stopping: closing sessions and completing captures (Ctrl-C again ends at once)");
     stop.stop("stopped by the user");
     signals::end_at_once().await;

@@ -6,7 +6,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// Catches the signals to end from now on (Ctrl-C, and on Unix SIGTERM, SIGQUIT and SIGHUP), and returns a
 /// future that waits for one. SIGUSR1 and SIGUSR2, which mean nothing here, no longer end the program.
 #[cfg(unix)]
-pub(super) fn end() -> impl Future<Output = ()> {
+pub(super) fn end() -> impl Future<Output = Ending> {
     // A handler stays when the stream of its signals is dropped.
     let _ = signal(SignalKind::user_defined1());
     let _ = signal(SignalKind::user_defined2());
@@ -14,7 +14,24 @@ pub(super) fn end() -> impl Future<Output = ()> {
     let unless_ignored = [SignalKind::hangup(), SignalKind::quit()]
         .into_iter()
         .filter(move |kind| ignored >> (kind.as_raw_value() - 1) & 1 == 0);
-    any([SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(unless_ignored))
+    let terminated = any([SignalKind::terminate()]);
+    let others = any([SignalKind::interrupt()].into_iter().chain(unless_ignored));
+    async {
+        tokio::select! {
+            () = terminated => Ending::Terminated,
+            () = others => Ending::Other,
+        }
+    }
+}
+
+/// What asks a run to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// SIGTERM, from a service manager.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no such signal"))]
+    Terminated,
+    /// Anything else: a person.
+    Other,
 }
 
 /// Waits for a signal to end although a run is being completed. A terminal that closes sends SIGHUP
@@ -42,12 +59,13 @@ fn ignored() -> u64 {
 }
 
 #[cfg(not(unix))]
-pub(super) async fn end() {
+pub(super) async fn end() -> Ending {
     // Without a handler, Ctrl-C ends the program.
     let _ = tokio::signal::ctrl_c().await;
+    Ending::Other
 }
 
 #[cfg(not(unix))]
 pub(super) async fn end_at_once() {
-    end().await;
+    let _ = end().await;
 }

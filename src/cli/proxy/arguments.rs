@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{OnFull, UpstreamName};
-use mitmcraft_engine::lang::amount::Size;
+use mitmcraft_engine::lang::amount::{Period, Size};
 
 use crate::cli::accounts::AccountOptions;
 use crate::cli::args::{
@@ -103,6 +103,11 @@ pub(crate) struct Arguments {
     /// Maximum number of concurrent sessions; further clients are refused
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(super) max_sessions: usize,
+
+    /// On SIGTERM, let the players go on for so long, and refuse new ones; then end the run. A second signal
+    /// ends it before
+    #[arg(long, value_name = "TIME", value_parser = Period::positive)]
+    pub(super) drain: Option<Period>,
 
     /// What to do while captures and screen cannot keep up
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnFullLog::Wait)]

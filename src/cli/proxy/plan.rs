@@ -158,7 +158,8 @@ impl Plan {
         log.on_full = arguments.on_full.into();
         log.notices = options.notices.clone();
         log.passed = summary.passed.clone();
-        let run = Run { listener, options, log, sinks, services, stop: Stop::new() };
+        let (stop, drain) = (Stop::new(), arguments.drain.map(|limit| limit.0));
+        let run = Run { listener, options, log, sinks, services, stop, drain };
         let Arguments { web, memory: ceiling, .. } = arguments;
         Ok(Ready { run, web, page, browsing, summary, expectations, sets, ceiling, memory })
     }
@@ -209,7 +210,7 @@ impl Bound {
         files_per_session: usize,
     ) -> anyhow::Result<Self> {
         let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
-        let listener = listener.with_files(files_per_session);
+        let listener = listener.with_files(files_per_session).draining();
         let mut services = Services::default();
         if let (Some(listen), Some((server, upstream))) = (arguments.query, queried) {
             let mut options = QueryProxyOptions::new(listen, server, upstream);

@@ -23,6 +23,8 @@ pub struct Listener {
     is_short: bool,
     /// Clients that are refused at a time.
     refusals: usize,
+    /// `true` if a run that drains refuses further clients.
+    drains: bool,
     /// Descriptors to give up for clients that can only be told that there are no more.
     reserve: Vec<socket2::Socket>,
 }
@@ -45,7 +47,14 @@ impl Listener {
     pub async fn bind(address: SocketAddr, max_clients: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(address).await?;
         let limit = max_clients.clamp(1, Semaphore::MAX_PERMITS);
-        Ok(Self { socket, limit, is_short: false, refusals: REFUSALS, reserve: Vec::new() })
+        Ok(Self {
+            socket,
+            limit,
+            is_short: false,
+            refusals: REFUSALS,
+            drains: false,
+            reserve: Vec::new(),
+        })
     }
 
     /// Serves no more clients than there are file descriptors for: the two sockets of a session, and
@@ -57,6 +66,14 @@ impl Listener {
             self.is_short = true;
             self.refusals = REFUSALS_IF_SHORT;
         }
+        self
+    }
+
+    /// Refuses further clients when the run [drains](Stop::drain), and ends with the last of those that
+    /// are served.
+    #[must_use]
+    pub fn draining(mut self) -> Self {
+        self.drains = true;
         self
     }
 
@@ -84,15 +101,19 @@ impl Listener {
         let refusals = Arc::new(Semaphore::new(self.refusals));
         let mut stopping = stop.subscribe();
         let mut tasks = JoinSet::new();
-        loop {
+        let (drains, mut is_draining) = (self.drains, false);
+        while !is_draining || slots.available_permits() < self.limit {
             let accept = async {
                 let (permit, full) = tokio::select! {
                     biased;
-                    slot = Arc::clone(&slots).acquire_owned() => (slot, false),
+                    slot = Arc::clone(&slots).acquire_owned(), if !is_draining => (slot, false),
                     refusal = Arc::clone(&refusals).acquire_owned() => (refusal, true),
                 };
                 let accepted = self.accept().await;
                 match Arc::clone(&slots).try_acquire_owned() {
+                    _ if is_draining => {
+                        (permit, accepted.map(|it| it.refused(RefusalError::Stopped)))
+                    }
                     // A client has left meanwhile.
                     Ok(slot) if full => (Ok(slot), accepted),
                     _ if full => (permit, accepted.map(|it| it.refused(self.too_many()))),
@@ -102,6 +123,10 @@ impl Listener {
             let (permit, accepted) = tokio::select! {
                 accepted = accept => accepted,
                 Some(_) = tasks.join_next() => continue,
+                () = stop.drained(), if drains && !is_draining => {
+                    is_draining = true;
+                    continue;
+                }
                 _ = stopping.wait_for(Option::is_some) => break,
             };
             // A client that is gone or a lack of file descriptors must not affect other clients.

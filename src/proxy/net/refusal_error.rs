@@ -66,7 +66,7 @@ pub enum RefusalError {
     /// The proxy can open no more files and connections.
     #[error("the proxy is out of file descriptors")]
     NoDescriptors,
-    /// The run has ended.
-    #[error("the run has ended")]
+    /// The run ends.
+    #[error("the proxy is shutting down")]
     Stopped,
 }

@@ -133,13 +133,15 @@ pub struct Proxy {
 #[derive(Debug, Clone)]
 pub struct Stop {
     sender: watch::Sender<Option<Cause>>,
+    /// `true` once no new sessions begin.
+    drain: watch::Sender<bool>,
 }
 
 impl Stop {
     /// Creates a handle for a run that has not been stopped.
     #[must_use]
     pub fn new() -> Self {
-        Self { sender: watch::Sender::new(None) }
+        Self { sender: watch::Sender::new(None), drain: watch::Sender::new(false) }
     }
 
     /// Stops the run; `why` is recorded as the reason why each session ended.
@@ -147,6 +149,18 @@ impl Stop {
     /// `why` is an error, or a text.
     pub fn stop(&self, why: impl Into<Box<dyn Error + Send + Sync>>) {
         self.sender.send_replace(Some(Cause::new(why)));
+    }
+
+    /// Lets no new session begin: the run ends with the last of those that there are, or when it is
+    /// [stopped](Self::stop).
+    pub fn drain(&self) {
+        self.drain.send_replace(true);
+    }
+
+    /// Waits until no new session may begin.
+    pub(super) async fn drained(&self) {
+        // The sender is ours, so it cannot be gone.
+        let _ = self.drain.subscribe().wait_for(|drains| *drains).await;
     }
 
     /// Returns whether the run was stopped.
@@ -209,7 +223,8 @@ impl Proxy {
         self.clock
     }
 
-    /// Serves until `stop`, then closes all sessions in order.
+    /// Serves until `stop`, then closes all sessions in order. A run that [drains](Stop::drain) is stopped
+    /// with its last session.
     pub async fn run(self, stop: &Stop) -> Totals {
         let Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled } = self;
         let mut sessions = 0;
@@ -254,6 +269,9 @@ impl Proxy {
             })
         };
         listener.run(stop, serve).await;
+        if !stop.is_stopped() {
+            stop.stop("the last session has ended");
+        }
         Totals { sessions }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mitmcraft_protocol::codec::{Leg, Unit};
 use mitmcraft_protocol::schema::{Direction, State, Value};
 
-use crate::support::game::{body, first_body, hello};
+use crate::support::game::{Upstream, body, first_body, hello};
 use crate::support::{Program, read_lines, scratch_file, text};
 
 /// Which end closes first, while the other keeps sending 2,000 packets per second.
@@ -152,6 +152,53 @@ fn closes(mut socket: TcpStream, last: &[u8], ending: Ending) {
             socket2::SockRef::from(&socket).set_linger(Some(Duration::ZERO)).unwrap();
         }
     }
+}
+
+/// As `systemctl restart` does with `--drain`.
+#[cfg(unix)]
+#[test]
+fn a_run_that_drains_lets_players_go_on_and_refuses_new_ones() {
+    let upstream = Upstream::answering();
+    let capture = scratch_file("drained.jsonl");
+    let options = ["--drain", "1h", "-w", text(&capture)];
+    let mut proxy = Program::proxy(&upstream.address, &options);
+    let port = proxy.listening();
+    let log_in = || {
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(&hello(2)).unwrap();
+        let body = first_body(&mut client);
+        (client, body)
+    };
+    let (mut player, body) = log_in();
+    assert_eq!(body[0], 2);
+    proxy.signal("TERM");
+    proxy.wait_for_error("draining: no new players");
+    let (_, body) = log_in();
+    let said = String::from_utf8_lossy(&body).into_owned();
+    assert!(body[0] == 0 && said.contains("shutting down"), "{said}");
+    player.write_all(&chat("still here")).unwrap();
+    player.shutdown(Shutdown::Write).unwrap();
+    let _ = player.read_to_end(&mut Vec::new());
+    proxy.succeed();
+    assert!(std::fs::read_to_string(&capture).unwrap().contains("still here"));
+}
+
+/// A second signal does not wait for the players.
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_a_run_that_drains() {
+    let upstream = Upstream::answering();
+    let mut proxy = Program::proxy(&upstream.address, &["--drain", "1h"]);
+    let mut player = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
+    player.write_all(&hello(2)).unwrap();
+    assert_eq!(first_body(&mut player)[0], 2);
+    proxy.signal("TERM");
+    proxy.wait_for_error("draining: no new players");
+    proxy.signal("TERM");
+    let mut told = Vec::new();
+    let _ = player.read_to_end(&mut told);
+    assert!(String::from_utf8_lossy(&told).contains("shutting down"));
+    proxy.succeed();
 }
 
 fn framed(direction: Direction, name: &str, fields: Value) -> Vec<u8> {
