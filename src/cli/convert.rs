@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft_engine::capture::{
-    Compression, CreateOptions, Entry, McprSink, Sink, WhereSink, check_file, claim_file,
+    Compression, CreateOptions, Entry, McprSink, ParquetSink, Sink, WhereSink, check_file,
+    claim_file,
 };
 use mitmcraft_engine::text::write_info;
 
@@ -26,6 +27,7 @@ use super::stdio::is_stdio;
   mitmcraft convert -Y '*chat* or kick_disconnect' session.pcapng chat.jsonl
   mitmcraft convert --pcap-view plain,json session.jsonl session.pcapng
   mitmcraft convert --session 2 session.jsonl session.mcpr
+  mitmcraft convert session.jsonl session.parquet
   mitmcraft convert --redact session.jsonl to-share.jsonl
   ssh host cat session.jsonl.gz | mitmcraft convert - - --format pcapng | wireshark -k -i -
 
@@ -36,7 +38,8 @@ pub(crate) struct Arguments {
     from: PathBuf,
 
     /// The capture to write. The ending selects the format: .jsonl, .pcapng or .pcap, and .gz or
-    /// .zst after it to compress; .mcpr is a replay for ReplayMod; `-` is stdout
+    /// .zst after it to compress; .parquet has columns for DuckDB, Spark and the like; .mcpr is a
+    /// replay for ReplayMod; `-` is stdout
     #[arg(value_name = "OUT")]
     to: PathBuf,
 
@@ -60,11 +63,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     session: Option<u64>,
 
-    /// Leave the packets' bytes out of JSONL, and write only the decoded fields
+    /// Leave the packets' bytes out of JSONL and Parquet, and write only the decoded fields
     #[arg(long)]
     no_body: bool,
 
-    /// Add to JSONL what values mean, under the key `meaning`: `{"type":"creeper","yaw":"90°"}`
+    /// Add to JSONL and Parquet what values mean, as `meaning`: `{"type":"creeper","yaw":"90°"}`
     #[arg(long)]
     annotate: bool,
 
@@ -100,12 +103,10 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     options.views = views.pcap_view;
     options.describe = write_info;
     options.overwrite = arguments.overwrite.overwrite;
-    // Whether a capture is fit to be a replay is known at its end only, and an old replay is kept until
-    // then.
-    let unfinished = to.with_extension("mcpr.part");
-    let mut sinks = if is_replay(to) {
+    let whole = WholeFile::of(to);
+    let mut sinks = if let Some(whole) = whole {
         check_file(to, arguments.overwrite.overwrite).map_err(|error| claim_error(error, to))?;
-        vec![(to.display().to_string(), create_replay(&unfinished, arguments.session)?)]
+        vec![(to.display().to_string(), whole.create(to, arguments)?)]
     } else {
         PlannedCaptures::new(std::slice::from_ref(to), stdout.format, options, None)?.create()?
     };
@@ -130,28 +131,61 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     if let Some(session) = arguments.session.filter(|_| !found) {
         output.warning(&format!("there is no session {session}: nothing was written"));
     }
-    let written = if is_replay(to) {
-        written.and_then(|()| fs::rename(&unfinished, to)).inspect_err(|_| {
+    let written = match whole {
+        Some(_) => written.and_then(|()| fs::rename(unfinished(to), to)).inspect_err(|_| {
             // The error of writing is the one to report.
-            let _ = fs::remove_file(&unfinished);
-        })
-    } else {
-        written
+            let _ = fs::remove_file(unfinished(to));
+        }),
+        None => written,
     };
     written.map_err(write_error).with_context(|| format!("cannot write `{}`", to.display()))?;
     ended.map(|()| Done::Yes)
 }
 
-/// Returns whether `path` is named as a replay for ReplayMod.
-fn is_replay(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mcpr"))
+/// A format whose files are valid, or known to be fit, at their end only: one is written beside the file
+/// that it replaces, and renamed when it is complete.
+#[derive(Debug, Clone, Copy)]
+enum WholeFile {
+    /// A replay for ReplayMod.
+    Replay,
+    /// A capture in Parquet.
+    Parquet,
 }
 
-fn create_replay(path: &Path, session: Option<u64>) -> anyhow::Result<Box<dyn Sink>> {
-    // A part that a killed conversion has left is nobody's.
-    let create = || McprSink::new(BufWriter::new(claim_file(path, true)?), session);
-    let sink = create().with_context(|| format!("cannot write `{}`", path.display()))?;
-    Ok(Box::new(sink))
+impl WholeFile {
+    /// Returns the format that the ending of a file's name stands for.
+    fn of(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        match &*ending {
+            "mcpr" => Some(Self::Replay),
+            "parquet" => Some(Self::Parquet),
+            _ => None,
+        }
+    }
+
+    /// Creates the file that is renamed to `path`.
+    fn create(self, path: &Path, arguments: &Arguments) -> anyhow::Result<Box<dyn Sink>> {
+        let create = || -> io::Result<Box<dyn Sink>> {
+            // A part that a killed conversion has left is nobody's.
+            let file = claim_file(&unfinished(path), true)?;
+            Ok(match self {
+                Self::Replay => Box::new(McprSink::new(BufWriter::new(file), arguments.session)?),
+                Self::Parquet => {
+                    let sink = ParquetSink::new(file)?;
+                    let sink = if arguments.no_body { sink.without_bodies() } else { sink };
+                    Box::new(if arguments.annotate { sink.with_meanings() } else { sink })
+                }
+            })
+        };
+        create().with_context(|| format!("cannot write `{}`", unfinished(path).display()))
+    }
+}
+
+/// Returns the name that a file has until it is complete.
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
 }
 
 /// Returns whether both paths lead to the same file.

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use mitmcraft_engine::capture::{Entries, Entry, ReadError, read_capture_within};
+use mitmcraft_engine::capture::{
+    Entries, Entry, ReadError, is_table, open_table, read_capture_within,
+};
 use mitmcraft_protocol::schema::Catalog;
 
 use super::args::Memory;
@@ -175,7 +177,13 @@ fn begin(
     let reader: Box<dyn Read + Send> = if is_stdio(path) {
         Box::new(stdin())
     } else {
-        let file = File::open(path).with_context(context)?;
+        let mut file = File::open(path).with_context(context)?;
+        if is_table(&mut file).with_context(context)? {
+            let entries = open_table(file, catalog, memory.bytes());
+            let entries = entries.map_err(|error| anyhow!(read_error(&error)));
+            let entries = ReadAhead::new(entries.with_context(context)?, entry_size);
+            return Ok((Box::new(entries.with_context(context)?), None));
+        }
         size = file.metadata().map_or(0, |it| it.len());
         bar = (silent && size >= LARGE && stderr().is_terminal()).then(|| bar_of(size));
         match &bar {
@@ -184,7 +192,8 @@ fn begin(
         }
     };
     let reader = BufReader::with_capacity(CHUNK, reader);
-    let entries = read_capture_within(reader, catalog, memory.bytes()).with_context(context)?;
+    let entries = read_capture_within(reader, catalog, memory.bytes());
+    let entries = entries.map_err(|error| anyhow!(read_error(&error))).with_context(context)?;
     if size < AHEAD {
         return Ok((entries, bar));
     }

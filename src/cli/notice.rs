@@ -100,6 +100,12 @@ pub(super) fn read_error(error: &ReadError) -> String {
         ReadError::Foreign | ReadError::ClassicPcap => {
             format!("{error}; `mitmcraft decode` reads recordings of tcpdump and Wireshark")
         }
+        ReadError::NoFooter(_) => {
+            format!("{error}: copy it again, or make it anew with `mitmcraft convert`")
+        }
+        ReadError::ForeignTable { .. } => {
+            format!("{error}; `mitmcraft convert IN OUT.parquet` makes one")
+        }
         _ => error.to_string(),
     }
 }
@@ -127,6 +133,9 @@ pub(super) fn claim_error(error: io::Error, path: &Path) -> anyhow::Error {
 pub(super) fn create_error(error: CreateError) -> anyhow::Error {
     match error {
         CreateError::Io { path, source } => claim_error(source, &path),
+        CreateError::Parquet(_) => {
+            anyhow!("{error}: write `.jsonl`, and make it of that with `mitmcraft convert`")
+        }
         error => error.into(),
     }
 }

@@ -3,10 +3,11 @@ use std::io::{BufReader, Read, Seek as _, stdin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use mitmcraft::store::{InCapture, Store};
 use mitmcraft_engine::capture::{
-    CommentEditor, Entries, PcapngReader, ReadError, read_capture_within, unpack,
+    CommentEditor, Entries, PcapngReader, ReadError, is_table, open_table, read_capture_within,
+    unpack,
 };
 use mitmcraft_engine::decode::{PcapReader, Traffic, TrafficOptions};
 use mitmcraft_protocol::codec::KeyRing;
@@ -49,6 +50,13 @@ impl ViewSources {
             return self.take(path, entries).map(drop);
         }
         let mut file = File::open(path).with_context(context)?;
+        if is_table(&mut file).with_context(context)? {
+            // Its columns are read in turns, so that no place in the file tells how far reading is.
+            self.store.note_bytes(path.metadata().map_or(0, |it| it.len() as usize));
+            let entries = open_table(file, &self.catalog, self.memory.bytes());
+            let entries = entries.map_err(|error| anyhow!(read_error(&error)));
+            return self.take(path, entries.with_context(context)?).map(drop);
+        }
         if let Ok(editor) = CommentEditor::open(path, &self.catalog, self.memory.bytes()) {
             self.store.save_in(editor);
         }

@@ -150,7 +150,7 @@ impl Target {
         if is_stdio(path) {
             return Ok(Self::Stdout(format, options));
         }
-        let target = CaptureTarget::new(path, &options)?;
+        let target = CaptureTarget::new(path, &options).map_err(create_error)?;
         target.check().map_err(create_error)?;
         Ok(Self::File(path.to_owned(), target))
     }

@@ -6,6 +6,7 @@ mod jsonl;
 mod line;
 mod missing;
 mod open;
+mod parquet;
 mod pcapng;
 mod repository;
 mod roundtrip;

@@ -1,4 +1,4 @@
-//! JSONL to pcapng and back: whole captures of every kind of session.
+//! JSONL to pcapng and Parquet and back: whole captures of every kind of session.
 
 use mitmcraft_engine::capture::{Entry, Outcome};
 use mitmcraft_protocol::codec::Frame;
@@ -7,6 +7,7 @@ use mitmcraft_protocol::schema::{Catalog, Direction, Family, State, query_magic}
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::parquet::{from_parquet, to_parquet};
 use super::{from_jsonl, from_pcapng, interleaved, to_jsonl, to_pcapng};
 use crate::support::samples::*;
 
@@ -137,7 +138,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn any_capture_is_the_same_after_jsonl_pcapng_and_jsonl(sessions in vec(session(), 1..4)) {
+    fn any_capture_is_the_same_after_jsonl_pcapng_parquet_and_jsonl(sessions in vec(session(), 1..4)) {
         let sessions = sessions.into_iter().zip(1..);
         let sessions =
             sessions.map(|((spoken, six, steps), number)| played(number, spoken, six, steps));
@@ -147,6 +148,9 @@ proptest! {
         prop_assert!(errors.is_empty(), "{:?}", errors);
         prop_assert_eq!(&to_jsonl(&read), &first);
         let (read, errors) = from_pcapng(&to_pcapng(&read));
+        prop_assert!(errors.is_empty(), "{:?}", errors);
+        prop_assert_eq!(&to_jsonl(&read), &first);
+        let (read, errors) = from_parquet(&to_parquet(&read));
         prop_assert!(errors.is_empty(), "{:?}", errors);
         prop_assert_eq!(&to_jsonl(&read), &first);
     }

@@ -40,6 +40,7 @@ impl Place {
             file
         };
         let (zst, gz, pcap) = (made("made.jsonl.zst"), made("made.jsonl.gz"), made("made.pcap"));
+        let parquet = made("made.parquet");
         let version = folder.join("778.json");
         fs::write(&version, r#"{ "extends": "26.3" }"#).unwrap();
         let pcapng = root().join("captures/session-1.8-encrypted.pcapng");
@@ -57,6 +58,7 @@ impl Place {
             (pcap, PCAP),
             (zst, &["session.jsonl.zst"]),
             (gz, &["session.jsonl.gz"]),
+            (parquet, &["session.parquet"]),
             (version, &["778.json"]),
             (wire, &["evening.pcapng"]),
             (runs, &["runs.jsonl"]),

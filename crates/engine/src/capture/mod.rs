@@ -11,6 +11,7 @@ mod files;
 mod head;
 mod jsonl;
 mod mcpr;
+mod parquet;
 mod pcap;
 mod pcapng;
 mod read_error;
@@ -21,6 +22,7 @@ mod sink;
 mod where_sink;
 mod wire;
 
+pub use self::parquet::{Cell, ColumnKind, ParquetReader, ParquetSink, TableColumn, TableWriter};
 pub use body_places::{BodyPlace, BodyPlaces};
 use body_places::{NotedPlaces, PartLength};
 use drain::drain;
@@ -28,8 +30,8 @@ use entry_writer::EntryWriter;
 pub use files::{
     CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, Compression, CreateError,
     CreateOptions, Entries, FileType, Format, Keep, Rotation, UnknownPlaceholder,
-    check_capture_name, check_file, claim_file, create_sink, open_capture, read_capture,
-    read_capture_within, unpack, write_sink,
+    check_capture_name, check_file, claim_file, create_sink, is_table, open_capture, open_table,
+    read_capture, read_capture_within, unpack, write_sink,
 };
 pub use head::RawKind;
 use jsonl::edit_line;

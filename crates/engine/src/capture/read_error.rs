@@ -27,6 +27,18 @@ pub enum ReadError {
     /// The file is a classic pcap file.
     #[error("this is a pcap recording, not a capture")]
     ClassicPcap,
+    /// The file is a Parquet file, which is not read from its beginning to its end.
+    #[error("a Parquet file can only be read by its name, not from a pipe")]
+    Pipe,
+    /// The file is a Parquet file without a valid end.
+    #[error("the Parquet file is incomplete or damaged ({0})")]
+    NoFooter(#[source] Box<dyn Error + Send + Sync>),
+    /// The file is a Parquet file that does not have the columns of a capture.
+    #[error("not a capture of mitmcraft: a Parquet file without a column `{column}` of its type")]
+    ForeignTable {
+        /// The first column that is missing.
+        column: &'static str,
+    },
     /// The file's first bytes are those of no capture format.
     #[error("not a capture: neither JSON lines nor pcapng")]
     UnknownFormat,
@@ -56,7 +68,10 @@ pub enum Damage {
     /// A pcapng block is invalid.
     #[error("invalid block: {0}")]
     Block(#[source] Box<dyn Error + Send + Sync>),
-    /// A block is longer than any that a writer makes.
+    /// The data of a Parquet file is invalid.
+    #[error(transparent)]
+    Table(Box<dyn Error + Send + Sync>),
+    /// A block is longer than any that a writer makes, or a row group than can be read.
     #[error("longer than {limit} bytes")]
     TooLong {
         /// The greatest length in bytes.
@@ -71,6 +86,8 @@ pub enum FilePosition {
     Line(u64),
     /// The offset in bytes of a binary file's block.
     Byte(u64),
+    /// The number of a row of a table, counted from 1.
+    Row(u64),
 }
 
 impl fmt::Display for FilePosition {
@@ -78,6 +95,7 @@ impl fmt::Display for FilePosition {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Byte(byte) => write!(f, "block at byte {byte}"),
+            Self::Row(row) => write!(f, "row {row}"),
         }
     }
 }

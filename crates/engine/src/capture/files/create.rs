@@ -63,6 +63,9 @@ pub enum CreateError {
         .0.display()
     )]
     Ending(PathBuf),
+    /// The name ends in `.parquet`: such a file can be read only when it is complete.
+    #[error("`{}`: a Parquet file cannot be read while it grows", .0.display())]
+    Parquet(PathBuf),
     /// The name contains an unknown placeholder.
     #[error(transparent)]
     Name(#[from] UnknownPlaceholder),
@@ -96,10 +99,14 @@ impl CaptureTarget {
     /// Checks a capture's name without touching the file system.
     ///
     /// # Errors
-    /// [`CreateError::Ending`] if the ending names no format, [`CreateError::Name`] if the name
-    /// contains an unknown placeholder.
+    /// [`CreateError::Ending`] or [`CreateError::Parquet`] if the ending names no format that can be
+    /// written, [`CreateError::Name`] if the name contains an unknown placeholder.
     pub fn new(path: &Path, options: &CreateOptions) -> Result<Self, CreateError> {
-        let file_type = FileType::of(path).ok_or_else(|| CreateError::Ending(path.to_owned()))?;
+        let is_parquet = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("parquet"));
+        let file_type = FileType::of(path).ok_or_else(|| match is_parquet {
+            true => CreateError::Parquet(path.to_owned()),
+            false => CreateError::Ending(path.to_owned()),
+        })?;
         let pattern = NamePattern::parse(path)?;
         Ok(Self { path: path.to_owned(), file_type, pattern, options: *options })
     }

@@ -25,6 +25,6 @@ pub use create::{
 pub use file_type::{Compression, FileType, Format};
 pub use keep::Keep;
 pub use name_pattern::UnknownPlaceholder;
-pub use open::{Entries, open_capture, read_capture, read_capture_within};
+pub use open::{Entries, is_table, open_capture, open_table, read_capture, read_capture_within};
 pub use rotation::Rotation;
 pub use unpack::unpack;

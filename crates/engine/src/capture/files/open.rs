@@ -1,8 +1,8 @@
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _};
 use std::path::Path;
 
-use super::super::{Entry, FilePosition, JsonlReader, PcapngReader, ReadError};
+use super::super::{Entry, FilePosition, JsonlReader, ParquetReader, PcapngReader, ReadError};
 use super::unpack::{peek, unpack};
 use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::schema::Catalog;
@@ -15,7 +15,34 @@ pub type Entries = Box<dyn Iterator<Item = Result<Entry, ReadError>> + Send>;
 /// # Errors
 /// [`ReadError`] if the file cannot be opened or is not a capture.
 pub fn open_capture(path: &Path, catalog: &Catalog) -> Result<Entries, ReadError> {
-    read_capture(BufReader::with_capacity(CHUNK, File::open(path)?), catalog)
+    let mut file = File::open(path)?;
+    if is_table(&mut file)? {
+        return open_table(file, catalog, MemoryBudget::DEFAULT);
+    }
+    read_capture(BufReader::with_capacity(CHUNK, file), catalog)
+}
+
+/// Returns `true` if a regular file begins as a Parquet file does, which only [`open_table`] reads.
+///
+/// # Errors
+/// [`io::Error`] if the file cannot be read.
+pub fn is_table(file: &mut File) -> io::Result<bool> {
+    // Taking bytes out of a pipe would leave it without them.
+    if !file.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    file.take(PARQUET.len() as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok(head == PARQUET)
+}
+
+/// Opens a capture in Parquet, which is read in `memory` bytes.
+///
+/// # Errors
+/// [`ReadError`] if the file is incomplete or is not a capture.
+pub fn open_table(file: File, catalog: &Catalog, memory: usize) -> Result<Entries, ReadError> {
+    Ok(Box::new(ParquetReader::within(file, catalog, memory)?))
 }
 
 /// Reads a capture from any reader, see [`open_capture`].
@@ -51,6 +78,7 @@ pub fn read_capture_within(
 fn is_pcapng(head: &[u8]) -> Result<bool, ReadError> {
     match head {
         [0x0a, 0x0d, 0x0d, 0x0a] => Ok(true),
+        PARQUET => Err(ReadError::Pipe),
         [0xd4 | 0x4d, 0xc3 | 0x3c, 0xb2, 0xa1] | [0xa1, 0xb2, 0xc3 | 0x3c, 0xd4 | 0x4d] => {
             Err(ReadError::ClassicPcap)
         }
@@ -60,6 +88,9 @@ fn is_pcapng(head: &[u8]) -> Result<bool, ReadError> {
         },
     }
 }
+
+/// The first bytes of a Parquet file.
+const PARQUET: &[u8] = b"PAR1";
 
 /// The position of damage in the first bytes.
 const START: FilePosition = FilePosition::Byte(0);

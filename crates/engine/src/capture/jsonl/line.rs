@@ -122,23 +122,7 @@ fn write_identity(map: &mut JsonMap<'_>, packet: &Packet) {
 /// Writes the fields up to the first that does not decode, and the error if there is one.
 fn write_fields(map: &mut JsonMap<'_>, packet: &Packet, version: Version) {
     let decoded = match packet.kind() {
-        Some(_) => {
-            let out = map.key("fields");
-            let start = out.len();
-            let decoded = match version {
-                Version::V1 => {
-                    let mut visitor = JsonVisitor::new(out).with_bytes_as_numbers();
-                    let walked = packet.walk(&mut visitor);
-                    visitor.finish();
-                    walked
-                }
-                Version::V2 => packet.write_json(out),
-            };
-            if out.len() == start {
-                out.extend_from_slice(b"{}");
-            }
-            decoded
-        }
+        Some(_) => write_values(map.key("fields"), packet, version),
         None => packet.error().map_or(Ok(()), Err),
     };
     if let Err(error) = decoded {
@@ -147,31 +131,68 @@ fn write_fields(map: &mut JsonMap<'_>, packet: &Packet, version: Version) {
     }
 }
 
-/// Writes what a peer would disconnect for: what the body does not show, and with meanings the rest,
-/// for which the packet is checked.
+/// Appends the object of a packet's fields, up to the first that does not decode.
+pub(in crate::capture) fn write_values(
+    out: &mut Vec<u8>,
+    packet: &Packet,
+    version: Version,
+) -> Result<(), Undecoded> {
+    let start = out.len();
+    let decoded = match version {
+        Version::V1 => {
+            let mut visitor = JsonVisitor::new(out).with_bytes_as_numbers();
+            let walked = packet.walk(&mut visitor);
+            visitor.finish();
+            walked
+        }
+        Version::V2 => packet.write_json(out),
+    };
+    if out.len() == start {
+        out.extend_from_slice(b"{}");
+    }
+    decoded
+}
+
+/// Writes the list of a packet's diagnostics, unless it is empty.
 fn write_diagnostics(map: &mut JsonMap<'_>, packet: &Packet, form: Form) {
+    if let Some(list) = diagnostics(packet, form) {
+        map.bare("diagnostic", list);
+    }
+}
+
+/// Returns a list in JSON of what a peer would disconnect for: what the body does not show, and with
+/// meanings the rest, for which the packet is checked. `None` if there is nothing.
+pub(in crate::capture) fn diagnostics(packet: &Packet, form: Form) -> Option<String> {
     let found = match form {
         Form::Full(Some(_)) | Form::NoBody(Some(_)) => diagnose(packet),
         _ => packet.noted(),
     };
-    if !found.is_empty() {
-        let names: Vec<&str> = found.iter().map(Diagnostic::name).collect();
-        map.bare("diagnostic", format_args!("[\"{}\"]", names.join("\",\"")));
+    let names: Vec<&str> = found.iter().map(Diagnostic::name).collect();
+    (!names.is_empty()).then(|| format!("[\"{}\"]", names.join("\",\"")))
+}
+
+/// Writes what values mean, unless none has a meaning.
+fn write_meanings(map: &mut JsonMap<'_>, packet: &Packet, known: Meanings) {
+    if let Some(object) = meaning_object(packet, known) {
+        map.key("meaning").extend_from_slice(&object);
     }
 }
 
-/// Writes what values mean, by the paths of their fields, unless none has a meaning.
-fn write_meanings(map: &mut JsonMap<'_>, packet: &Packet, known: Meanings) {
+/// Returns an object in JSON of what values mean, by the paths of their fields; `None` if none has a
+/// meaning.
+pub(in crate::capture) fn meaning_object(packet: &Packet, known: Meanings) -> Option<Vec<u8>> {
     let meanings = meanings(packet, known.entity);
     if meanings.is_empty() {
-        return;
+        return None;
     }
-    let mut inside = JsonMap::open(map.key("meaning"));
+    let mut object = Vec::new();
+    let mut inside = JsonMap::open(&mut object);
     for (path, text) in meanings {
         // The names of annotated fields need no escaping.
         inside.text(&path, &text);
     }
     inside.close();
+    Some(object)
 }
 
 /// Writes bytes that have no body.

@@ -7,20 +7,20 @@ use mitmcraft_protocol::wire::json::{
 };
 
 /// Appends a JSON object member by member, in the order of the calls.
-pub(super) struct JsonMap<'o> {
+pub(in crate::capture) struct JsonMap<'o> {
     out: &'o mut Vec<u8>,
     empty: bool,
 }
 
 impl<'o> JsonMap<'o> {
-    pub(super) fn open(out: &'o mut Vec<u8>) -> Self {
+    pub(in crate::capture) fn open(out: &'o mut Vec<u8>) -> Self {
         out.push(b'{');
         Self { out, empty: true }
     }
 
     /// Appends a key, which must not need escaping, and returns the buffer for its value.
     #[inline]
-    pub(super) fn key(&mut self, key: &str) -> &mut Vec<u8> {
+    pub(in crate::capture) fn key(&mut self, key: &str) -> &mut Vec<u8> {
         if !self.empty {
             self.out.push(b',');
         }
@@ -32,29 +32,29 @@ impl<'o> JsonMap<'o> {
     }
 
     #[inline]
-    pub(super) fn int(&mut self, key: &str, value: i64) {
+    pub(in crate::capture) fn int(&mut self, key: &str, value: i64) {
         write_json_int(self.key(key), value);
     }
 
     #[inline]
-    pub(super) fn count(&mut self, key: &str, value: u64) {
+    pub(in crate::capture) fn count(&mut self, key: &str, value: u64) {
         write_json_uint(self.key(key), value);
     }
 
     #[inline]
-    pub(super) fn size(&mut self, key: &str, value: usize) {
+    pub(in crate::capture) fn size(&mut self, key: &str, value: usize) {
         write_json_uint(self.key(key), value as u64);
     }
 
     /// Appends text that does not need escaping.
     #[inline]
-    pub(super) fn word(&mut self, key: &str, value: &str) {
+    pub(in crate::capture) fn word(&mut self, key: &str, value: &str) {
         self.ascii(key, value.as_bytes());
     }
 
     /// Appends a moment as text.
     #[inline]
-    pub(super) fn time(&mut self, key: &str, value: Timestamp) {
+    pub(in crate::capture) fn time(&mut self, key: &str, value: Timestamp) {
         self.ascii(key, &value.text());
     }
 
@@ -67,34 +67,34 @@ impl<'o> JsonMap<'o> {
     }
 
     #[inline]
-    pub(super) fn flag(&mut self, key: &str, value: bool) {
+    pub(in crate::capture) fn flag(&mut self, key: &str, value: bool) {
         self.key(key).extend_from_slice(if value { b"true" } else { b"false" });
     }
 
     #[inline]
-    pub(super) fn text(&mut self, key: &str, value: &str) {
+    pub(in crate::capture) fn text(&mut self, key: &str, value: &str) {
         write_json_str(self.key(key), value);
     }
 
-    pub(super) fn bytes(&mut self, key: &str, value: &[u8]) {
+    pub(in crate::capture) fn bytes(&mut self, key: &str, value: &[u8]) {
         write_json_base64(self.key(key), value);
     }
 
-    pub(super) fn null(&mut self, key: &str) {
+    pub(in crate::capture) fn null(&mut self, key: &str) {
         self.key(key).extend_from_slice(b"null");
     }
 
     /// Appends, as text, a value whose display does not need escaping.
-    pub(super) fn plain(&mut self, key: &str, value: impl Display) {
+    pub(in crate::capture) fn plain(&mut self, key: &str, value: impl Display) {
         write!(self.key(key), "\"{value}\"").expect(TAKES_ALL);
     }
 
     /// Appends a value whose display is JSON.
-    pub(super) fn bare(&mut self, key: &str, value: impl Display) {
+    pub(in crate::capture) fn bare(&mut self, key: &str, value: impl Display) {
         write!(self.key(key), "{value}").expect(TAKES_ALL);
     }
 
-    pub(super) fn close(self) {
+    pub(in crate::capture) fn close(self) {
         self.out.push(b'}');
     }
 }

@@ -1,6 +1,7 @@
 //! JSONL: one entry per line. pcapng files contain the same lines for what is not in a stream.
 
 mod edit;
+mod forms;
 mod keys;
 mod line;
 mod map;
@@ -12,8 +13,10 @@ mod tables;
 mod version;
 
 pub(super) use edit::edit_line;
-pub(super) use line::{Form, write_entry};
-pub(super) use preamble::Preamble;
+pub(super) use forms::Forms;
+pub(super) use line::{Form, diagnostics, meaning_object, write_entry, write_values};
+pub(super) use map::JsonMap;
+pub(super) use preamble::{Preamble, first_line};
 pub use reader::JsonlReader;
 pub(super) use rebuild::Rebuilder;
 pub use rebuild::raw_content;

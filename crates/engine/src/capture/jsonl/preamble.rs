@@ -16,6 +16,11 @@ pub(in crate::capture) struct Preamble {
 }
 
 impl Preamble {
+    /// Creates the preamble of a file that names its writer elsewhere.
+    pub(in crate::capture) fn without_first_line() -> Self {
+        Self { begun: true, ..Self::default() }
+    }
+
     /// Calls `put` for each line, without line feed, that has to precede `entry`.
     pub(in crate::capture) fn before(&mut self, entry: &Entry, mut put: impl FnMut(&[u8])) {
         if !self.begun {
@@ -41,7 +46,8 @@ impl Preamble {
     }
 }
 
-fn first_line() -> Vec<u8> {
+/// Returns the line that names what wrote a file, without line feed.
+pub(in crate::capture) fn first_line() -> Vec<u8> {
     let mut line = Vec::new();
     let mut map = JsonMap::open(&mut line);
     map.int("v", Version::V2.number());

@@ -1,18 +1,16 @@
 use std::io::{self, Write};
 
-use super::super::{BodyPlaces, Entry, EntryWriter, EventKind, Sink};
-use super::line::{Form, Meanings, write_entry};
+use super::super::{BodyPlaces, Entry, EntryWriter, Sink};
+use super::forms::Forms;
+use super::line::write_entry;
 use super::preamble::Preamble;
 use super::version::Version;
-use mitmcraft_protocol::meaning::EntityTypes;
 
 /// Writes a capture as JSON Lines, one entry per line. `docs/captures.md` specifies the keys.
 #[derive(Debug)]
 pub struct JsonlSink<W: Write + Send> {
     writer: EntryWriter<W>,
-    bodies: bool,
-    /// `None` if what values mean is not wanted.
-    entities: Option<EntityTypes>,
+    forms: Forms,
     version: Version,
     preamble: Preamble,
 }
@@ -23,7 +21,7 @@ impl<W: Write + Send> JsonlSink<W> {
     pub fn new(writer: W) -> Self {
         let writer = EntryWriter::new(writer);
         let (version, preamble) = (Version::V2, Preamble::default());
-        Self { writer, bodies: true, entities: None, version, preamble }
+        Self { writer, forms: Forms::default(), version, preamble }
     }
 
     /// Writes 64 KiB at a time from now on, so that a file does not exceed its greatest size by more.
@@ -35,6 +33,7 @@ impl<W: Write + Send> JsonlSink<W> {
     /// that are not built in are left out.
     #[must_use]
     pub fn version_1(mut self) -> Self {
+        self.forms.omit_meanings();
         self.version = Version::V1;
         self
     }
@@ -42,29 +41,17 @@ impl<W: Write + Send> JsonlSink<W> {
     /// Omits the packets' bytes, so that lines contain only the decoded fields.
     #[must_use]
     pub fn without_bodies(mut self) -> Self {
-        self.bodies = false;
+        self.forms.omit_bodies();
         self
     }
 
     /// Adds what values mean, under a key of its own. Version 1 of the format has no such key.
     #[must_use]
     pub fn with_meanings(mut self) -> Self {
-        self.entities = Some(EntityTypes::default());
+        if self.version != Version::V1 {
+            self.forms.add_meanings();
+        }
         self
-    }
-
-    fn form(&mut self, entry: &Entry) -> Form {
-        let entities = self.entities.as_mut().filter(|_| self.version != Version::V1);
-        let meanings = entities.map(|entities| match entry {
-            Entry::Packet(record) => Meanings { entity: entities.take(&record.packet) },
-            Entry::Event(event) => {
-                if let EventKind::Close(_) = event.kind {
-                    entities.forget(event.context.session);
-                }
-                Meanings { entity: None }
-            }
-        });
-        if self.bodies { Form::Full(meanings) } else { Form::NoBody(meanings) }
     }
 }
 
@@ -77,7 +64,7 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
                 self.writer.buffer().push(b'\n');
             });
         }
-        let form = self.form(entry);
+        let form = self.forms.of(entry);
         let start = self.writer.buffer().len();
         write_entry(self.writer.buffer(), entry, form, self.version);
         if let Entry::Packet(record) = entry {
@@ -89,7 +76,7 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
     }
 
     fn body_places(&mut self) -> Option<BodyPlaces> {
-        self.bodies.then(|| self.writer.body_places())
+        self.forms.has_bodies().then(|| self.writer.body_places())
     }
 
     fn flush(&mut self) -> io::Result<()> {

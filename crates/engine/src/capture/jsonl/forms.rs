@@ -1,0 +1,44 @@
+use super::super::{Entry, EventKind};
+use super::line::{Form, Meanings};
+use mitmcraft_protocol::meaning::EntityTypes;
+
+/// Chooses the form of each entry of a file. Follows the entities of the sessions, as what they are
+/// decides what values mean.
+#[derive(Debug, Default)]
+pub(in crate::capture) struct Forms {
+    no_bodies: bool,
+    /// `None` if what values mean is not wanted.
+    entities: Option<EntityTypes>,
+}
+
+impl Forms {
+    pub(in crate::capture) fn omit_bodies(&mut self) {
+        self.no_bodies = true;
+    }
+
+    pub(in crate::capture) fn add_meanings(&mut self) {
+        self.entities = Some(EntityTypes::default());
+    }
+
+    pub(super) fn omit_meanings(&mut self) {
+        self.entities = None;
+    }
+
+    /// Returns the form of the next entry.
+    pub(in crate::capture) fn of(&mut self, entry: &Entry) -> Form {
+        let meanings = self.entities.as_mut().map(|entities| match entry {
+            Entry::Packet(record) => Meanings { entity: entities.take(&record.packet) },
+            Entry::Event(event) => {
+                if let EventKind::Close(_) = event.kind {
+                    entities.forget(event.context.session);
+                }
+                Meanings { entity: None }
+            }
+        });
+        if self.no_bodies { Form::NoBody(meanings) } else { Form::Full(meanings) }
+    }
+
+    pub(super) fn has_bodies(&self) -> bool {
+        !self.no_bodies
+    }
+}

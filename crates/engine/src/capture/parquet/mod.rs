@@ -1,0 +1,15 @@
+//! Parquet: columns for programs that analyse many captures. Entries are rows; tables can have other
+//! columns too.
+
+mod column_buffer;
+mod field;
+mod reader;
+mod row_batch;
+mod sink;
+mod table_column;
+mod table_writer;
+
+pub use reader::ParquetReader;
+pub use sink::ParquetSink;
+pub use table_column::{ColumnKind, TableColumn};
+pub use table_writer::{Cell, TableWriter};
