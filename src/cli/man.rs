@@ -14,10 +14,10 @@ use super::output::Output;
 /// Write the man pages: one per verb, and those of the filter language and the capture formats
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  mitmcraft man man1 && man -l man1/mitmcraft-proxy.1
-  sudo mitmcraft man /usr/local/share/man/man1")]
+  mitmcraft man man && man -M \"$PWD/man\" mitmcraft-filters
+  sudo mitmcraft man /usr/local/share/man")]
 pub(crate) struct Arguments {
-    /// Output folder, created if it does not exist
+    /// Output folder, created if it does not exist: the pages are in its folders man1, man5 and man7
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
@@ -26,14 +26,19 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
-    let folder = &arguments.folder;
-    let known = || format!("cannot write man pages to `{}`", folder.display());
-    std::fs::create_dir_all(folder).with_context(known)?;
+    // The folder of a section stands for that of all sections.
+    let folder = match (arguments.folder.file_name(), arguments.folder.parent()) {
+        (Some(name), Some(parent)) if name == "man1" => parent,
+        _ => &arguments.folder,
+    };
     let mut command = Cli::command();
     command.build();
     let topics = TOPICS.iter().map(man_page);
     for (name, page) in pages(&command)?.into_iter().chain(topics) {
-        let path = folder.join(name);
+        let section = folder.join(format!("man{}", name.rsplit('.').next().unwrap_or("1")));
+        let path = section.join(&name);
+        std::fs::create_dir_all(&section)
+            .with_context(|| format!("cannot write man pages to `{}`", section.display()))?;
         arguments.overwrite.write(&path, page)?;
         output.line(&path.display().to_string())?;
     }
@@ -57,11 +62,25 @@ fn pages(command: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     if let Some(help) = command.get_after_long_help().or_else(|| command.get_after_help()) {
         notes(&help.to_string()).to_writer(&mut page)?;
     }
+    see_also(man.get_filename().trim_end_matches(".1")).to_writer(&mut page)?;
     let mut pages = vec![(man.get_filename(), page)];
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         pages.extend(self::pages(verb)?);
     }
     Ok(pages)
+}
+
+/// Returns the section that names the other pages.
+fn see_also(page: &str) -> Roff {
+    let topics = TOPICS.iter().map(|topic| man_page(topic).0);
+    let names = ["mitmcraft.1".to_owned()].into_iter().chain(topics);
+    let names = names.filter_map(|name| {
+        let (name, section) = name.rsplit_once('.')?;
+        (name != page).then(|| format!("{name}({section})"))
+    });
+    let mut roff = Roff::new();
+    roff.control("SH", ["SEE ALSO"]).text([roman(names.collect::<Vec<_>>().join(", "))]);
+    roff
 }
 
 /// Formats the text below the options line by line: examples must not be joined into a paragraph.

@@ -46,8 +46,8 @@ fn every_verb_that_writes_keeps_a_file_with_content() {
     let replay = scratch_file("kept.mcpr");
     assert_refused(&replay, &["convert", from, text(&replay)]);
     let folder = scratch_file("man");
-    fs::create_dir(&folder).unwrap();
-    assert_refused(&folder.join("mitmcraft.1"), &["man", text(&folder)]);
+    fs::create_dir_all(folder.join("man1")).unwrap();
+    assert_refused(&folder.join("man1/mitmcraft.1"), &["man", text(&folder)]);
 }
 
 #[cfg(unix)]

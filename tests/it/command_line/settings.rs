@@ -44,12 +44,21 @@ fn man_pages_have_their_names_and_are_the_same_every_time() {
         let written = Program::mitmcraft(&["man", folder.to_str().unwrap()]).succeed();
         let read = |path: &str| std::fs::read_to_string(path).unwrap();
         let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
+        // `man -M` looks for a page of section 7 in `man7`.
+        for path in written.lines() {
+            let section = path.rsplit('.').next().unwrap();
+            assert!(path.contains(&format!("/man{section}/")), "{path}");
+        }
         written.lines().map(|path| (name(path), read(path))).collect::<Vec<_>>()
     };
     let first = pages();
     let proxy = &first.iter().find(|(name, _)| name == "mitmcraft-proxy.1").unwrap().1;
     assert!(proxy.contains("mitmcraft\\-proxy \\- Relay clients to a server"), "{proxy}");
     assert!(proxy.contains("\\fBmitmcraft proxy\\fR [") && proxy.contains(".SH EXAMPLES"));
+    assert!(
+        proxy.contains(".SH \"SEE ALSO\"") && proxy.contains("mitmcraft\\-filters(7)"),
+        "{proxy}"
+    );
     assert!(first.iter().any(|(name, _)| name == "mitmcraft.1"));
     let captures = &first.iter().find(|(name, _)| name == "mitmcraft-captures.5").unwrap().1;
     assert!(

@@ -9,7 +9,9 @@ impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Undecoded::Decode(error) => write!(f, "{error}, at byte {}", error.at),
-            Undecoded::Raw(_) | Undecoded::Codec(_) => write!(f, "{}", self.0),
+            Undecoded::Raw(_) | Undecoded::Foreign(_) | Undecoded::Codec(_) => {
+                write!(f, "{}", self.0)
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ mod context;
 mod diagnostic;
 mod diagnostics;
 mod field_path;
+mod foreign;
 mod glob;
 mod outcome;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::foreign::foreign_protocol;
 use super::{Context, Diagnostic, Diagnostics, StyledText, Timestamp, plain_text};
 use crate::codec::{CodecError, Frame, Inflater};
 use crate::schema::{
@@ -130,6 +131,9 @@ pub enum Undecoded {
     /// The packet is not a frame.
     #[error("{0}")]
     Raw(RawReason),
+    /// The packet belongs to another protocol, of this name, and so does its connection.
+    #[error("not Minecraft but {0}: relayed as it came")]
+    Foreign(&'static str),
     /// The frame cannot be opened.
     #[error(transparent)]
     Codec(#[from] CodecError),
@@ -139,12 +143,20 @@ pub enum Undecoded {
 }
 
 impl Undecoded {
+    /// Returns why bytes are no packet.
+    fn of_raw(bytes: &[u8], reason: &RawReason) -> Self {
+        match (reason, foreign_protocol(bytes)) {
+            (RawReason::NotMinecraft, Some(name)) => Self::Foreign(name),
+            _ => Self::Raw(reason.clone()),
+        }
+    }
+
     /// Returns the offset in the body at which decoding stopped.
     #[must_use]
     pub fn at(&self) -> usize {
         match self {
             Self::Decode(error) => error.at,
-            Self::Raw(_) | Self::Codec(_) => 0,
+            Self::Raw(_) | Self::Foreign(_) | Self::Codec(_) => 0,
         }
     }
 }
@@ -318,7 +330,7 @@ impl Packet {
     pub fn body(&self) -> Result<Bytes, Undecoded> {
         match &self.content {
             Content::Frame(frame) => Ok(frame.body()?),
-            Content::Raw(_, reason) => Err(Undecoded::Raw(reason.clone())),
+            Content::Raw(bytes, reason) => Err(Undecoded::of_raw(bytes, reason)),
         }
     }
 
