@@ -18,6 +18,7 @@ mod expectations;
 mod followed_file;
 mod help;
 mod input;
+mod lint;
 mod man;
 mod manual;
 mod notice;
@@ -102,6 +103,7 @@ enum Verb {
     Proxy(Box<proxy::Arguments>),
     Check(check::Arguments),
     Expect(expect::Arguments),
+    Lint(lint::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
     View(view::Arguments),
@@ -151,6 +153,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Proxy(arguments) => proxy::run(*arguments, &output),
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Expect(arguments) => expect::run(arguments, &output),
+        Verb::Lint(arguments) => lint::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::View(arguments) => view::run(arguments, &output),

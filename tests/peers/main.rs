@@ -11,6 +11,7 @@ mod dissector;
 mod expect;
 mod formats;
 mod lan;
+mod lint;
 mod metrics;
 mod online;
 mod ping;

@@ -16,12 +16,12 @@ use mitmcraft_protocol::schema::{
 use serde_json::Value as Json;
 
 /// A recorded packet, id and fields.
-struct Real {
+pub(crate) struct Real {
     /// The game version, for example `1.20.1`.
-    version: String,
+    pub(crate) version: String,
     name: String,
-    file: PathBuf,
-    body: Vec<u8>,
+    pub(crate) file: PathBuf,
+    pub(crate) body: Vec<u8>,
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn comes_back(real: &Real) -> Result<(), String> {
 }
 
 /// Returns every packet of the package.
-fn packets() -> Vec<Real> {
+pub(crate) fn packets() -> Vec<Real> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let modules = std::env::var_os("MITMCRAFT_NODE_MODULES").map(PathBuf::from);
     let modules = modules.unwrap_or_else(|| root.join("tests/real/node_modules"));

@@ -28,6 +28,7 @@
 //! | [`capture`] | records of what was seen, sinks, and capture files |
 //! | [`text`] | records as text, for a terminal |
 //! | [`expect`] | expectations of filter files, judged |
+//! | [`lint`] | what a server sends, judged as the game would |
 //! | [`analysis`] | statistics, differences and redaction of captures |
 //! | [`auth`] | accounts and session services |
 //! | [`link`] | the interface between an engine and its driver, and what all engines share |
@@ -122,6 +123,8 @@ pub mod capture;
 pub mod text;
 
 pub mod expect;
+
+pub mod lint;
 
 pub mod analysis;
 

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::Report;
 use super::outcome::{Failure, Outcome, Verdict};
 use crate::capture::Record;
-use crate::text::LineOptions;
+use crate::text::{LineOptions, xml};
 
 impl Report {
     /// Returns the results as JSON.
@@ -122,23 +122,6 @@ fn write_case(out: &mut String, file: &str, outcome: &Outcome, options: &LineOpt
             );
         }
     }
-}
-
-/// Escapes a text or an attribute of XML. Characters that XML cannot have are replaced.
-fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(char),
-            '\0'..'\x20' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            char => out.push(char),
-        }
-    }
-    out
 }
 
 /// Escapes the message of a workflow command.

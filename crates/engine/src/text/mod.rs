@@ -20,6 +20,7 @@ mod plural;
 mod scalar;
 mod short;
 mod tree;
+mod xml;
 
 pub use annotator::{LineAnnotation, LineAnnotator};
 pub use contents::contents_lines;
@@ -32,3 +33,4 @@ pub use line::{write_annotated_line, write_line};
 pub use options::{LineOptions, TimeForm, Verbosity};
 pub(crate) use plural::count;
 pub(crate) use scalar::ByteSize;
+pub(crate) use xml::xml;

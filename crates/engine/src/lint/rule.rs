@@ -1,0 +1,117 @@
+use mitmcraft_protocol::packet::Diagnostic;
+
+/// A rule of the game that a packet of a server can break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum LintRule {
+    /// The stream of frames cannot be read.
+    FrameInvalid,
+    /// The version has no packet with this id in this state.
+    IdUnknown,
+    /// The packet ends before its last field.
+    BytesMissing,
+    /// Bytes are left after the last field.
+    BytesLeft,
+    /// A field has a form that its type does not have.
+    FieldInvalid,
+    /// The sections of a chunk do not have the form or length that the packet declares.
+    ChunkInvalid,
+    /// A number stands for nothing in the version's registry.
+    EntryUnknown,
+    /// A number stands for nothing in a registry that the server has sent.
+    EntryUnsent,
+    /// A text component in NBT is none.
+    TextInvalid,
+    /// A bundle has more packets than the game collects.
+    BundleTooLong,
+    /// The session ended within a bundle.
+    BundleOpen,
+    /// A diagnostic of `docs/diagnostics.md`.
+    Diagnosed(Diagnostic),
+}
+
+impl LintRule {
+    /// All rules: first those of decoding, then those about values, then the diagnostics of what a server
+    /// sends.
+    pub const ALL: [Self; 19] = [
+        Self::FrameInvalid,
+        Self::IdUnknown,
+        Self::BytesMissing,
+        Self::BytesLeft,
+        Self::FieldInvalid,
+        Self::ChunkInvalid,
+        Self::EntryUnknown,
+        Self::EntryUnsent,
+        Self::TextInvalid,
+        Self::BundleTooLong,
+        Self::BundleOpen,
+        Self::Diagnosed(Diagnostic::CompressedBelowThreshold),
+        Self::Diagnosed(Diagnostic::UncompressedAboveThreshold),
+        Self::Diagnosed(Diagnostic::KeepAliveOverdue),
+        Self::Diagnosed(Diagnostic::JsonInvalid),
+        Self::Diagnosed(Diagnostic::DimensionInvalid),
+        Self::Diagnosed(Diagnostic::HeldItemInvalid),
+        Self::Diagnosed(Diagnostic::MetadataMissing),
+        Self::Diagnosed(Diagnostic::PaintingTitleTooLong),
+    ];
+
+    /// Returns the rule's name: `bytes-left`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FrameInvalid => "frame-invalid",
+            Self::IdUnknown => "id-unknown",
+            Self::BytesMissing => "bytes-missing",
+            Self::BytesLeft => "bytes-left",
+            Self::FieldInvalid => "field-invalid",
+            Self::ChunkInvalid => "chunk-invalid",
+            Self::EntryUnknown => "entry-unknown",
+            Self::EntryUnsent => "entry-unsent",
+            Self::TextInvalid => "text-invalid",
+            Self::BundleTooLong => "bundle-too-long",
+            Self::BundleOpen => "bundle-open",
+            Self::Diagnosed(diagnostic) => diagnostic.name(),
+        }
+    }
+
+    /// Returns what the player sees, in words.
+    #[must_use]
+    pub fn player_sees(self) -> &'static str {
+        match self {
+            Self::FrameInvalid => {
+                "the connection is lost: `Internal Exception: ..DecoderException`"
+            }
+            Self::IdUnknown => "the connection is lost: `Bad packet id`",
+            Self::BytesMissing | Self::FieldInvalid => {
+                "the connection is lost: `Internal Exception: ..DecoderException`, or `Network Protocol \
+                 Error` since 1.20.5"
+            }
+            Self::BytesLeft => {
+                "the connection is lost: `.. was larger than I expected, found .. bytes extra`"
+            }
+            Self::ChunkInvalid => {
+                "the connection is lost, or the chunk has other blocks than were meant"
+            }
+            Self::EntryUnknown | Self::EntryUnsent => {
+                "since 1.20.5 the connection is lost; before, something else appears, or nothing, or the \
+                 game crashes"
+            }
+            Self::TextInvalid => "the connection is lost: the text cannot be parsed",
+            Self::BundleTooLong => "the connection is lost: `Too many packets in a bundle`",
+            Self::BundleOpen => "nothing of what the bundle contains",
+            Self::Diagnosed(diagnostic) => match diagnostic {
+                Diagnostic::CompressedBelowThreshold => {
+                    "the connection is lost: `Badly compressed packet`"
+                }
+                Diagnostic::KeepAliveOverdue => "the connection is lost: `Timed out`",
+                Diagnostic::JsonInvalid => "the connection is lost: the text cannot be parsed",
+                Diagnostic::DimensionInvalid | Diagnostic::HeldItemInvalid => "the game crashes",
+                Diagnostic::MetadataMissing => "the game crashes, or the connection is lost",
+                Diagnostic::PaintingTitleTooLong => {
+                    "the connection is lost: `The received encoded string buffer length is longer ..`"
+                }
+                _ => "the connection is lost",
+            },
+        }
+    }
+}

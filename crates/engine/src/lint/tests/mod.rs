@@ -1,0 +1,300 @@
+//! Faults of each rule, written as bytes by the documents of the protocol, and packets without one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::capture::{Entry, Outcome, Record, Sink as _, open_capture};
+use crate::text::LineOptions;
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Diagnostic, Packet, SentRegistries, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State};
+
+/// Returns the bytes of hex digits.
+fn hex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap() as u8;
+    digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+}
+
+fn context(version: i32) -> Context {
+    let catalog = Catalog::embedded();
+    let protocol = match version {
+        ..=6 => catalog.alpha(version).protocol,
+        _ => catalog.find(version).unwrap().protocol,
+    };
+    Context {
+        version: Some(version),
+        ..Context::new(1, Timestamp(0), ([127, 0, 0, 1], 50000).into(), protocol)
+    }
+}
+
+fn record(context: &Arc<Context>, seq: u64, body: Vec<u8>) -> Record {
+    let content = Content::Frame(Frame::from_body(body.into()));
+    let (direction, state) = (Direction::Clientbound, State::Play);
+    let context = Arc::clone(context);
+    Record::passed(Packet::new(context, seq, Timestamp(0), direction, state, content))
+}
+
+fn lint(records: impl IntoIterator<Item = Record>) -> LintReport {
+    let mut linter = Linter::default();
+    for record in records {
+        linter.write(&Entry::Packet(record)).unwrap();
+    }
+    linter.finish().unwrap();
+    linter.report()
+}
+
+fn text(report: &LintReport) -> String {
+    let mut text = String::new();
+    report.write_text(&mut text, &LineOptions::default());
+    text
+}
+
+/// The length of a text and its bytes, in hex.
+fn string(text: &str) -> String {
+    let bytes: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("{:02x}{bytes}", text.len())
+}
+
+#[test]
+fn every_fault_is_found_in_its_packet_and_at_its_place() {
+    use Diagnostic::{
+        DimensionInvalid, HeldItemInvalid, JsonInvalid, MetadataMissing, PaintingTitleTooLong,
+    };
+    use LintRule::{
+        BytesLeft, BytesMissing, ChunkInvalid, Diagnosed, EntryUnknown, FieldInvalid, IdUnknown,
+        TextInvalid,
+    };
+    let mut failures = Vec::new();
+    let player = "0c 01 b50ad385829d3141a2167e7d7539ba7f 00000000 00000000 00000000 00 00";
+    for (version, body, rule, certain, place) in [
+        // 1.8: no packet 0x7f; a keep-alive with a byte too many, without its number, and with a number
+        // that does not end.
+        (47, "7f 01".to_owned(), IdUnknown, true, Some(0..1)),
+        (47, "00 05 c0".to_owned(), BytesLeft, true, Some(2..3)),
+        (47, "00".to_owned(), BytesMissing, true, Some(1..2)),
+        (47, "00 ff ff ff ff ff 01".to_owned(), FieldInvalid, true, Some(1..2)),
+        // Chat whose text is cut off, and chat that is no JSON.
+        (47, "02 05 22 61".to_owned(), BytesMissing, true, Some(1..2)),
+        (47, format!("02 {} 00", string("{a")), Diagnosed(JsonInvalid), false, Some(1..4)),
+        // Join Game in dimension 5; a player with item -1, and one without metadata.
+        (
+            47,
+            format!("01 00000001 00 05 01 08 {} 00", string("flat")),
+            Diagnosed(DimensionInvalid),
+            true,
+            Some(6..7),
+        ),
+        (47, format!("{player} ffff 00 00 7f"), Diagnosed(HeldItemInvalid), true, Some(32..34)),
+        (47, format!("{player} 0001 7f"), Diagnosed(MetadataMissing), true, Some(34..35)),
+        (
+            47,
+            format!("10 01 {} 0000000000000000 00", string("ABCDEFGHIJKLMN")),
+            Diagnosed(PaintingTitleTooLong),
+            true,
+            Some(2..17),
+        ),
+        // A chunk with a section whose data is 3 bytes.
+        (47, "21 00000000 00000000 01 0001 03 000000".to_owned(), ChunkInvalid, true, Some(12..16)),
+        // A mob of type 200; the highest of 1.8 is 120.
+        (
+            47,
+            "0f 01 c8 00000000 00000000 00000000 00 00 00 0000 0000 0000 00 00 7f".to_owned(),
+            EntryUnknown,
+            false,
+            Some(2..3),
+        ),
+        // 1.21.4: entity type 9999, effect 999, chat that is a number, an empty list, or has no contents.
+        (
+            769,
+            format!("01 01 {} 8f4e {} 00 00 00 00 000000000000", "00".repeat(16), "00".repeat(24)),
+            EntryUnknown,
+            true,
+            Some(18..20),
+        ),
+        (769, "7d 01 e707 00 01 00".to_owned(), EntryUnknown, true, Some(2..4)),
+        (769, "73 03 00000005 00".to_owned(), TextInvalid, true, Some(1..6)),
+        (769, "73 09 00 00000000 00".to_owned(), TextInvalid, true, Some(1..7)),
+        (769, "73 0a 01 0001 61 01 00 00".to_owned(), TextInvalid, false, Some(1..8)),
+        (769, "73 63 00 00".to_owned(), FieldInvalid, true, Some(1..2)),
+        // Alpha: a chat packet without its text.
+        (6, "03".to_owned(), BytesMissing, true, Some(1..2)),
+    ] {
+        let context = Arc::new(context(version));
+        let report = lint([record(&context, 1, hex(&body))]);
+        let found = report.findings().iter();
+        let found: Vec<_> = found.map(|it| (it.rule, it.certain, it.span.clone())).collect();
+        if found != [(rule, certain, place.clone())] {
+            failures.push(format!("{rule:?} {certain} {place:?} in {body}: {found:?}"));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn valid_packets_have_no_finding() {
+    for (version, body) in [
+        (47, format!("02 {} 00", string("{\"text\":\"a\"}"))),
+        (47, "0f 01 32 00000000 00000000 00000000 00 00 00 0000 0000 0000 00 00 7f".to_owned()),
+        (769, "73 08 0001 61 00".to_owned()),
+        (769, "73 0a 08 0004 74657874 0001 61 00 00".to_owned()),
+        (769, "7d 01 00 00 01 00".to_owned()),
+        // Chat of Alpha is no JSON.
+        (6, "03 0001 61".to_owned()),
+    ] {
+        let context = Arc::new(context(version));
+        let report = lint([record(&context, 1, hex(&body))]);
+        assert!(report.findings().is_empty(), "{body}: {}", text(&report));
+        assert_eq!(report.versions().map(|(_, packets)| packets).sum::<u64>(), 1);
+    }
+}
+
+#[test]
+fn entries_that_the_server_never_sent_are_found() {
+    let base = Arc::new(context(769));
+    let registry =
+        format!("07 {} 01 {} 00", string("minecraft:damage_type"), string("minecraft:in_fire"));
+    let mut sent = record(&base, 1, hex(&registry)).packet;
+    sent.set_state(State::Configuration);
+    let registries = Arc::new(SentRegistries::default().with(&sent));
+    let context = Arc::new(Context { registries, ..(*base).clone() });
+    for (number, findings) in [("00", 0), ("01", 1), ("7f", 1)] {
+        let body = format!("1a 01 {number} 00 00 00");
+        let report = lint([record(&context, 2, hex(&body))]);
+        assert_eq!(report.findings().len(), findings, "{number}: {}", text(&report));
+        let rules: Vec<_> = report.findings().iter().map(|it| (it.rule, it.span.clone())).collect();
+        assert!(rules.iter().all(|it| *it == (LintRule::EntryUnsent, Some(2..3))));
+    }
+    // If it has sent none, the game has its own.
+    assert!(lint([record(&base, 2, hex("1a 01 7f 00 00 00"))]).findings().is_empty());
+}
+
+#[test]
+fn bundles_that_are_too_long_or_left_open_are_found() {
+    let context = Arc::new(context(769));
+    let bundle = |packets: usize, ends: bool| {
+        let delimiter = vec![0];
+        let inner = std::iter::repeat_n(hex("7d 01 00 00 01 00"), packets);
+        let end = ends.then(|| delimiter.clone());
+        let bodies = std::iter::once(delimiter.clone()).chain(inner).chain(end);
+        let report = lint((1..).zip(bodies).map(|(seq, body)| record(&context, seq, body)));
+        let found = report.findings().iter().map(|it| (it.rule, it.record.packet.seq()));
+        found.collect::<Vec<_>>()
+    };
+    assert_eq!(bundle(4096, true), []);
+    assert_eq!(bundle(4097, true), [(LintRule::BundleTooLong, 4098)]);
+    assert_eq!(bundle(2, false), [(LintRule::BundleOpen, 1)]);
+}
+
+#[test]
+fn what_earlier_packets_and_the_wire_show_is_found() {
+    let context = Arc::new(context(47));
+    let mut record = record(&context, 1, hex("00 05"));
+    record.packet.note([Diagnostic::CompressedBelowThreshold].into_iter().collect());
+    let report = lint([record]);
+    assert_eq!(
+        report.findings()[0].rule,
+        LintRule::Diagnosed(Diagnostic::CompressedBelowThreshold)
+    );
+}
+
+#[test]
+fn only_what_the_server_sent_is_judged() {
+    let context = Arc::new(context(47));
+    let mut made = record(&context, 1, hex("7f 01"));
+    made.outcome = Outcome::Send;
+    let report = lint([made]);
+    assert!(report.findings().is_empty() && report.versions().next().is_none());
+    // By the description of another version, nothing is certain.
+    let guess = Arc::new(Context { guess: true, ..(*context).clone() });
+    assert!(!lint([record(&guess, 1, hex("7f 01"))]).findings()[0].certain);
+}
+
+/// The server of the captures of 1.8 fills the inventory with items of all numbers, among them 11, which
+/// is a block (lava) and no item.
+#[test]
+fn captures_of_real_servers_have_no_finding_but_a_true_one() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    let mut judged = 0;
+    for file in std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()) {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.ends_with(".jsonl") && !name.ends_with(".pcapng") {
+            continue;
+        }
+        let entries = open_capture(&file, Catalog::embedded()).unwrap().map(Result::unwrap);
+        let mut linter = Linter::default();
+        entries.for_each(|entry| linter.write(&entry).unwrap());
+        linter.finish().unwrap();
+        let report = linter.report();
+        judged += report.versions().map(|(_, packets)| packets).sum::<u64>();
+        let reasons: Vec<_> = report.findings().iter().map(|it| it.reason.as_str()).collect();
+        let expected: &[&str] = match name.as_str() {
+            "session-1.8.jsonl" | "session-1.8-encrypted.pcapng" => {
+                &["the version has no item with the number 11"]
+            }
+            _ => &[],
+        };
+        assert_eq!(reasons, expected, "{name}: {}", text(&report));
+    }
+    assert!(judged > 900, "{judged}");
+}
+
+#[test]
+fn findings_are_shown_with_their_place_and_counted_in_a_matrix() {
+    let context = Arc::new(context(47));
+    let bodies = ["00 05 c0ffee", "00 06 c0", "00 07", "7f"];
+    let records: Vec<Record> =
+        (1..).zip(bodies).map(|(seq, body)| record(&context, seq, hex(body))).collect();
+    let mut linter = Linter::default();
+    linter.begin("a.jsonl");
+    records.into_iter().for_each(|it| linter.write(&Entry::Packet(it)).unwrap());
+    linter.finish().unwrap();
+    let report = linter.report();
+    assert_eq!(
+        text(&report),
+        "\
+id-unknown in 1.8: no clientbound packet 0x7f in state play
+  a.jsonl, session 1, packet 4
+  ! 00:00:00.000 #1 ← play   0x7f (unknown)            ! no clientbound packet 0x7f in state play, at byte 0
+    0000  7f
+          ^^
+  the player sees: the connection is lost: `Bad packet id`
+
+bytes-left in 1.8, 2 packets: 3 bytes left after the last field
+  a.jsonl, session 1, packet 1
+  ! 00:00:00.000 #1 ← play   0x00 keep_alive           keepAliveId=5 ! 3 bytes left after the last field, at byte 2
+    0000  00 05 c0 ff ee
+                ^^^^^^^^
+  the player sees: the connection is lost: `.. was larger than I expected, found .. bytes extra`
+
+version         packets   at fault  id-unknown  bytes-left
+1.8                   4          3           1           2
+2 findings
+"
+    );
+    let xml = report.junit(&LineOptions::default());
+    assert!(
+        xml.contains("<testsuite name=\"1.8\" tests=\"19\" failures=\"2\" errors=\"0\">"),
+        "{xml}"
+    );
+    assert!(xml.contains("<testcase classname=\"1.8\" name=\"chunk-invalid\"/>"), "{xml}");
+    assert!(xml.contains("<failure message=\"3 bytes left after the last field\">"), "{xml}");
+    let json = report.json();
+    assert_eq!(json["versions"][0]["rules"]["bytes-left"], 2);
+    let left = &json["findings"][1];
+    assert_eq!(
+        (&left["rule"], &left["at"], &left["bytes"]),
+        (&"bytes-left".into(), &2.into(), &3.into())
+    );
+    assert_eq!(left["capture"], "a.jsonl");
+}
+
+#[test]
+fn the_page_documents_every_rule() {
+    let page = include_str!("../../../../../docs/lint.md");
+    for rule in LintRule::ALL {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", rule.name())));
+        assert!(row.is_some(), "{}", rule.name());
+    }
+}
