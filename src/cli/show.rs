@@ -68,6 +68,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         bail!("`--only events` leaves out the packets that `-Y` selects: use one of them");
     }
     let (before, after) = arguments.context.lines();
+    let (wanted, mut matched) = (condition.clone(), false);
     let mut sink: Box<dyn Sink> = match arguments.columns.compile(&catalog)? {
         Some(mut columns) => {
             columns.begin()?;
@@ -98,6 +99,9 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         let mut input = Input::open(path, silent, &catalog, &arguments.memory, output)?;
         let live = is_stdio(path);
         input.by_ref().try_for_each(|entry| {
+            let record = entry.record();
+            matched = matched
+                || record.is_some_and(|it| wanted.as_ref().is_none_or(|wanted| wanted.matches(it)));
             sink.write(&entry)?;
             if live { sink.flush() } else { Ok(()) }
         })?;
@@ -105,5 +109,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         input.end()?;
     }
     sink.finish()?;
+    if wanted.is_some() && !matched {
+        output.warning("no packet matches");
+    }
     Ok(Done::Yes)
 }

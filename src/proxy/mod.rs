@@ -26,7 +26,7 @@ pub use log::{
     PassedCounts, StoreSink,
 };
 pub use metrics::{Metrics, MetricsServer, Trouble};
-pub(crate) use net::Accepted;
+pub(crate) use net::{Accepted, Newcomers};
 pub use net::{
     Addresses, AskError, ConnectError, EngineRunner, Excerpt, LanAnnouncer, Listener,
     PipelineFactory, Preamble, PreambleError, PreambleRead, PreambleVersion, Proxy, ProxyOptions,

@@ -38,16 +38,26 @@ impl Client {
         Self { socket, store, catalog, control, rules }
     }
 
-    /// Serves the page until it goes, or does what it must not.
-    pub(super) async fn run(mut self, access: &Access, live: bool) {
+    /// Returns whether the first message of the page has the token.
+    pub(super) async fn admit(&mut self, access: &Access) -> bool {
         let first = timeout(PATIENCE, self.receive()).await.ok().flatten();
         let login = first.and_then(|text| serde_json::from_str::<Login>(&text).ok());
-        if !login.is_some_and(|login| access.admits(&login.token)) {
-            let error = Failure::new("wrong token");
-            let _ = self.send(&Message::Error { id: None, error }).await;
-            let _ = timeout(PATIENCE, self.socket.close(None)).await;
-            return;
+        let admitted = login.is_some_and(|login| access.admits(&login.token));
+        if !admitted {
+            self.refuse("wrong token").await;
         }
+        admitted
+    }
+
+    /// Tells the page why it gets nothing, and closes.
+    pub(super) async fn refuse(&mut self, why: &str) {
+        let error = Failure::new(why);
+        let _ = self.send(&Message::Error { id: None, error }).await;
+        let _ = timeout(PATIENCE, self.socket.close(None)).await;
+    }
+
+    /// Serves the page until it goes, or does what it must not.
+    pub(super) async fn run(mut self, live: bool) {
         let hello = Hello {
             version: env!("CARGO_PKG_VERSION"),
             live,

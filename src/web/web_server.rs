@@ -21,7 +21,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::files::{file, guarded, refusal};
 use super::{Access, Client};
-use crate::proxy::{Accepted, ControlHandle, Listener, RuleEditor, Stop, random_key};
+use crate::proxy::{Accepted, ControlHandle, Listener, Newcomers, RuleEditor, Stop, random_key};
 use crate::store::Store;
 use mitmcraft_engine::auth::Secret;
 use mitmcraft_protocol::schema::Catalog;
@@ -68,8 +68,10 @@ struct Desk {
     control: Option<ControlHandle>,
     /// The filter files of a run.
     rules: Option<RuleEditor>,
-    /// One permit per WebSocket.
+    /// One permit per page.
     places: Arc<Semaphore>,
+    /// WebSockets that have not sent the token yet.
+    newcomers: Newcomers,
     stop: Stop,
 }
 
@@ -89,7 +91,8 @@ impl WebServer {
         let WebOptions { store, catalog, live, control, rules } = options;
         let places = Arc::new(Semaphore::new(Self::MAX_PAGES));
         let stop = Stop::new();
-        let desk = Desk { access, store, catalog, live, control, rules, places, stop };
+        let newcomers = Newcomers::new(Self::MAX_PAGES);
+        let desk = Desk { access, store, catalog, live, control, rules, places, newcomers, stop };
         Ok(Self { listener, desk: Arc::new(desk) })
     }
 
@@ -110,6 +113,7 @@ impl WebServer {
     /// Serves until `stop`.
     pub async fn run(self, stop: &Stop) {
         let Self { listener, desk } = self;
+        let newcomers = Newcomers::new(MAX_NEWCOMERS);
         let serve = |accepted: io::Result<Accepted>| {
             let Accepted { socket, refused: None, .. } = accepted.ok()? else { return None };
             let desk = Arc::clone(&desk);
@@ -117,16 +121,20 @@ impl WebServer {
                 let answered = desk.answer(request);
                 async move { Ok::<_, Infallible>(guarded(answered)) }
             });
+            let mut newcomer = newcomers.arrive();
             Some(async move {
                 // A browser that goes away or is too slow gets no answer.
-                let _ = http1::Builder::new()
+                let served = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(PATIENCE)
                     .keep_alive(false)
                     .max_buf_size(MAX_HEAD)
                     .serve_connection(TokioIo::new(socket), answer)
-                    .with_upgrades()
-                    .await;
+                    .with_upgrades();
+                tokio::select! {
+                    _ = served => {}
+                    () = newcomer.must_go() => {}
+                }
             })
         };
         tokio::select! {
@@ -161,9 +169,7 @@ impl Desk {
         let Some(accept) = accept(request.headers()) else {
             return refusal(StatusCode::BAD_REQUEST, "this path is for WebSockets of version 13\n");
         };
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            return refusal(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open\n");
-        };
+        let mut newcomer = self.newcomers.arrive();
         let upgrade = hyper::upgrade::on(&mut request);
         let desk = Arc::clone(self);
         tokio::spawn(async move {
@@ -177,18 +183,29 @@ impl Desk {
                 Some(config),
             );
             let socket = socket.await;
-            let client = Client::new(
+            let mut client = Client::new(
                 socket,
                 Arc::clone(&desk.store),
                 Arc::clone(&desk.catalog),
                 desk.control.clone(),
                 desk.rules.clone(),
             );
+            let admitted = tokio::select! {
+                admitted = client.admit(&desk.access) => admitted,
+                () = newcomer.must_go() => return,
+                () = desk.stop.stopped() => return,
+            };
+            drop(newcomer);
+            if !admitted {
+                return;
+            }
+            let Ok(_place) = Arc::clone(&desk.places).try_acquire_owned() else {
+                return client.refuse("too many pages are open: close one").await;
+            };
             tokio::select! {
-                () = client.run(&desk.access, desk.live) => {}
+                () = client.run(desk.live) => {}
                 () = desk.stop.stopped() => {}
             }
-            drop(place);
         });
         let mut response = Response::new(Full::default());
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -224,6 +241,9 @@ const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// Maximum time until the head of a request is there.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Connections that have not been answered yet, at most; fewer than all connections.
+const MAX_NEWCOMERS: usize = 24;
 
 /// Maximum bytes of a request's head.
 const MAX_HEAD: usize = 16 << 10;

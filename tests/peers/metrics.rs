@@ -28,6 +28,7 @@ fn prometheus_parses_the_metrics_and_they_contain_no_names() {
     for (name, least) in [
         ("mitmcraft_sessions_total", 1.0),
         ("mitmcraft_sessions_open", 1.0),
+        ("mitmcraft_players", 1.0),
         ("mitmcraft_rule_matched_total{rule=\"mark\"}", 1.0),
         ("mitmcraft_rule_acted_total{rule=\"mark\"}", 1.0),
         (

@@ -1,7 +1,9 @@
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use crate::proxy::RefusalError;
-use mitmcraft_engine::capture::{Entry, EventKind, Outcome};
+use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome};
 use mitmcraft_engine::link::Side;
 use mitmcraft_protocol::packet::{Content, TypeCounts};
 use mitmcraft_protocol::schema::{Direction, PacketType, PerDirection, State};
@@ -13,6 +15,8 @@ use mitmcraft_protocol::schema::{Direction, PacketType, PerDirection, State};
 pub struct Metrics {
     opened: AtomicU64,
     closed: AtomicU64,
+    /// The open sessions whose player has reached the game.
+    players: Mutex<HashSet<u64>>,
     /// Packets, indexed by state and outcome.
     packets: PerDirection<[[AtomicU64; Outcome::ALL.len()]; State::ALL.len()]>,
     /// Bytes received, indexed by state.
@@ -103,11 +107,7 @@ impl Metrics {
             let record = match entry {
                 Entry::Packet(record) => record,
                 Entry::Event(event) => {
-                    match event.kind {
-                        EventKind::Open => self.opened.fetch_add(1, Relaxed),
-                        EventKind::Close(_) => self.closed.fetch_add(1, Relaxed),
-                        EventKind::State(_) => 0,
-                    };
+                    self.count_event(event);
                     continue;
                 }
             };
@@ -121,6 +121,25 @@ impl Metrics {
             }
             if record.outcome.came() {
                 self.bytes[direction][state].fetch_add(wire, Relaxed);
+            }
+        }
+    }
+
+    fn count_event(&self, event: &Event) {
+        let session = event.context.session;
+        let players = || self.players.lock().unwrap_or_else(PoisonError::into_inner);
+        match &event.kind {
+            EventKind::Open => {
+                self.opened.fetch_add(1, Relaxed);
+            }
+            EventKind::State(legs) => {
+                if legs.state == State::Play && event.context.player.is_some() {
+                    players().insert(session);
+                }
+            }
+            EventKind::Close(_) => {
+                self.closed.fetch_add(1, Relaxed);
+                players().remove(&session);
             }
         }
     }
@@ -159,6 +178,10 @@ impl Metrics {
 
     pub(super) fn closed(&self) -> u64 {
         self.closed.load(Relaxed)
+    }
+
+    pub(super) fn players(&self) -> usize {
+        self.players.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     pub(super) fn packets(&self, direction: Direction, state: State, outcome: Outcome) -> u64 {

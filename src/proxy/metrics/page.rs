@@ -49,12 +49,15 @@ fn sessions(page: &mut Page, metrics: &Metrics) {
     page.sample("sessions_total", &[], opened);
     page.family("sessions_open", "gauge", "Sessions in progress.");
     page.sample("sessions_open", &[], opened - closed);
+    page.family("players", "gauge", "Players in the game.");
+    page.sample("players", &[], metrics.players());
 }
 
 fn packets(page: &mut Page, metrics: &Metrics) {
     let directions = [Direction::Serverbound, Direction::Clientbound];
     let kinds = || directions.into_iter().flat_map(|it| State::ALL.map(|state| (it, state)));
-    let help = "Packets, by verdict; `send` is a packet that the proxy made.";
+    let help = "Packets, by verdict. Received: pass, drop and rewrite; sent: pass and send, which is \
+                a packet that the proxy made, also in the place of a rewritten one.";
     page.family("packets_total", "counter", help);
     for (direction, state) in kinds() {
         for outcome in Outcome::ALL {

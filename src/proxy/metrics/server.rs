@@ -1,4 +1,3 @@
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -13,11 +12,10 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::page::{Moment, page};
-use crate::proxy::net::Accepted;
-use crate::proxy::net::close;
+use crate::proxy::net::{Accepted, Newcomers, close};
 use crate::proxy::{Listener, LogHandle, LogView, Stop};
 use mitmcraft_engine::filter::RuleSet;
 
@@ -49,21 +47,16 @@ impl MetricsServer {
     /// the longest connected is dropped.
     pub async fn run(self, stop: &Stop) {
         let Self { listener, source } = self;
-        let mut clients: VecDeque<oneshot::Sender<()>> = VecDeque::new();
+        let clients = Newcomers::new(MAX_CLIENTS);
         let accept = |accepted: io::Result<Accepted>| {
             let socket = accepted.ok()?.socket;
             let source = Arc::clone(&source);
-            clients.retain(|client| !client.is_closed());
-            if clients.len() >= MAX_CLIENTS {
-                clients.pop_front();
-            }
-            let (keep, dropped) = oneshot::channel();
-            clients.push_back(keep);
+            let mut client = clients.arrive();
             Some(async move {
                 // A client that is too slow gets no answer.
                 tokio::select! {
                     _ = tokio::time::timeout(PATIENCE, serve(socket, source)) => {}
-                    _ = dropped => {}
+                    () = client.must_go() => {}
                 }
             })
         };

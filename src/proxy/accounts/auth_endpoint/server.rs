@@ -16,10 +16,11 @@ use super::problem::Problem;
 use super::rate::Rate;
 use crate::proxy::accounts::{ForwardedRequest, ForwardedResponse};
 use crate::proxy::net::Accepted;
-use crate::proxy::{Clock, Http, LentJoins, Listener, Notices, RunNotice, Stop};
+use crate::proxy::{Clock, Http, LentJoins, Listener, Newcomers, Notices, RunNotice, Stop};
 use mitmcraft_engine::auth::{
     self, AuthError, GameRequest, GameRoute, GameServices, Secret, SessionService, service_of,
 };
+use tokio::sync::watch;
 
 /// Serves the web services of the game to games on this machine.
 #[derive(Debug)]
@@ -56,13 +57,16 @@ impl AuthEndpoint {
     pub async fn run(self, stop: &Stop, notices: &Notices) {
         let Self { listener, services, http, joins } = self;
         let (notices, rate, clock) = (notices.clone(), Mutex::default(), Clock::new());
+        let newcomers = Newcomers::new(MAX_NEWCOMERS);
         let handler = Arc::new(Handler { services, http, joins, notices, rate, clock });
         let serve = |accepted: io::Result<Accepted>| {
             let Accepted { socket, refused: None, .. } = accepted.ok()? else { return None };
             let handler = Arc::clone(&handler);
+            let mut newcomer = newcomers.arrive();
+            let (known, mut is_known) = watch::channel(false);
             let answer = service_fn(move |request| {
-                let handler = Arc::clone(&handler);
-                async move { Ok::<_, Infallible>(handler.answer(request).await) }
+                let (handler, known) = (Arc::clone(&handler), known.clone());
+                async move { Ok::<_, Infallible>(handler.answer(request, &known).await) }
             });
             Some(async move {
                 let connection = http1::Builder::new()
@@ -70,7 +74,17 @@ impl AuthEndpoint {
                     .max_buf_size(MAX_HEAD)
                     .serve_connection(TokioIo::new(socket), answer);
                 // A game that is too slow, or closes early, gets no answer.
-                let _ = tokio::time::timeout(PATIENCE, connection).await;
+                let connection = tokio::time::timeout(PATIENCE, connection);
+                tokio::pin!(connection);
+                let stays = tokio::select! {
+                    _ = &mut connection => return,
+                    known = is_known.wait_for(|known| *known) => known.is_ok(),
+                    () = newcomer.must_go() => false,
+                };
+                drop(newcomer);
+                if stays {
+                    let _ = connection.await;
+                }
             })
         };
         tokio::select! {
@@ -81,14 +95,23 @@ impl AuthEndpoint {
 }
 
 impl Handler {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        match self.handle(request).await {
+    /// Answers a request. Sets `known` if it is one of a game.
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        known: &watch::Sender<bool>,
+    ) -> Response<Full<Bytes>> {
+        match self.handle(request, known).await {
             Ok(response) => response,
             Err(problem) => problem.answer(),
         }
     }
 
-    async fn handle(&self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Problem> {
+    async fn handle(
+        &self,
+        request: Request<Incoming>,
+        known: &watch::Sender<bool>,
+    ) -> Result<Response<Full<Bytes>>, Problem> {
         let (head, body) = request.into_parts();
         let route = self.services.route(GameRequest {
             method: head.method.as_str(),
@@ -97,6 +120,7 @@ impl Handler {
             from_page: head.headers.contains_key(header::ORIGIN)
                 || head.headers.contains_key("sec-fetch-site"),
         })?;
+        known.send_replace(true);
         let admitted =
             self.rate.lock().unwrap_or_else(PoisonError::into_inner).admits(self.clock.now());
         if !admitted {
@@ -220,6 +244,9 @@ const MOJANG_METADATA: &str = r#"{"meta":{"serverName":"Mojang, through mitmcraf
 
 /// Maximum time of a request with its answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Clients that have not asked for anything yet; fewer than all, so that a game always finds a place.
+const MAX_NEWCOMERS: usize = 32;
 
 /// Maximum bytes of a request's head: a token has up to 2 KiB.
 const MAX_HEAD: usize = 32 << 10;
