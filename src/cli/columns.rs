@@ -1,9 +1,9 @@
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use mitmcraft_engine::capture::{Entry, Record, Sink};
-use mitmcraft_engine::lang::{Formula, Vocabulary};
+use mitmcraft_engine::lang::{ExprError, Formula, Vocabulary};
 use mitmcraft_engine::text::{Escaped, EscapedJson, field_json, field_text};
 use mitmcraft_protocol::packet::{FieldPath, PathStep};
 use mitmcraft_protocol::schema::{Catalog, PacketType, Value};
@@ -40,11 +40,11 @@ pub(crate) struct Columns {
 }
 
 /// One of the `--fields`.
-struct Column {
+pub(super) struct Column {
     /// The name as the user typed it.
-    name: String,
+    pub(super) name: String,
     /// `None` for lists and containers, which are no values in expressions.
-    formula: Option<Formula>,
+    pub(super) formula: Option<Formula>,
     /// The path to a list or container, if it may be one.
     path: Option<FieldPath>,
 }
@@ -64,19 +64,12 @@ impl ColumnOptions {
         let vocabulary = Vocabulary::new(catalog);
         let mut fields: Vec<Column> = Vec::new();
         for name in split(text) {
-            let path = FieldPath::parse(name).ok();
-            let is_field = || {
-                path.is_some() && Formula::parse_in(&format!("{name}.exists"), &vocabulary).is_ok()
-            };
-            let formula = match Formula::parse_in(name, &vocabulary) {
-                Ok(formula) => Some(formula),
-                Err(_) if is_field() => None,
-                Err(error) => bail!("`--fields`: {}", error.render(name)),
-            };
+            let field = Column::parse(name, &vocabulary);
+            let field = field.map_err(|error| anyhow!("`--fields`: {}", error.render(name)))?;
             if fields.iter().any(|known| known.name == name) {
                 bail!("`--fields`: `{name}` is given twice");
             }
-            fields.push(Column { name: name.to_owned(), formula, path });
+            fields.push(field);
         }
         let form = match (self.csv, self.json) {
             (true, _) => Form::Csv,
@@ -153,7 +146,19 @@ impl Columns {
 }
 
 impl Column {
-    fn value(&self, record: &Record) -> Option<Value> {
+    pub(super) fn parse(name: &str, vocabulary: &Vocabulary<'_>) -> Result<Self, ExprError> {
+        let path = FieldPath::parse(name).ok();
+        let is_field =
+            || path.is_some() && Formula::parse_in(&format!("{name}.exists"), vocabulary).is_ok();
+        let formula = match Formula::parse_in(name, vocabulary) {
+            Ok(formula) => Some(formula),
+            Err(_) if is_field() => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Self { name: name.to_owned(), formula, path })
+    }
+
+    pub(super) fn value(&self, record: &Record) -> Option<Value> {
         self.formula.as_ref().and_then(|formula| formula.value(record)).or_else(|| {
             let steps = self.path.as_ref()?.steps();
             let named = |kind: &PacketType| matches!(steps, [PathStep::Name(name), _, ..] if name == kind.name());
@@ -189,7 +194,7 @@ impl Sink for Columns {
 }
 
 /// Splits fields at commas that stand in no quotes, brackets or parentheses.
-fn split(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
     let (mut quoted, mut depth) = (false, 0usize);
     let parts = text.split(move |char| {
         match char {

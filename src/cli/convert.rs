@@ -18,6 +18,7 @@ use super::exit::Done;
 use super::input::Input;
 use super::notice::{claim_error, write_error};
 use super::output::Output;
+use super::packet_table::PacketTable;
 use super::stdio::is_stdio;
 
 /// Convert a capture to another format, or extract a part of it
@@ -28,6 +29,7 @@ use super::stdio::is_stdio;
   mitmcraft convert --pcap-view plain,json session.jsonl session.pcapng
   mitmcraft convert --session 2 session.jsonl session.mcpr
   mitmcraft convert session.jsonl session.parquet
+  mitmcraft convert --table 'chat: time, session.player, message' session.jsonl chat.parquet
   mitmcraft convert --redact session.jsonl to-share.jsonl
   ssh host cat session.jsonl.gz | mitmcraft convert - - --format pcapng | wireshark -k -i -
 
@@ -71,6 +73,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     annotate: bool,
 
+    /// Write a table with a row per packet of one name, and columns of the types that its fields
+    /// have: `chat: time, session.player, message`. OUT ends in .parquet
+    #[arg(long, value_name = "PACKET: COLUMN, ..", conflicts_with_all = ["only", "no_body", "annotate"])]
+    table: Option<String>,
+
     #[command(flatten)]
     redaction: Redaction,
 
@@ -104,9 +111,16 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     options.describe = write_info;
     options.overwrite = arguments.overwrite.overwrite;
     let whole = WholeFile::of(to);
+    let table = match &arguments.table {
+        Some(_) if !matches!(whole, Some(WholeFile::Parquet)) => {
+            bail!("`--table` needs a file to write that ends in `.parquet`")
+        }
+        Some(text) => Some(PacketTable::parse(text, &catalog)?),
+        None => None,
+    };
     let mut sinks = if let Some(whole) = whole {
         check_file(to, arguments.overwrite.overwrite).map_err(|error| claim_error(error, to))?;
-        vec![(to.display().to_string(), whole.create(to, arguments)?)]
+        vec![(to.display().to_string(), whole.create(to, arguments, table)?)]
     } else {
         PlannedCaptures::new(std::slice::from_ref(to), stdout.format, options, None)?.create()?
     };
@@ -164,10 +178,18 @@ impl WholeFile {
     }
 
     /// Creates the file that is renamed to `path`.
-    fn create(self, path: &Path, arguments: &Arguments) -> anyhow::Result<Box<dyn Sink>> {
+    fn create(
+        self,
+        path: &Path,
+        arguments: &Arguments,
+        table: Option<PacketTable>,
+    ) -> anyhow::Result<Box<dyn Sink>> {
         let create = || -> io::Result<Box<dyn Sink>> {
             // A part that a killed conversion has left is nobody's.
             let file = claim_file(&unfinished(path), true)?;
+            if let Some(table) = table {
+                return table.create(file);
+            }
             Ok(match self {
                 Self::Replay => Box::new(McprSink::new(BufWriter::new(file), arguments.session)?),
                 Self::Parquet => {

@@ -23,6 +23,7 @@ mod man;
 mod manual;
 mod notice;
 mod output;
+mod packet_table;
 #[cfg(test)]
 mod page;
 mod ping;

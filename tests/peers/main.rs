@@ -10,6 +10,7 @@ mod decode;
 mod dissector;
 mod expect;
 mod formats;
+mod lake;
 mod lan;
 mod lint;
 mod metrics;

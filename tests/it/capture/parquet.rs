@@ -229,3 +229,19 @@ fn what_fails_says_what_to_do_and_leaves_the_old_file_as_it_was() {
     let said = refuses(&["proxy", "127.0.0.1:1", "-w", text(&old), "--overwrite"]);
     assert!(said.contains("convert"), "{said}");
 }
+
+#[test]
+fn a_table_that_cannot_be_made_says_why() {
+    let from = root().join("captures/session-1.8.jsonl");
+    let file = scratch_file("no.parquet");
+    let table = |spec: &str| refuses(&["convert", "--table", spec, text(&from), text(&file)]);
+    assert!(table("chat").contains("expected `PACKET: column, ..`"));
+    assert!(table("chatt: message").contains("did you mean"));
+    assert!(table("chat: mesage").contains("did you mean `message`?"));
+    assert!(table("chat: time, time").contains("`time` is given twice"));
+    let said = refuses(&["convert", "--table", "chat: time", text(&from), "-"]);
+    assert!(said.contains("ends in `.parquet`"), "{said}");
+    convert(&["--table", "chat: time, message", text(&from), text(&file)]);
+    let said = refuses(&["show", text(&file)]);
+    assert!(said.contains("a Parquet file without a column `session_number`"), "{said}");
+}

@@ -22,7 +22,9 @@ mod sink;
 mod where_sink;
 mod wire;
 
-pub use self::parquet::{Cell, ColumnKind, ParquetReader, ParquetSink, TableColumn, TableWriter};
+pub use self::parquet::{
+    Cell, ColumnKind, ParquetReader, ParquetSink, TableColumn, TableWriter, session_id,
+};
 pub use body_places::{BodyPlace, BodyPlaces};
 use body_places::{NotedPlaces, PartLength};
 use drain::drain;

@@ -72,12 +72,12 @@ impl<'v> Checker<'v> {
         Ok(Predicate::atom(check, &self.fields))
     }
 
-    /// Compiles a single value.
-    pub(super) fn value(&mut self, node: &Node) -> Result<Operand, ExprError> {
+    /// Compiles a single value. Returns some of the kinds that it can have.
+    pub(super) fn value(&mut self, node: &Node) -> Result<(Operand, Kinds), ExprError> {
         let takes = |kinds: Kinds| kinds.meets(SCALARS);
         let (operand, kinds) = self.operand(node, &takes)?;
         if takes(kinds) {
-            return Ok(operand);
+            return Ok((operand, kinds));
         }
         let error =
             ExprError::new(&node.location.0, format!("`{node}` is {kinds}, not a single value"));

@@ -10,7 +10,7 @@ use super::plan::Reads;
 use super::predicate::Operand;
 use super::vocabulary::Vocabulary;
 use mitmcraft_protocol::packet::PerProtocol;
-use mitmcraft_protocol::schema::{Catalog, Value};
+use mitmcraft_protocol::schema::{Catalog, Kinds, Value};
 
 /// A value computed from a packet: the text after `=` in a rule's `set`.
 #[derive(Clone)]
@@ -19,6 +19,8 @@ pub struct Formula(Arc<Inner>);
 struct Inner {
     text: Box<str>,
     operand: Operand,
+    /// The kinds of its values, unless it is a field by itself.
+    kinds: Kinds,
     fields: Box<[Field]>,
     /// The reads for packets of unknown type.
     reads: Reads,
@@ -42,11 +44,20 @@ impl Formula {
     pub fn parse_in(text: &str, vocabulary: &Vocabulary<'_>) -> Result<Self, ExprError> {
         let node = parse(text)?;
         let mut checker = Checker::new(vocabulary);
-        let operand = checker.value(&node)?;
+        let (operand, kinds) = checker.value(&node)?;
         let (fields, _) = checker.finish();
         let reads = Reads::new(|see| operand.visit(see));
         let by_kind = PerProtocol::default();
-        Ok(Self(Arc::new(Inner { text: text.into(), operand, fields, reads, by_kind })))
+        Ok(Self(Arc::new(Inner { text: text.into(), operand, kinds, fields, reads, by_kind })))
+    }
+
+    /// Returns the kinds that the value can have in any version of the vocabulary.
+    #[must_use]
+    pub fn kinds(&self, vocabulary: &Vocabulary<'_>) -> Kinds {
+        match self.0.operand {
+            Operand::Field(place) => vocabulary.kinds(&self.0.fields[place], |_| false),
+            _ => self.0.kinds,
+        }
     }
 
     /// Returns the value for a packet, or the first of several.

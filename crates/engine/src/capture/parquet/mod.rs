@@ -10,6 +10,6 @@ mod table_column;
 mod table_writer;
 
 pub use reader::ParquetReader;
-pub use sink::ParquetSink;
+pub use sink::{ParquetSink, session_id};
 pub use table_column::{ColumnKind, TableColumn};
 pub use table_writer::{Cell, TableWriter};

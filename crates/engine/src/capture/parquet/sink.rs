@@ -245,7 +245,8 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
 
 /// Returns an id that a session has in every file, and no other session: when it opened, its number in its
 /// run, and a checksum of the client's address.
-fn session_id(context: &Context) -> String {
+#[must_use]
+pub fn session_id(context: &Context) -> String {
     // Captures without the session's opening have microseconds.
     let opened = context.opened.text();
     let opened = String::from_utf8_lossy(&opened[..MICROSECONDS]);

@@ -1,0 +1,245 @@
+//! Captures in Parquet, read by DuckDB and pyarrow with the queries of `docs/lake.md`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mitmcraft_engine::capture::{CreateOptions, create_sink};
+use serde_json::Value as Json;
+
+use crate::support::samples::*;
+use crate::support::{Program, convert, root, scratch_file, text};
+
+/// A folder with a `lake` of the repository's sessions and one with undecoded packets.
+struct Lake {
+    folder: PathBuf,
+    /// The captures as they were.
+    captures: Vec<PathBuf>,
+}
+
+impl Lake {
+    fn new() -> Self {
+        let folder = scratch_file("lake");
+        let undecoded = scratch_file("undecoded.jsonl");
+        let mut stage = Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565");
+        stage.open();
+        for _ in 0..3 {
+            // A keep-alive without its number.
+            stage.body(Clientbound, Play, &[0x00]);
+        }
+        stage.close("over");
+        let mut sink = create_sink(&undecoded, &CreateOptions::default()).unwrap();
+        stage.entries.iter().for_each(|entry| sink.write(entry).unwrap());
+        sink.finish().unwrap();
+        let names = ["session-1.8.jsonl", "session-1.12.2.jsonl", "session-26.3.jsonl"];
+        let mut captures: Vec<PathBuf> =
+            names.iter().map(|name| root().join("captures").join(name)).collect();
+        captures.push(undecoded);
+        for (place, capture) in captures.iter().enumerate() {
+            let host = folder.join(format!("lake/host=host{}", place % 2));
+            fs::create_dir_all(&host).unwrap();
+            convert(&[text(capture), text(&host.join(format!("part-{place}.parquet")))]);
+        }
+        Self { folder, captures }
+    }
+
+    fn stats(&self) -> Json {
+        let captures = self.captures.iter().map(|capture| text(capture));
+        let arguments: Vec<&str> = ["stats", "--json"].into_iter().chain(captures).collect();
+        serde_json::from_str(&Program::mitmcraft(&arguments).succeed()).unwrap()
+    }
+
+    /// Returns the rows that the page's code below `title` prints.
+    fn answer(&self, title: &str) -> Vec<Vec<String>> {
+        let page = fs::read_to_string(root().join("docs/lake.md")).unwrap();
+        let code = page.split_once(title).unwrap().1.split("```").nth(1).unwrap();
+        let (language, code) = code.split_once('\n').unwrap();
+        if language == "sql" { self.sql(code) } else { self.run(&[code]) }
+    }
+
+    fn sql(&self, query: &str) -> Vec<Vec<String>> {
+        self.run(&[DUCKDB, query])
+    }
+
+    fn run(&self, code: &[&str]) -> Vec<Vec<String>> {
+        python(&self.folder, code)
+    }
+}
+
+fn python(folder: &Path, code: &[&str]) -> Vec<Vec<String>> {
+    let mut command = Command::new(root().join("tests/real/venv/bin/python"));
+    let output = command.arg("-c").args(code).current_dir(folder).output().unwrap();
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaints}");
+    let rows = String::from_utf8(output.stdout).unwrap();
+    rows.lines().map(|row| row.split('\t').map(str::to_owned).collect()).collect()
+}
+
+/// Prints the rows of a query.
+const DUCKDB: &str = "\
+import duckdb, sys
+for row in duckdb.sql(sys.argv[1]).fetchall():
+    print(*row, sep='\\t')
+";
+
+fn rows<const N: usize>(expected: &[[String; N]]) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = expected.iter().map(|row| row.to_vec()).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn packets_per_player_are_those_of_stats() {
+    let lake = Lake::new();
+    let stats = lake.stats();
+    let sessions = stats["sessions"].as_array().unwrap();
+    let expected: Vec<[String; 3]> = sessions
+        .iter()
+        .map(|session| {
+            let player = session["player"].as_str().unwrap_or("None").to_owned();
+            [player, session["packets"].to_string(), session["wire"].to_string()]
+        })
+        .collect();
+    // Those of one player are one row.
+    let mut players: std::collections::BTreeMap<String, [u64; 2]> = Default::default();
+    for [player, packets, wire] in expected {
+        let sums = players.entry(player).or_default();
+        sums[0] += packets.parse::<u64>().unwrap();
+        sums[1] += wire.parse::<u64>().unwrap();
+    }
+    let expected: Vec<[String; 3]> = players
+        .into_iter()
+        .map(|(player, [packets, wire])| [player, packets.to_string(), wire.to_string()])
+        .collect();
+    let mut answer = lake.answer("Packets and bytes per player:");
+    answer.sort();
+    assert_eq!(answer, rows(&expected));
+}
+
+#[test]
+fn chat_is_found_in_every_version() {
+    let lake = Lake::new();
+    let mut expected = Vec::new();
+    for capture in &lake.captures {
+        let condition = "serverbound and (chat or chat_message) and message contains \"hello\"";
+        let fields = "--fields=pkt.n,session.player,message";
+        let shown = Program::mitmcraft(&["show", "-Y", condition, fields, text(capture)]).succeed();
+        expected.extend(shown.lines().map(|row| row.split_once('\t').unwrap().1.to_owned()));
+    }
+    expected.sort();
+    assert!(expected.len() > 2, "{expected:?}");
+    let answer = lake.answer("What players wrote, in every version:");
+    let mut answer: Vec<String> = answer.iter().map(|row| row[1..].join("\t")).collect();
+    answer.sort();
+    assert_eq!(answer, expected);
+}
+
+#[test]
+fn undecoded_packets_by_version_are_those_of_stats() {
+    let lake = Lake::new();
+    let expected: u64 = lake.stats()["undecoded"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cause| cause["packets"].as_u64().unwrap())
+        .sum();
+    assert_eq!(expected, 3);
+    assert_eq!(
+        lake.answer("Packets that do not decode, by version:"),
+        [["1.8", "keep_alive", "3"]]
+    );
+}
+
+#[test]
+fn round_trips_of_keep_alives_are_those_of_stats() {
+    let lake = Lake::new();
+    let stats = lake.stats();
+    let known = stats["round_trips"].as_array().unwrap();
+    let known = known.iter().find(|it| it["name"] == "keep-alive").unwrap();
+    let answer = lake.answer("Round trips of keep-alives, in seconds:");
+    let [row] = &answer[..] else { panic!("{answer:?}") };
+    assert_eq!(row[0], known["answered"].to_string());
+    for (found, known) in [(&row[1], &known["shortest"]), (&row[2], &known["longest"])] {
+        // DuckDB's timestamps end at the microsecond.
+        let apart = found.parse::<f64>().unwrap() - known.as_f64().unwrap();
+        assert!(apart.abs() < 1.1e-6, "{found} {known}");
+    }
+}
+
+#[test]
+fn pyarrow_filters_row_groups_and_has_nanoseconds() {
+    let lake = Lake::new();
+    let expected = lake.sql(
+        "SELECT player, count(*), sum(wire)::BIGINT FROM 'lake/**/*.parquet' WHERE packet = 'chat' GROUP BY 1",
+    );
+    let mut answer = lake.answer("With [pyarrow]");
+    answer.sort();
+    let expected: Vec<[String; 3]> =
+        expected.into_iter().map(|row| row.try_into().unwrap()).collect();
+    assert_eq!(answer, rows(&expected));
+    let first = repository_capture("session-1.8.jsonl")[0].at().0;
+    let time = "import pyarrow.parquet as it; t = it.read_table('lake/host=host0/part-0.parquet', columns=['time'])\n\
+        print(t.schema.field('time').type, t['time'][0].value, sep='\\t')";
+    assert_eq!(lake.run(&[time]), [["timestamp[ns, tz=UTC]".to_owned(), first.to_string()]]);
+}
+
+#[test]
+fn the_bloom_filter_excludes_packets_that_a_row_group_does_not_have() {
+    let lake = Lake::new();
+    let excludes = |packet: &str| {
+        lake.sql(&format!(
+            "SELECT bloom_filter_excludes FROM parquet_bloom_probe('lake/host=host0/part-0.parquet', 'packet', '{packet}')"
+        ))
+    };
+    assert_eq!(excludes("chat"), [["False"]]);
+    // Between `abilities` and `world_particles`, so that minimum and maximum say nothing.
+    assert_eq!(excludes("explosion"), [["True"]]);
+}
+
+#[test]
+fn a_file_with_fewer_columns_is_read_together_with_others_and_back() {
+    let lake = Lake::new();
+    let old = lake.folder.join("lake/host=host0/old.parquet");
+    let copy = "import pyarrow.parquet as it\n\
+        rows = it.ParquetFile('lake/host=host0/part-0.parquet').read()\n\
+        it.write_table(rows.drop(['limit', 'meaning', 'raw_bytes']), 'lake/host=host0/old.parquet', compression='zstd')";
+    lake.run(&[copy]);
+    let query = "SELECT count(*), count(DISTINCT session), count(meaning) \
+        FROM read_parquet(['lake/host=host0/old.parquet', 'lake/host=host0/part-0.parquet'], union_by_name = true) \
+        WHERE event IS NULL";
+    let rows = repository_capture("session-1.8.jsonl").iter().filter_map(|it| it.record()).count();
+    assert_eq!(lake.sql(query), [[(2 * rows).to_string(), "1".into(), "0".into()]]);
+    let back = scratch_file("old.jsonl");
+    let new = scratch_file("new.jsonl");
+    convert(&[text(&old), text(&back)]);
+    convert(&[text(&lake.captures[0]), text(&new)]);
+    assert!(fs::read(&back).unwrap() == fs::read(&new).unwrap());
+}
+
+#[test]
+fn a_table_has_the_types_of_the_fields() {
+    let lake = Lake::new();
+    let from = root().join("captures/session-1.8.jsonl");
+    let table = |spec: &str| {
+        let file = scratch_file("table.parquet");
+        convert(&["--table", spec, text(&from), text(&file)]);
+        let columns = lake.sql(&format!("DESCRIBE SELECT * FROM '{}'", text(&file)));
+        let types = columns.iter().map(|row| format!("{} {}", row[0], row[1])).collect::<Vec<_>>();
+        (types.join(", "), lake.sql(&format!("SELECT * FROM '{}'", text(&file))))
+    };
+    let (types, rows) = table("chat: time, session.player, dir, message");
+    let expected =
+        "time TIMESTAMP WITH TIME ZONE, session.player VARCHAR, dir VARCHAR, message VARCHAR";
+    assert_eq!(types, expected);
+    assert_eq!(rows.len(), 6);
+    assert!(rows[0][1..] == ["Tester", "serverbound", "hello from a real client"], "{rows:?}");
+    let (types, rows) = table("position and clientbound: x, yaw, flags, pkt.body, len(pkt.name)");
+    assert_eq!(types, "x DOUBLE, yaw DOUBLE, flags VARCHAR, pkt.body BLOB, len(pkt.name) BIGINT");
+    assert_eq!(rows.len(), 1);
+    let (types, rows) = table("window_items: items, items[0].blockId, windowId, session");
+    assert_eq!(types, "items VARCHAR, items[0].blockId BIGINT, windowId BIGINT, session VARCHAR");
+    assert!(
+        rows[0][0].starts_with("[{") && rows[0][3].starts_with("2026-11-21T02:20:01."),
+        "{rows:?}"
+    );
+}
