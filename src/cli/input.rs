@@ -65,6 +65,9 @@ impl<'o> Input<'o> {
             bail!("`--follow` cannot follow stdin, which is read to its end anyway");
         }
         let context = || format!("cannot follow `{}`", name(path));
+        if is_table(&mut File::open(path).with_context(context)?)? {
+            bail!("`--follow` cannot follow `{}`: a Parquet file is complete", name(path));
+        }
         let file = FollowedFile::open(path).with_context(context)?;
         let reader = BufReader::with_capacity(CHUNK, file);
         let entries = read_capture_within(reader, catalog, memory.bytes()).with_context(context)?;

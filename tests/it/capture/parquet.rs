@@ -1,11 +1,11 @@
 //! Parquet: rows that read back as the entries they were, and files that do not read.
 
 use std::fs::{self, File};
-use std::io::{Cursor, Write as _};
+use std::io::{self, Cursor, Write as _};
 
 use mitmcraft_engine::capture::{
-    Cell, ColumnKind, Entry, ParquetSink, ReadError, TableColumn, TableWriter, open_table,
-    read_capture,
+    Cell, ColumnKind, Entry, ParquetSink, ReadError, Sink as _, TableColumn, TableWriter,
+    open_table, read_capture,
 };
 use mitmcraft_protocol::packet::Diagnostic;
 use mitmcraft_protocol::schema::{Catalog, random_body};
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use super::{put, sorted, tables, to_file, to_jsonl, without_first_line};
 use crate::support::samples::*;
 use crate::support::shared::Shared;
-use crate::support::{Program, convert, refuses, root, scratch_file, text};
+use crate::support::{Program, convert, mitmcraft, refuses, root, scratch_file, text};
 
 pub(super) fn to_parquet(entries: &[Entry]) -> Vec<u8> {
     let shared = Shared::default();
@@ -244,4 +244,38 @@ fn a_table_that_cannot_be_made_says_why() {
     convert(&["--table", "chat: time, message", text(&from), text(&file)]);
     let said = refuses(&["show", text(&file)]);
     assert!(said.contains("a Parquet file without a column `session_number`"), "{said}");
+}
+
+#[test]
+fn a_pipe_and_a_file_that_would_have_to_grow_are_refused() {
+    let columns = scratch_file("pipe.parquet");
+    convert(&[text(&root().join("captures/ping-1.6.jsonl")), text(&columns)]);
+    let mut command = mitmcraft();
+    command.args(["stats", "-"]).stdin(File::open(&columns).unwrap());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let expected = "error: cannot read `stdin`: a Parquet file can only be read by its name, not from a pipe\n";
+    assert_eq!(said, expected);
+    let said = refuses(&["show", "--follow", text(&columns)]);
+    assert!(said.contains("a Parquet file is complete"), "{said}");
+}
+
+#[test]
+fn a_full_disk_is_the_error_that_it_is() {
+    struct Full;
+    impl io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut sink = ParquetSink::new(Full).unwrap();
+    let entries = repository_capture("session-1.8.jsonl");
+    let written = entries.iter().try_for_each(|entry| sink.write(entry));
+    let error = written.and_then(|()| sink.finish()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
 }
