@@ -25,6 +25,7 @@ mod screen;
 #[path = "../support/mod.rs"]
 mod support;
 mod terminal;
+mod testing_a_server;
 mod tshark;
 mod types;
 mod versions;

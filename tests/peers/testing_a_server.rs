@@ -1,0 +1,32 @@
+//! The check of `docs/testing-a-server.md`: a good build of a plugin passes it, a broken one does not.
+
+use std::process::Command;
+
+use crate::support::{Program, mitmcraft, root, scratch_file, text};
+
+#[test]
+fn the_check_of_a_plugin_tells_a_good_build_from_a_broken_one() {
+    let folder = root().join("examples/testing-a-server");
+    let check = |plugin: &str| {
+        let results = scratch_file(plugin);
+        let mut command = Command::new("bash");
+        command.arg(folder.join("check.sh")).arg(folder.join(plugin)).arg(&results);
+        command.env("NODE_PATH", root().join("tests/real/node_modules"));
+        command.env("MITMCRAFT", mitmcraft().get_program()).env("ANNOTATIONS", "github");
+        let (status, said) = Program::start(plugin, command).finish();
+        let xml = |name: &str| std::fs::read_to_string(results.join(name)).unwrap();
+        (status.code(), said, xml("expectations.xml"), xml("lint.xml"))
+    };
+    let (code, said, expectations, lint) = check("home.js");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("3 passed, 0 failed, 1 skipped\n"), "{said}");
+    assert!(expectations.contains(" failures=\"0\"") && lint.contains(" failures=\"0\""));
+
+    let (code, said, expectations, lint) = check("home-broken.js");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("failed: /home takes the player home ("), "{said}");
+    let annotation = format!("::error file={}", text(&folder.join("tests.toml")));
+    assert!(said.contains(&annotation), "{said}");
+    assert!(said.contains("bytes-left in 1.8: 1 byte left after the last field\n"), "{said}");
+    assert!(expectations.contains(" failures=\"1\"") && lint.contains(" failures=\"1\""));
+}
