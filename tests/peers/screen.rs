@@ -262,6 +262,19 @@ pub(crate) fn shows_a_recording(recording: &Path, keys: &Path) {
 }
 
 #[test]
+fn a_capture_in_parquet_is_viewed_in_the_terminal() {
+    let columns = scratch_file("viewed.parquet");
+    let capture = crate::support::root().join("captures/session-1.8.jsonl");
+    crate::support::convert(&[text(&capture), text(&columns)]);
+    let mut command = mitmcraft();
+    command.args(["view", text(&columns)]);
+    let mut terminal = on_terminal(&command);
+    until(&mut terminal, "kick_disconnect");
+    terminal.tell("q");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
+}
+
+#[test]
 fn the_terminal_is_given_back_when_the_program_is_told_to_end() {
     let (mut terminal, _) = proxy("127.0.0.1:1", &scratch_file("ended.jsonl"), &[]);
     terminal.tell("!TERM");
