@@ -32,7 +32,7 @@ pub(super) fn act(
         Ok(Injection { direction: send.direction, before: send.before, body, framed, rule })
     });
     let sends: Vec<Injection> = sends.collect::<Result<_, String>>()?;
-    let done = if actions.drop {
+    let done = if actions.drops() {
         Verdict::Drop
     } else {
         rewrite(rule, packet, progress)?.map_or(Verdict::Pass, Verdict::Replace)

@@ -83,7 +83,12 @@ pub(super) struct Actions {
 impl Actions {
     /// Returns whether the packet is not forwarded unchanged and at once.
     pub(super) fn changes(&self) -> bool {
-        self.drop || self.rewrites() || self.delays() || self.copy > 0
+        self.drops() || self.rewrites() || self.delays() || self.copy > 0
+    }
+
+    /// Returns whether the packet goes no further: it is dropped, or the session ends at it.
+    pub(super) fn drops(&self) -> bool {
+        self.drop || self.close.is_some()
     }
 
     /// Returns whether the packet's body is replaced.

@@ -96,9 +96,7 @@ fn rules_are_asked_about_what_a_client_sent_before_it_closed() {
             assert_eq!(early.seen(), on_time.seen(), "{request:02x?} {action}");
             assert_eq!(early.reason(), on_time.reason(), "{request:02x?} {action}");
             assert_eq!(early.comments(), on_time.comments(), "{request:02x?} {action}");
-            if action.contains("drop") {
-                assert!(early.seen().iter().any(|it| it.starts_with('-')), "{:?}", early.seen());
-            }
+            assert!(early.seen().iter().any(|it| it.starts_with('-')), "{:?}", early.seen());
             if action.contains("close") {
                 assert_eq!(early.reason(), Some("closed by a rule: no"));
             }

@@ -247,6 +247,7 @@ fn a_rule_throttles_and_closes_without_a_clock_of_its_own() {
     assert_eq!(texts(&pair.server_got[1..]), ["one"]);
     pair.client_says(State::Play, "chat", chat("!quit"));
     assert_eq!(pair.reason(), Some("closed by a rule: enough"));
+    assert_eq!(texts(&pair.server_got[1..]), ["one"], "the server does not see how it ended");
 }
 
 pub(super) struct Shout;

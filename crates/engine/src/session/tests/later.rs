@@ -315,7 +315,7 @@ fn a_close_within_a_bundle_ends_the_bundle_so_that_the_player_reads_why() {
     let time = fields([("age", Value::Int(1)), ("time", Value::Int(2))]);
     game.plays(Clientbound, "update_time", time);
     let seen = game.pair.seen();
-    let end = ["bundle_delimiter", "update_time", "+bundle_delimiter", "+kick_disconnect"];
+    let end = ["bundle_delimiter", "-update_time", "+bundle_delimiter", "+kick_disconnect"];
     assert_eq!(seen, end);
 }
 
