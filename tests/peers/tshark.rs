@@ -34,6 +34,43 @@ fn wireshark_reports_no_problem_in_a_capture() {
     assert!(v4 > 50 && frames - v4 > 50, "both IPv4 and IPv6");
 }
 
+/// More sessions than one address has ports, 20 of them open at once.
+#[test]
+fn wireshark_keeps_the_sessions_of_one_address_apart_however_many_there_are() {
+    let file = path("crowd.pcapng");
+    let mut sink = PcapngSink::new(File::create(&file).unwrap()).unwrap();
+    let mut open: Vec<Stage> = Vec::new();
+    let sessions = 20_000;
+    for id in 1..=sessions {
+        let mut stage = Stage::new(id, "127.0.0.1:51234", "192.0.2.7:25565");
+        let now = stage.at;
+        stage.open();
+        stage.body(Serverbound, Play, &[0x00, 0x05]);
+        open.push(stage);
+        let ends = if id == sessions { open.len() } else { open.len().saturating_sub(20) };
+        if let Some(stage) = open.last_mut() {
+            stage.entries.drain(..).for_each(|entry| sink.write(&entry).unwrap());
+        }
+        for mut stage in open.drain(..ends) {
+            stage.at = now;
+            stage.body(Clientbound, Play, &[0x00, 0x05]);
+            stage.close("over");
+            stage.entries.iter().for_each(|entry| sink.write(entry).unwrap());
+        }
+    }
+    sink.finish().unwrap();
+    assert_eq!(listed(&file, "tcp.analysis.flags"), "");
+    let streams = tshark(
+        &file,
+        &["-Y", "tcp.flags.syn == 1 && tcp.flags.ack == 0", "-T", "fields", "-e", "tcp.stream"],
+    );
+    let mut streams: Vec<&str> = streams.lines().collect();
+    streams.sort_unstable();
+    streams.dedup();
+    assert_eq!(streams.len() as u64, sessions);
+    assert_eq!(count(&file, &["-Y", "tcp.flags.fin == 1"]) as u64, 2 * sessions);
+}
+
 /// One wrong guess cannot be prevented from within a file: a keep-alive `03 00 80 01` is claimed by
 /// Q.931, which then waits for 32 KiB. A dissector registered on the port takes precedence.
 #[test]
