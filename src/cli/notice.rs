@@ -44,6 +44,10 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
             "`{}` was deleted while it was written: what it holds is lost, and what follows too",
             path.display()
         ),
+        RunNotice::InflatesTooMuch { session } => format!(
+            "packets of session {session} inflate to more than `--max-inflate` allows in a second: \
+             they are recorded compressed"
+        ),
         RunNotice::SinkStalls { sink, on_full } => {
             let meanwhile = match on_full {
                 OnFull::Drop => "entries are left out until it goes on",

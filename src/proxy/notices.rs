@@ -70,6 +70,12 @@ pub enum RunNotice<'a> {
         /// The file.
         path: &'a Path,
     },
+    /// The packets of a session inflate to more than [`LogOptions::inflation`](super::LogOptions::inflation):
+    /// those beyond it are recorded compressed. Shown once per session.
+    InflatesTooMuch {
+        /// The session's number.
+        session: u64,
+    },
     /// A sink has taken nothing for some seconds: the reader of a pipe has stopped, or a disk hangs.
     SinkStalls {
         /// The sink, as the user named it.

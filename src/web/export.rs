@@ -23,6 +23,9 @@ use mitmcraft_protocol::schema::Catalog;
 pub(super) struct Export {
     form: Form,
     out: Piece,
+    /// The chosen packets; `None` for all of the list.
+    rows: Option<Vec<u64>>,
+    /// The place in the list or in `rows` at which the next piece begins.
     next: u64,
     /// The capture that has the packets, for a command line.
     capture: Option<Arc<str>>,
@@ -39,8 +42,12 @@ enum Form {
 }
 
 impl Export {
-    /// Begins an export. The packets are in `capture`, if that is known.
-    pub(super) fn new(format: ExportFormat, capture: Option<Arc<str>>) -> io::Result<Self> {
+    /// Begins an export of these rows, or of the list. The packets are in `capture`, if that is known.
+    pub(super) fn new(
+        format: ExportFormat,
+        rows: Option<Vec<u64>>,
+        capture: Option<Arc<str>>,
+    ) -> io::Result<Self> {
         let out = Piece::default();
         let sink = |format| {
             let kind = FileType { format, compression: Compression::None };
@@ -55,29 +62,35 @@ impl Export {
             ExportFormat::Rule => Form::Rule,
             ExportFormat::Command => Form::Command,
         };
-        Ok(Self { form, out, next: 0, capture, told: HashMap::new() })
+        Ok(Self { form, out, rows, next: 0, capture, told: HashMap::new() })
     }
 
-    /// Returns the next piece of the packets of a list as base64, and `true` if it is the last one.
-    pub(super) fn list(&mut self, matches: &Matches, catalog: &Catalog) -> (String, bool) {
+    /// Returns the next piece as base64, and `true` if it is the last one.
+    pub(super) fn advance(&mut self, matches: &Matches, catalog: &Catalog) -> (String, bool) {
         if matches!(self.form, Form::Command) {
-            let filter = matches.selection().exprs.first().map(|expr| expr.text().to_owned());
-            let sessions = &matches.selection().sessions;
-            let mut terms: Vec<String> = filter.into_iter().collect();
-            if let [session] = sessions[..] {
-                terms.push(format!("session.id == {session}"));
-            }
-            return self.command(&joined(&terms));
+            return self.command(&self.condition(matches));
         }
         let snapshot = matches.snapshot();
         let mut from = self.next;
         let mut records = Vec::new();
         let mut size = 0;
         let next = loop {
-            let next = matches.records(from, 1, |row, record| {
+            let mut found = |row, record: Record| {
                 size += record.packet.size();
                 records.push((row, record));
-            });
+            };
+            let next = match &self.rows {
+                None => matches.records(from, 1, found),
+                Some(rows) => {
+                    let row = rows.get(from as usize);
+                    if let Some((row, record)) =
+                        row.and_then(|row| Some((*row, snapshot.record(*row)?)))
+                    {
+                        found(row, record);
+                    }
+                    Some(from + 1).filter(|next| *next < rows.len() as u64)
+                }
+            };
             match next {
                 Some(next) if size < PIECE && records.len() < MAX_RECORDS => from = next,
                 next => break next,
@@ -90,34 +103,24 @@ impl Export {
         self.piece(next.is_none())
     }
 
-    /// Returns some packets as base64, and `true`: that is all of them.
-    pub(super) fn rows(
-        &mut self,
-        snapshot: &Snapshot,
-        rows: &[u64],
-        catalog: &Catalog,
-    ) -> (String, bool) {
-        if matches!(self.form, Form::Command) {
-            let records = rows.iter().filter_map(|row| snapshot.record(*row));
-            let mut terms: Vec<String> = records
-                .map(|it| {
-                    let packet = &it.packet;
-                    format!(
-                        "(session.id == {} and pkt.n == {})",
-                        packet.context().session,
-                        packet.seq()
-                    )
-                })
-                .collect();
-            terms.dedup();
-            return self.command(&terms.join(" or "));
-        }
-        for row in rows {
-            if let Some(record) = snapshot.record(*row) {
-                self.add(snapshot, *row, &record, catalog);
+    /// Returns the condition that selects the packets on a command line.
+    fn condition(&self, matches: &Matches) -> String {
+        let Some(rows) = &self.rows else {
+            let filter = matches.selection().exprs.first().map(|expr| expr.text().to_owned());
+            let mut terms: Vec<String> = filter.into_iter().collect();
+            if let [session] = matches.selection().sessions[..] {
+                terms.push(format!("session.id == {session}"));
             }
-        }
-        self.piece(true)
+            return joined(&terms);
+        };
+        let records = rows.iter().filter_map(|row| matches.snapshot().record(*row));
+        let terms = records.map(|Record { packet, .. }| {
+            let session = packet.context().session;
+            format!("(session.id == {session} and pkt.n == {})", packet.seq())
+        });
+        let mut terms: Vec<String> = terms.collect();
+        terms.dedup();
+        terms.join(" or ")
     }
 
     fn add(&mut self, snapshot: &Snapshot, row: u64, record: &Record, catalog: &Catalog) {

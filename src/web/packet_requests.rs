@@ -14,36 +14,27 @@ impl Viewer {
         format: ExportFormat,
         rows: Option<Exported>,
     ) -> Result<Answer, Failure> {
-        let export = Export::new(format, self.store.capture());
-        let mut export = export.map_err(|error| Failure::new(error.to_string()))?;
         let rows = match rows {
-            Some(Exported::Rows(mut rows)) => {
-                rows.truncate(MAX_EXPORTED);
-                Some(rows)
-            }
+            Some(Exported::Rows(rows)) => Some(rows),
             Some(Exported::Marked(_)) => {
                 let noted = self.store.annotations();
                 Some(noted.iter().filter(|(_, it)| it.marked).map(|(row, _)| *row).collect())
             }
             None => None,
         };
-        let (piece, last) = match rows {
-            Some(rows) => export.rows(self.list.snapshot(), &rows, &self.catalog),
-            None => {
-                let piece = export.list(self.list.matches(), &self.catalog);
-                self.export = Some(export);
-                piece
-            }
-        };
+        let export = Export::new(format, rows, self.store.capture());
+        let mut export = export.map_err(|error| Failure::new(error.to_string()))?;
+        let (piece, last) = export.advance(self.list.matches(), &self.catalog);
+        self.export = Some(export).filter(|_| !last);
         Ok(Answer::Export { piece, last })
     }
 
-    /// Returns the next piece of the list that is being exported.
+    /// Returns the next piece of what is being exported.
     pub(super) fn export_more(&mut self) -> Result<Answer, Failure> {
         let Some(export) = &mut self.export else {
             return Err(Failure::new("the list is another one now: export it again"));
         };
-        let (piece, last) = export.list(self.list.matches(), &self.catalog);
+        let (piece, last) = export.advance(self.list.matches(), &self.catalog);
         Ok(Answer::ExportMore { piece, last })
     }
 
@@ -103,6 +94,3 @@ impl Viewer {
         Ok((Arc::clone(&session.context), state.unwrap_or_else(now)))
     }
 }
-
-/// Most packets that are exported by their rows.
-const MAX_EXPORTED: usize = 10_000;

@@ -25,7 +25,7 @@ pub struct Viewer {
     pub(super) store: Arc<Store>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) list: List,
-    /// The list that is being exported.
+    /// What is being exported.
     pub(super) export: Option<Export>,
     conversation: Option<Conversation>,
     statistics: Option<Statistics>,

@@ -1,7 +1,8 @@
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use mitmcraft::proxy::OnError;
+use mitmcraft::proxy::{LogOptions, OnError};
 use mitmcraft_engine::capture::{CreateOptions, Keep, Rotation};
+use mitmcraft_engine::lang::amount::Size;
 use mitmcraft_engine::text::write_info;
 use mitmcraft_protocol::schema::Catalog;
 
@@ -30,6 +31,11 @@ pub(crate) struct CaptureOptions {
     /// What to do if a capture cannot be created or written, as when the disk is full
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnLogError::Drop)]
     on_log_error: OnLogError,
+
+    /// Bytes to which a session's compressed packets may inflate in a second of the log. What exceeds
+    /// that is recorded compressed, with a remark, and forwarded like any other packet
+    #[arg(long, value_name = "SIZE", default_value_t = Size(LogOptions::INFLATION as u64))]
+    max_inflate: Size,
 
     /// Leave the packets' bytes out of JSONL, and write only the decoded fields
     #[arg(long)]
@@ -83,12 +89,13 @@ impl CaptureOptions {
         options
     }
 
-    /// Returns what happens if a capture cannot be written.
-    pub(crate) fn on_error(&self) -> OnError {
-        match self.on_log_error {
+    /// Sets the options of the log that are about captures.
+    pub(crate) fn set_log(&self, log: &mut LogOptions) {
+        log.on_error = match self.on_log_error {
             OnLogError::Stop => OnError::Stop,
             OnLogError::Drop => OnError::Drop,
-        }
+        };
+        log.inflation = usize::try_from(self.max_inflate.0).unwrap_or(usize::MAX);
     }
 
     /// Checks the options and that every capture can be created, and creates none.

@@ -154,7 +154,7 @@ impl Plan {
         options.control = browsing.as_ref().map(Browsing::control);
         let mut log = LogOptions::default();
         log.queue = queue;
-        log.on_error = arguments.captures.on_error();
+        arguments.captures.set_log(&mut log);
         log.on_full = arguments.on_full.into();
         log.notices = options.notices.clone();
         log.passed = summary.passed.clone();

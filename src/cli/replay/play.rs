@@ -145,7 +145,7 @@ impl PlayArguments {
     pub(super) fn log(&self, output: &Output) -> LogOptions {
         let output = *output;
         let mut options = LogOptions::default();
-        options.on_error = self.captures.on_error();
+        self.captures.set_log(&mut options);
         options.notices = Notices::new(Arc::new(move |notice| output.warning(&run_notice(notice))));
         options
     }

@@ -162,6 +162,11 @@ impl LogQueue {
         lanes.by_session.values().for_each(|lane| lane.left.notify_one());
     }
 
+    /// Returns whether the run ends.
+    pub(in crate::proxy) fn is_released(&self) -> bool {
+        self.lock().released
+    }
+
     pub(in crate::proxy) fn depth(&self) -> Depth {
         self.lock().depth
     }

@@ -2,6 +2,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::inflation::Inflation;
 use super::progress::LogProgress;
 use super::writer::{Batch, LogFault, NamedSink, OnError};
 use crate::proxy::{Metrics, Notices, RunNotice, Trouble};
@@ -14,6 +15,7 @@ pub(super) struct LogSinks {
     notices: Notices,
     metrics: Arc<Metrics>,
     progress: Arc<LogProgress>,
+    inflation: Inflation,
     faults: Vec<LogFault>,
 }
 
@@ -38,6 +40,7 @@ impl LogSinks {
         notices: Notices,
         metrics: Arc<Metrics>,
         progress: Arc<LogProgress>,
+        inflation: Inflation,
     ) -> Self {
         let written = |(place, (name, sink))| NamedState {
             name,
@@ -48,7 +51,7 @@ impl LogSinks {
             reported: None,
         };
         let sinks = sinks.into_iter().enumerate().map(written).collect();
-        Self { sinks, on_error, notices, metrics, progress, faults: Vec::new() }
+        Self { sinks, on_error, notices, metrics, progress, inflation, faults: Vec::new() }
     }
 
     /// Writes a batch. What one of its entries keeps in memory is freed before the next is written, unless
@@ -57,7 +60,10 @@ impl LogSinks {
         for wire in batch.wires {
             self.each(|written| written.sink.wire(&wire));
         }
-        for entry in batch.entries {
+        for mut entry in batch.entries {
+            if let Some(session) = self.inflation.bound(&mut entry) {
+                self.notices.show(&RunNotice::InflatesTooMuch { session });
+            }
             let mut at = 0;
             while at + 1 < self.sinks.len() {
                 at += usize::from(self.call(at, |written| written.count(|it| it.write(&entry))));
@@ -66,6 +72,11 @@ impl LogSinks {
                 self.call(at, |written| written.count(|it| it.take(entry)));
             }
         }
+    }
+
+    /// Records compressed packets as they are from now on, because the run has to end.
+    pub(super) fn stop_inflating(&mut self) {
+        self.inflation.stop();
     }
 
     pub(super) fn batch_done(&mut self) {
@@ -219,7 +230,14 @@ mod tests {
         }));
         let sinks: Vec<NamedSink> = vec![("a".to_owned(), Box::new(Full))];
         let progress = Arc::new(LogProgress::new(vec!["a".to_owned()]));
-        let mut sinks = LogSinks::new(sinks, OnError::Drop, notices, Arc::default(), progress);
+        let mut sinks = LogSinks::new(
+            sinks,
+            OnError::Drop,
+            notices,
+            Arc::default(),
+            progress,
+            Inflation::new(0),
+        );
         let begin = Instant::now();
         for second in 0..200 {
             sinks.write(Batch { wires: Vec::new(), entries: entries.clone() });

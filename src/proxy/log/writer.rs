@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
 
+use super::inflation::Inflation;
 use super::progress::LogProgress;
 use super::queue::{Depth, LogQueue, Next};
 use super::sinks::LogSinks;
@@ -47,19 +48,28 @@ pub struct LogOptions {
     pub on_full: OnFull,
     /// Policy for sinks that cannot be written.
     pub on_error: OnError,
+    /// Bytes to which the compressed packets of a session may inflate in a second of the log. A packet
+    /// beyond that is recorded compressed.
+    pub inflation: usize,
     /// Receives notices about sinks that fail while the run continues.
     pub notices: Notices,
     /// Receives the counts of packets that no sink wants.
     pub passed: PassedCounts,
 }
 
+impl LogOptions {
+    /// The default of [`inflation`](Self::inflation): far above what the game sends.
+    pub const INFLATION: usize = 128 << 20;
+}
+
 impl Default for LogOptions {
-    /// 64 MiB may wait; nothing is dropped; notices are not shown.
+    /// 64 MiB may wait; nothing is dropped; 128 MiB are inflated; notices are not shown.
     fn default() -> Self {
         Self {
             queue: 64 << 20,
             on_full: OnFull::default(),
             on_error: OnError::default(),
+            inflation: Self::INFLATION,
             notices: Notices::default(),
             passed: PassedCounts::default(),
         }
@@ -285,7 +295,7 @@ impl LogWriter {
     /// # Panics
     /// Outside a Tokio runtime.
     pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
-        let LogOptions { queue, on_full, on_error, notices, passed } = options;
+        let LogOptions { queue, on_full, on_error, inflation, notices, passed } = options;
         let queue = Arc::new(LogQueue::new(queue));
         let wants_wire = sinks.iter().any(|(_, sink)| sink.wants_wire());
         let wants_packets = sinks.iter().any(|(_, sink)| sink.wants_packets());
@@ -295,8 +305,9 @@ impl LogWriter {
         let progress = Arc::new(LogProgress::new(names));
         tokio::spawn(progress.watch(on_full, notices.clone(), Arc::clone(&metrics)));
         let (finished, done) = channel();
-        let sinks =
-            LogSinks::new(sinks, on_error, notices, Arc::clone(&metrics), Arc::clone(&progress));
+        let inflation = Inflation::new(inflation);
+        let (counted, shown) = (Arc::clone(&metrics), Arc::clone(&progress));
+        let sinks = LogSinks::new(sinks, on_error, notices, counted, shown, inflation);
         let thread =
             LogThread { queue: Arc::clone(&queue), fault, finished, metrics: Arc::clone(&metrics) };
         std::thread::Builder::new().name("log".into()).spawn(move || thread.run(sinks))?;
@@ -350,6 +361,7 @@ impl LogThread {
         sinks.flush(Instant::now());
         let mut flush_at: Option<Instant> = None;
         let mut busy = false;
+        let mut released: Option<Instant> = None;
         loop {
             let next = self.queue.next(flush_at, busy);
             busy = matches!(next, Next::Batch(_));
@@ -371,6 +383,11 @@ impl LogThread {
             if flush_at.is_some_and(|at| at <= now) {
                 flush_at = None;
                 sinks.flush(now);
+                if self.queue.is_released()
+                    && now.duration_since(*released.get_or_insert(now)) >= INFLATING
+                {
+                    sinks.stop_inflating();
+                }
             }
             if let Some(first) = sinks.fault().filter(|_| self.fault.borrow().is_none()) {
                 self.fault.send_replace(Some(first.clone()));
@@ -392,6 +409,9 @@ impl Drop for LogThread {
 
 /// Maximum time until written entries are flushed to the file.
 const FLUSH: Duration = Duration::from_millis(500);
+
+/// Time after the end of a run was requested in which compressed packets are still recorded inflated.
+const INFLATING: Duration = Duration::from_secs(2);
 
 /// Maximum time without progress of a sink while the log is completed; then it is given up.
 const PATIENCE: Duration = Duration::from_secs(2);

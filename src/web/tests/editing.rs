@@ -58,6 +58,10 @@ fn an_exported_capture_has_the_packets_of_the_list_and_what_was_noted() {
     assert!(pieces > 2, "{pieces}");
     let entries = read_capture(std::io::Cursor::new(bytes), Catalog::embedded()).unwrap();
     assert_eq!(entries.filter(|it| matches!(it, Ok(Entry::Packet(_)))).count(), 40_000);
+    let rows: Vec<u64> = (0..30_000).collect();
+    let (_, pieces) =
+        export(&mut other, &json!({ "do": "export", "format": "json", "rows": rows }));
+    assert!(pieces > 1, "{pieces}");
     // What was marked in a capture is marked when it is read again.
     let marked = json!({ "do": "export", "format": "jsonl", "rows": "marked" });
     let (bytes, _) = export(&mut one, &marked);
@@ -283,4 +287,37 @@ fn rules_are_checked_and_saved_unless_the_file_is_another_one_now() {
     let none = rules::answer(None, &Request::Rules {}).unwrap();
     assert_eq!(none, Ok(Answer::Rules { files: Vec::new(), counts: Vec::new() }));
     assert_eq!(rules::answer(None, &Request::Sessions {}), None);
+}
+
+#[test]
+fn chosen_packets_are_exported_in_pieces_whatever_their_size() {
+    let store = Store::new(StoreOptions::whole());
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    let at = Timestamp(START);
+    let context = Arc::new(Context::new(1, at, ([127, 0, 0, 1], 50000).into(), protocol));
+    for number in 1..=40 {
+        let (to, state) = (Direction::Clientbound, State::Play);
+        let mut body = vec![0; 1 << 20];
+        body[0] = 0x7f;
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let packet = Packet::new(Arc::clone(&context), number, at, to, state, content);
+        store.push(&Entry::Packet(Record::passed(packet)));
+    }
+    store.set_complete();
+    let mut viewer = viewer(&Arc::new(store));
+    let rows: Vec<u64> = (0..40).collect();
+    for format in ["jsonl", "hex"] {
+        let mut answer = viewer.ask(&json!({ "do": "export", "format": format, "rows": rows }));
+        let mut pieces = 1;
+        loop {
+            let piece = answer["piece"].as_str().unwrap();
+            assert!(piece.len() < 16 << 20, "{} bytes", piece.len());
+            if answer["last"] == true {
+                break;
+            }
+            pieces += 1;
+            answer = viewer.ask(&json!({ "do": "export_more" }));
+        }
+        assert_eq!(pieces, 40, "{format}");
+    }
 }

@@ -108,6 +108,19 @@ impl Frame {
         Self { wire, start, threshold, content }
     }
 
+    /// Returns the frame with the rule that its body is not inflated to more than `limit` bytes; `None`
+    /// if it is not above that, or not deflated.
+    #[must_use]
+    pub fn limited(&self, limit: usize) -> Option<Self> {
+        let Content::Deflated { size, .. } = self.content else { return None };
+        if size <= limit {
+            return None;
+        }
+        let refused = Err(CodecError::InflatedLimit { size, limit });
+        let body = Arc::new(Inflated { body: OnceLock::from(refused), budget: None });
+        Some(Self { content: Content::Deflated { size, body }, wire: self.wire.clone(), ..*self })
+    }
+
     /// Returns the decrypted bytes as received, length prefix included.
     #[inline]
     #[must_use]
