@@ -14,6 +14,7 @@ use super::args::{Lines, PlannedCaptures, Quiet, Verbose};
 use super::demo_clients::play_all;
 use super::exit::Done;
 use super::output::Output;
+use super::rule_effects::RuleEffects;
 use super::rules::print_counts;
 use super::run::{Run, bind};
 use super::screen::Screen;
@@ -29,7 +30,8 @@ use super::summary::SummaryReceiver;
   mitmcraft demo --all
 
 A 1.8 client pings, logs in and plays for three seconds, encrypted and compressed, through the
-proxy. With `--all`, all four Server List Pings, Query and a player of Alpha go before it.
+proxy. With `--all`, all four Server List Pings, Query and a player of Alpha go before it. Packets
+that repeat many times a second are one line (`×20/s`), unless `-v` is given.
 `demo.jsonl` and `demo.pcapng` hold all of it.")]
 pub(crate) struct Arguments {
     /// Where `demo.jsonl` and `demo.pcapng` go
@@ -88,10 +90,12 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut sinks: Vec<NamedSink> = vec![counting];
     sinks.extend(planned.create()?);
     if !arguments.quiet.quiet {
-        sinks.push(
-            Screen::new(arguments.verbose.verbosity(), arguments.lines, false, output).named(),
-        );
+        let verbosity = arguments.verbose.verbosity();
+        let screen = Screen::new(verbosity, arguments.lines, false, output);
+        sinks.push(screen.collapsed().named());
     }
+    let (effects, done_by_rules) = RuleEffects::collect(output);
+    sinks.push(effects);
     let mut proxied = ProxyOptions::new(towards);
     proxied.pipeline = pipeline;
     let mut log = LogOptions::default();
@@ -119,16 +123,30 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     server.stop().await;
     let recorded = served?;
     let lines = played?;
-    summary.print(output);
+    summary.print(TOP, output);
+    output.note("what the rules did:");
+    done_by_rules.try_iter().for_each(|line| output.note(&line));
     print_counts(std::slice::from_ref(&rules), output);
     for line in lines {
         output.note(&line);
     }
-    for path in files {
+    for path in &files {
         output.note(&format!("written: {}", path.display()));
+    }
+    let [_, pcapng] = files.map(|it| it.display().to_string());
+    output.note("next:");
+    for next in [
+        format!("mitmcraft show -Y role.chat {pcapng}"),
+        format!("mitmcraft view {pcapng} --web --open"),
+        "mitmcraft proxy YOUR.SERVER --lan".to_owned(),
+    ] {
+        output.note(&format!("  {next}"));
     }
     Ok(recorded)
 }
+
+/// Rows of the table of packets.
+const TOP: usize = 10;
 
 /// The demo's rules: one rewrites, one drops and answers, one leaves a comment.
 const RULES: &str = r#"

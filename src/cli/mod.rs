@@ -33,6 +33,7 @@ mod proxy;
 mod query;
 mod read_ahead;
 mod replay;
+mod rule_effects;
 mod rules;
 mod run;
 mod screen;

@@ -117,6 +117,12 @@ impl Output {
         LineOptions { verbosity, color, offset: Box::new(local_offset), ..LineOptions::default() }
     }
 
+    /// Returns the width of the terminal that messages go to; `None` if they go elsewhere.
+    pub(crate) fn stderr_columns() -> Option<usize> {
+        let size = terminal_size::terminal_size_of(io::stderr());
+        size.map(|(width, _)| usize::from(width.0))
+    }
+
     /// Checks that packets, which are text, are not printed among messages in JSON.
     ///
     /// # Errors

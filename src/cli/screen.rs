@@ -1,4 +1,3 @@
-use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::time::SystemTime;
 
@@ -6,7 +5,7 @@ use mitmcraft::proxy::NamedSink;
 use mitmcraft_engine::capture::{Entry, Outcome, Record, Sink};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::text::{
-    LineAnnotation, LineAnnotator, LineOptions, Verbosity, cut, write_annotated_line, write_line,
+    LineAnnotation, LineAnnotator, LineOptions, Verbosity, write_annotated_line,
 };
 use mitmcraft_protocol::packet::Timestamp;
 
@@ -97,13 +96,17 @@ impl Screen {
         self
     }
 
-    /// On a terminal, shows packets that repeat many times a second as one line. Has no effect
-    /// elsewhere, nor if each packet has several lines.
+    /// Shows packets that repeat many times a second as one line, unless each packet has several lines.
     pub(crate) fn collapsed(mut self) -> Self {
-        if self.is_terminal && self.options.verbosity == Verbosity::Main {
+        if self.options.verbosity == Verbosity::Main {
             self.collapse = Some(Collapse::default());
         }
         self
+    }
+
+    /// Does the same as [`collapsed`](Self::collapsed) if the lines go to a terminal.
+    pub(crate) fn collapsed_on_terminal(self) -> Self {
+        if self.is_terminal { self.collapsed() } else { self }
     }
 
     /// Returns the screen as a sink of the log.
@@ -125,35 +128,21 @@ impl Screen {
     /// Prints the last packet of each type with the number of those that it stands for: `×20/s`, or
     /// `×7` if they came in less than a second.
     fn print_repeats(&mut self, repeats: Vec<Repeats>) -> io::Result<()> {
-        for Repeats { last, count, whole_second } in repeats {
-            self.line.clear();
-            let at = last.packet.at();
-            write_line(&mut self.line, &Entry::Packet(*last), &self.options);
+        repeats.into_iter().try_for_each(|Repeats { last, count, whole_second }| {
             let rate = if whole_second { "/s" } else { "" };
-            self.print(at, &format!("  ×{count}{rate}"))?;
-        }
-        Ok(())
+            let suffix = format!("  ×{count}{rate}");
+            let annotation = LineAnnotation { suffix, ..LineAnnotation::default() };
+            self.print_entry(&Entry::Packet(*last), &annotation)
+        })
     }
 
     fn print_entry(&mut self, entry: &Entry, annotation: &LineAnnotation) -> io::Result<()> {
         self.line.clear();
+        self.options.width = self.columns();
         write_annotated_line(&mut self.line, entry, annotation, &self.options);
-        if self.line.is_empty() {
-            return Ok(());
+        if !self.line.is_empty() {
+            self.options.previous = Some(entry.at());
         }
-        self.print(entry.at(), "")
-    }
-
-    /// Prints `line`, which may be several; a single one is cut to the width, and ends with `suffix`.
-    fn print(&mut self, at: Timestamp, suffix: &str) -> io::Result<()> {
-        self.options.previous = Some(at);
-        self.line.truncate(self.line.trim_end_matches('\n').len());
-        if let Some(width) = self.columns()
-            && !self.line.contains('\n')
-        {
-            cut(&mut self.line, 0, width.saturating_sub(suffix.chars().count()));
-        }
-        let _ = writeln!(self.line, "{suffix}");
         self.out.write_all(self.line.as_bytes())
     }
 

@@ -25,13 +25,13 @@ impl SummaryReceiver {
         )
     }
 
-    /// Prints the summary, if the log has been completed.
-    pub(super) fn print(&self, output: &Output) {
+    /// Prints the first `top` rows of the summary, if the log has been completed.
+    pub(super) fn print(&self, top: usize, output: &Output) {
         if let Ok(summary) = self.receiver.try_recv() {
             let mut table = String::new();
             let mut overall = summary.overall();
             overall.add(&self.passed.get());
-            overall.write_table(&mut table);
+            overall.write_table(&mut table, top);
             output.note(table.trim_end());
         }
     }

@@ -76,8 +76,7 @@ impl Conversation<Client> {
     pub(super) fn finish(self) -> Result<DemoReport, DemoError> {
         let Self { peer: Client { mut report, result, .. }, connection } = self;
         result.unwrap_or_else(|| Err(DemoError::Closed(connection.state())))?;
-        report.sent += connection.sent;
-        report.received += connection.received;
+        (report.sent, report.received) = (connection.sent, connection.received);
         Ok(report)
     }
 }

@@ -15,9 +15,9 @@ pub struct DemoReport {
     pub encrypted: bool,
     /// The compression threshold that the server asked for, bytes.
     pub threshold: Option<usize>,
-    /// The number of packets received.
+    /// The number of packets received on the last connection, that of the game.
     pub received: u64,
-    /// The number of packets sent.
+    /// The number of packets sent on the last connection.
     pub sent: u64,
     /// Every chat message received, as plain text.
     pub chat: Vec<String>,

@@ -256,7 +256,7 @@ fn create_captures(
 fn screen(arguments: &Arguments, shown: Option<Expr>, output: &Output) -> NamedSink {
     let (verbosity, on_stdout) = (arguments.verbose.verbosity(), arguments.captures.on_stdout());
     let screen = Screen::new(verbosity, arguments.lines, on_stdout, output).only(shown);
-    let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
+    let screen = if arguments.no_collapse { screen } else { screen.collapsed_on_terminal() };
     screen.named()
 }
 

@@ -39,7 +39,7 @@ impl Ready {
         if let Some(browsing) = self.browsing {
             browsing.save_notes(self.ceiling.bytes(), output);
         }
-        self.summary.print(output);
+        self.summary.print(usize::MAX, output);
         print_counts(&self.sets.borrow(), output);
         self.ceiling.report(&self.memory, output);
         let expected = self.expectations.map(|it| it.print(false, output)).transpose()?;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 use mitmcraft::proxy::FilterFiles;
 use mitmcraft_engine::capture::{CreateOptions, Entry, FileType, Record, Sink as _};
-use mitmcraft_engine::filter::RuleSet;
+use mitmcraft_engine::filter::{Notes, RuleSet};
 use mitmcraft_engine::replay::{FilterReplay, Judged};
 
 use crate::cli::args::{
@@ -144,12 +144,14 @@ fn show(judged: Judged, screen: &mut Screen) -> anyhow::Result<()> {
                 .iter()
                 .any(|record| record.notes.as_ref().is_some_and(|notes| notes.rules.contains(rule)))
         };
-        let rules = act.rules.iter().filter(|rule| !named(rule)).map(|rule| format!("`{rule}`"));
-        let words: Vec<_> = rules.chain(act.effects.iter().map(hidden_effect)).collect();
+        let rules = act.rules.iter().filter(|rule| !named(rule)).cloned().collect();
+        let rules = Notes::made_by(rules).named_rules();
+        let words: Vec<_> =
+            rules.into_iter().chain(act.effects.iter().map(hidden_effect)).collect();
         // The comment of a rewritten packet goes to the one sent in its place.
         if let (Some(record), false) = (records.last_mut(), words.is_empty()) {
-            let comment = record.comment.take().map(|comment| format!(": {comment}"));
-            record.comment = Some(words.join(", ") + &comment.unwrap_or_default());
+            let comment = record.comment.take();
+            record.comment = Some(words.into_iter().chain(comment).collect::<Vec<_>>().join("; "));
         }
     }
     for mut entry in entries {

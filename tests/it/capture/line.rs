@@ -78,7 +78,7 @@ fn a_packet_is_printed_as_the_documented_line() {
     stage.packet(Clientbound, Play, "map_chunk", fields);
     assert_eq!(
         printed(&stage.entries, &LineOptions::default()),
-        "12:31:04.101 #1 ← play   0x21 map_chunk            x=-9 z=12 groundUp=true \
+        "  12:31:04.101 #1 ← play      0x21 map_chunk            x=-9 z=12 groundUp=true \
          bitMap=0x00ff chunkData=[12.3 KiB]\n"
     );
 }
@@ -144,7 +144,7 @@ fn times_are_in_the_users_time_zone() {
     let options = LineOptions { offset: Box::new(|_| 5 * 3600 + 1800), ..LineOptions::default() };
     assert_eq!(
         printed(&stage.entries, &options),
-        "18:01:04.100 #1 opened 127.0.0.1:51234 → play.example.org:25565\n"
+        "  18:01:04.100 #1 opened 127.0.0.1:51234 → play.example.org:25565\n"
     );
 }
 
@@ -155,7 +155,7 @@ fn times_have_the_form_that_is_asked_for() {
     for id in [1, 2] {
         stage.body(Clientbound, Play, &[0, id]);
     }
-    let packet = "#1 ← play   0x00 keep_alive           keepAliveId=";
+    let packet = "#1 ← play      0x00 keep_alive           keepAliveId=";
     for (time, previous, expected) in [
         (TimeForm::Absolute, None, "12:31:04.101 "),
         (TimeForm::Date, None, "2026-11-20 12:31:04.101 "),
@@ -165,11 +165,14 @@ fn times_have_the_form_that_is_asked_for() {
         (TimeForm::Delta, Some(stage.entries[2].at()), "   0.000000 "),
     ] {
         let options = LineOptions { time, previous, ..LineOptions::default() };
-        assert_eq!(printed(&stage.entries[1..2], &options), format!("{expected}{packet}1\n"));
+        assert_eq!(printed(&stage.entries[1..2], &options), format!("  {expected}{packet}1\n"));
     }
     let options = LineOptions { number: true, ..LineOptions::default() };
     let shown = printed(&stage.entries[2..], &options);
-    assert_eq!(shown, "12:31:04.102 #1 @2     ← play   0x00 keep_alive           keepAliveId=2\n");
+    assert_eq!(
+        shown,
+        "  12:31:04.102 #1 @2     ← play      0x00 keep_alive           keepAliveId=2\n"
+    );
 }
 
 #[test]
@@ -337,13 +340,13 @@ fn a_component_in_nbt_is_shown_as_plain_text() {
 fn a_bundle_is_shown_as_one() {
     let mut memory = LineAnnotator::default();
     let margins: Vec<LineAnnotation> = later().iter().map(|entry| memory.annotate(entry)).collect();
-    let before: Vec<&str> = margins.iter().map(|margin| margin.prefix).collect();
-    assert_eq!(before, ["", "⎡ ", "⎢ ", "⎣ ", "", ""]);
+    let brackets: Vec<_> = margins.iter().map(|margin| margin.bracket).collect();
+    assert_eq!(brackets, [None, Some('⎡'), Some('⎢'), Some('⎣'), None, None]);
     let mut out = "before\n".to_owned();
-    let annotation = LineAnnotation { prefix: "⎢ ", ..LineAnnotation::default() };
+    let annotation = LineAnnotation { bracket: Some('⎢'), ..LineAnnotation::default() };
     write_annotated_line(&mut out, &later()[4], &annotation, &with(Verbosity::All));
     let lines: Vec<&str> = out.lines().collect();
-    assert!(lines[1].starts_with("⎢ 12:") && lines[1].ends_with("damage_event"), "{out}");
+    assert!(lines[1].starts_with("  ⎢12:") && lines[1].ends_with("damage_event"), "{out}");
     assert!(lines[2].starts_with("    entityId"), "{out}");
 }
 
@@ -471,4 +474,72 @@ fn keys_of_metadata_are_named_by_the_entity_that_earlier_packets_showed() {
         assert!(creeper.ends_with("key: 17 (is_powered)"), "{creeper}");
     }
     assert_eq!(text.matches("key: 0 (shared_flags)").count(), 6);
+}
+
+#[test]
+fn times_arrows_and_names_are_in_columns_whatever_is_marked() {
+    let mut entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    entries.extend(later());
+    for (verbosity, gutter) in [(Verbosity::Main, 2), (Verbosity::All, 3)] {
+        let shown = printed(&entries, &with(verbosity));
+        let lines: Vec<Vec<char>> = shown.lines().map(|line| line.chars().collect()).collect();
+        let packets = lines.iter().filter(|it| it.contains(&'#') && !it.starts_with(&[' '; 4]));
+        for line in packets {
+            let text: String = line.iter().collect();
+            assert!(line[gutter..].starts_with(&['1', '2', ':']), "{text}");
+            if matches!(line[gutter + 16], '→' | '←') && line[gutter + 15] == ' ' {
+                let id: String = line[gutter + 28..gutter + 30].iter().collect();
+                assert!(id == "0x" || id == "--", "{text}");
+            }
+        }
+    }
+    for mark in ["~ ", "✗ ", "+ ", "! "] {
+        let shown = printed(&entries, &LineOptions::default());
+        assert!(shown.lines().any(|line| line.starts_with(mark)), "{mark}: {shown}");
+    }
+}
+
+#[test]
+fn a_narrow_line_keeps_its_remark_and_cuts_its_fields() {
+    let mut stage = stage();
+    stage.body(Serverbound, Play, &[0x01, 2, b'h', b'i']);
+    let Some(Entry::Packet(mut record)) = stage.entries.pop() else { panic!("no packet") };
+    record.comment = Some("rule `shout`".into());
+    let entry = Entry::Packet(record);
+    let options = |width| LineOptions { width, ..LineOptions::default() };
+    let whole = printed(std::slice::from_ref(&entry), &options(None));
+    assert!(whole.ends_with("message=\"hi\"  // rule `shout`\n"), "{whole}");
+    let cut = printed(std::slice::from_ref(&entry), &options(Some(78)));
+    assert_eq!(cut.trim_end_matches('\n').chars().count(), 78);
+    assert!(cut.ends_with("mess…  // rule `shout`\n"), "{cut}");
+    let annotation = LineAnnotation { suffix: "  ×20/s".into(), ..LineAnnotation::default() };
+    let mut out = String::new();
+    write_annotated_line(&mut out, &entry, &annotation, &options(Some(78)));
+    assert!(out.ends_with("…  // rule `shout`  ×20/s\n"), "{out}");
+}
+
+#[test]
+fn short_lists_of_texts_are_printed_and_numbers_are_short() {
+    let mut stage = stage();
+    stage.packet(Clientbound, Play, "tab_complete", json!({"matches": ["Steve", "Alex"]}));
+    let names: Vec<String> = (0..40).map(|it| format!("player{it}")).collect();
+    stage.packet(Clientbound, Play, "tab_complete", json!({"matches": names}));
+    let position = |x: f64, z: f64| json!({"x": x, "y": 64.0, "z": z, "onGround": true});
+    stage.packet(Serverbound, Play, "position", position(9.099_999_999_999_998, 0.000_4));
+    stage.packet(Serverbound, Play, "position", position(-1.2345, 1e-7));
+    stage.packet(Clientbound, Play, "update_time", json!({"age": 0, "time": 1000}));
+    let shown = printed(&stage.entries, &LineOptions::default());
+    let fields: Vec<&str> = shown.lines().map(|line| line[57..].trim()).collect();
+    assert_eq!(
+        fields,
+        [
+            "matches=[\"Steve\" \"Alex\"]",
+            "matches=[40 items]",
+            "x=9.1 y=64.0 z=0.0004 onGround=true",
+            "x=-1.234 y=64.0 z=1e-7 onGround=true",
+            "age=0 time=1000 (07:00)",
+        ]
+    );
+    let all = printed(&stage.entries, &with(Verbosity::All));
+    assert!(all.contains("9.099999999999998"), "{all}");
 }

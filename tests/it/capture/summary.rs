@@ -41,7 +41,7 @@ fn counts_packets_by_kind_and_bytes_before_and_after_compression() {
 
     let sink = counted(&[first, second]);
     let mut table = String::new();
-    sink.overall().write_table(&mut table);
+    sink.overall().write_table(&mut table, usize::MAX);
     assert_eq!(
         table,
         format!(

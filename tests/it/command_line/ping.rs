@@ -71,6 +71,48 @@ fn the_whole_demo_shows_every_generation_through_the_proxy() {
 }
 
 #[test]
+fn the_demo_shows_what_it_is_for_and_ends_with_the_next_steps() {
+    let folder = scratch_file("demo-next");
+    let mut demo = Program::mitmcraft(&["demo", "--folder", text(&folder)]);
+    let printed: Vec<String> = demo.take_stdout().lines().map(Result::unwrap).collect();
+    let status = demo.end_unread();
+    let said = demo.errors();
+    assert!(status.success(), "{said}");
+    // Of more than 700 packets of movement, a few lines remain.
+    assert!(printed.len() < 400, "{} lines", printed.len());
+    assert!(printed.iter().any(|line| line.contains("/s")), "{printed:?}");
+    let (table, rest) = said.split_once("what the rules did:\n").unwrap();
+    let rows = table.lines().skip_while(|line| !line.contains("on the wire")).count();
+    assert_eq!(rows, 13, "a head, ten rows, the others and the total: {table}");
+    for (mark, effect) in [
+        ("~ ", "// rule `shout`"),
+        ("✗ ", "// rule `answer /help ourselves`"),
+        ("+ ", "// rule `answer /help ourselves`"),
+        ("  ", "// boom"),
+    ] {
+        let found = rest.lines().any(|line| line.starts_with(mark) && line.ends_with(effect));
+        assert!(found, "{mark}{effect}: {rest}");
+    }
+    let (_, next) = rest.split_once("next:\n").unwrap();
+    let verbs: Vec<&str> =
+        next.lines().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
+    assert_eq!(verbs, ["show", "view", "proxy"]);
+    // The server has said good-bye, and what it counts is what the client counts.
+    let shown = show(&folder.join("demo.jsonl"));
+    assert_eq!(shown.matches("kick_disconnect").count(), 1, "{shown}");
+    let closed = shown.lines().rfind(|line| line.contains(" closed after ")).unwrap();
+    let number = |text: &str, before: &str, after: &str| {
+        let rest = &text[text.find(before).unwrap() + before.len()..];
+        rest[..rest.find(after).unwrap()].to_owned()
+    };
+    assert_eq!(number(rest, "the client sent ", " packets"), number(closed, "; → ", " packets"));
+    let made = shown.lines().filter(|line| line.starts_with("+ ")).count();
+    let received: usize = number(rest, " and received ", ",").parse().unwrap();
+    let came: usize = number(closed, "; ← ", " packets").parse().unwrap();
+    assert_eq!(received, came + made);
+}
+
+#[test]
 fn an_interrupted_demo_completes_its_captures() {
     let folder = scratch_file("demo-interrupted");
     let mut demo = Program::mitmcraft(&["demo", "--folder", text(&folder)]);

@@ -137,7 +137,9 @@ fn own_names() -> PathBuf {
 fn a_server_and_a_client_are_replayed_with_the_users_own_tables() {
     let (own, sample) = (own_names(), root().join("captures/session-1.8.jsonl"));
     let plain = show(&sample);
-    assert!(plain.contains(" spawn_position ") && plain.contains("→ play   0x09 held_item_slot"));
+    assert!(
+        plain.contains(" spawn_position ") && plain.contains("→ play      0x09 held_item_slot")
+    );
     let [at_server, at_client] = ["server.jsonl", "client.jsonl"].map(scratch_file);
     let options = ["--protocol", text(&own), "--pace", "lockstep", "-q", "-w"];
     let server = ["replay", "server", text(&sample), "-l", "127.0.0.1:0"];

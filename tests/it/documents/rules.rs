@@ -43,7 +43,7 @@ const EXAMPLES: &[Example] = &[
     Example {
         file: "modem.toml",
         counts: &[("modem", 459, 459)],
-        shows: "`modem`, delayed by ",
+        shows: "`modem`; delayed by ",
         warned: true,
     },
     Example {
@@ -84,7 +84,7 @@ const EXAMPLES: &[Example] = &[
     Example {
         file: "slow-chunks.toml",
         counts: &[("slow chunks", 1, 1)],
-        shows: "`slow chunks`, delayed by ",
+        shows: "`slow chunks`; delayed by ",
         warned: false,
     },
 ];

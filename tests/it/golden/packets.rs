@@ -352,7 +352,7 @@ fn golden(packet: &toml::Value) -> Golden {
     }
 }
 
-const HEAD_47: &str = "# Protocol 47 (Minecraft 1.8 to 1.8.9)
+const HEAD_47: &str = "# Protocol 47 (Minecraft 1.8-1.8.9)
 
 Every packet of the 1.8 protocol document, with the names that mitmcraft shows and that rules use.
 `document` and `type` are the document's own words; `field` is the path of the decoded field (empty

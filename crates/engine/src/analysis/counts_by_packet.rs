@@ -50,17 +50,24 @@ impl CountsByPacket {
         total
     }
 
-    /// Appends a table of all kinds, most bytes first, and their sum.
-    pub fn write_table(&self, out: &mut String) {
+    /// Appends a table of the first `top` kinds, most bytes first, the sum of the others, and the sum of
+    /// all.
+    pub fn write_table(&self, out: &mut String, top: usize) {
         let head = ["packets", "bytes", "on the wire"];
         let _ = writeln!(out, "{:>9}  {:>11}  {:>11}  packet", head[0], head[1], head[2]);
-        for row in self.rows() {
+        let rows = self.rows();
+        for row in rows.iter().take(top) {
             let arrow = match row.direction {
                 Direction::Serverbound => '→',
                 Direction::Clientbound => '←',
             };
             let name = format!("{arrow} {} {}", row.state, Escaped(&row.name));
             write_row(out, &row.counts, &name);
+        }
+        if let Some(others) = rows.get(top..).filter(|others| !others.is_empty()) {
+            let mut counts = PacketCounts::default();
+            others.iter().for_each(|row| counts.add(&row.counts));
+            write_row(out, &counts, &format!("({} others)", others.len()));
         }
         write_row(out, &self.total(), "total");
     }

@@ -263,8 +263,11 @@ impl Delivery {
     }
 
     /// Shows the player why the session ends: closes an open bundle, and sends a Disconnect or what
-    /// the state has instead.
+    /// the state has instead. A player whom the server has told why gets nothing more.
     pub(crate) fn say_goodbye(&mut self, wire: &mut impl Wire, text: &str) {
+        if self.guard.is_dismissed() {
+            return;
+        }
         let context = self.recorder.context.clone();
         if let Some(delimiter) = self.guard.close_bundle(&context.protocol) {
             self.send(wire, Direction::Clientbound, State::Play, delimiter, None);

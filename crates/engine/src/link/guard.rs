@@ -25,6 +25,8 @@ pub(crate) struct Guard {
     enforced: Option<bool>,
     /// The client's ping, if it is one from before 1.7.
     ping: LegacyPingForm,
+    /// `true` if the client has had a Disconnect.
+    dismissed: bool,
 }
 
 impl Guard {
@@ -44,6 +46,9 @@ impl Guard {
                 }
             }
             Some(Role::BundleDelimiter) => self.on_delimiter(),
+            Some(Role::Disconnect) => {
+                self.dismissed |= packet.direction() == Direction::Clientbound;
+            }
             _ => {}
         }
         let serverbound = packet.direction() == Direction::Serverbound;
@@ -105,6 +110,11 @@ impl Guard {
                 judgement.keep();
             }
             Role::ChatSession => self.key_in_game |= judgement.verdict != Verdict::Drop,
+            Role::Disconnect
+                if judgement.verdict == Verdict::Drop || judgement.effects.close.is_some() =>
+            {
+                self.dismissed = false;
+            }
             Role::Greeting => {
                 let comment = greeting_comment(packet).map(str::to_owned);
                 judgement.effects.notes.comments.extend(comment);
@@ -135,6 +145,11 @@ impl Guard {
 
     pub(crate) fn key_in_login(&self) -> bool {
         self.key_in_login
+    }
+
+    /// Returns whether the client knows why its session ends.
+    pub(crate) fn is_dismissed(&self) -> bool {
+        self.dismissed
     }
 
     pub(crate) fn ping(&self) -> LegacyPingForm {

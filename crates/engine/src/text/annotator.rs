@@ -19,8 +19,10 @@ pub struct LineAnnotator {
 /// Text to add to a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LineAnnotation {
-    /// The text in front: `⎡ `, `⎢ ` or `⎣ ` for the packets of a bundle.
-    pub prefix: &'static str,
+    /// The bracket in the gutter: `⎡`, `⎢` or `⎣` for the packets of a bundle.
+    pub bracket: Option<char>,
+    /// The text at the end, which is never cut off.
+    pub suffix: String,
     /// The part of an event's text that the session's earlier events do not contain; `None` if that is
     /// all of it. It is empty if nothing is new: each direction enters a state by a packet of its own, and each file of a
     /// series begins with the events of its open sessions.
@@ -61,13 +63,13 @@ impl LineAnnotator {
         let known = self.sessions.get(&packet.context().session);
         if kind.role() != Some(Role::BundleDelimiter) {
             let bundled = known.is_some_and(|state| state.bundled);
-            let prefix = if bundled { "⎢ " } else { "" };
-            return LineAnnotation { prefix, entity, ..LineAnnotation::default() };
+            let bracket = bundled.then_some('⎢');
+            return LineAnnotation { bracket, entity, ..LineAnnotation::default() };
         }
         let state = self.sessions.entry(packet.context().session).or_default();
         let mut annotation = LineAnnotation::default();
         let went = matches!(record.outcome, Outcome::Pass | Outcome::Send);
-        annotation.prefix = if state.bundled { "⎣ " } else { "⎡ " };
+        annotation.bracket = Some(if state.bundled { '⎣' } else { '⎡' });
         state.bundled ^= went;
         annotation
     }
@@ -102,12 +104,5 @@ impl LineAnnotator {
         let mut news = String::new();
         write_state(&mut news, event, legs, Some((&context, before)));
         Some(news)
-    }
-}
-
-impl LineAnnotation {
-    /// Adds the prefix to the line that begins at `start`.
-    pub(super) fn apply(&self, out: &mut String, start: usize) {
-        out.insert_str(start, self.prefix);
     }
 }

@@ -43,6 +43,24 @@ pub fn cut(out: &mut String, start: usize, width: usize) {
     }
 }
 
+/// Cuts the text from `start` on to `width` columns, before its last part, which begins at `tail`. If that
+/// takes more than half of the columns, it is cut as well.
+pub(super) fn cut_before(out: &mut String, start: usize, tail: usize, width: usize) {
+    let last = out.split_off(tail);
+    let mut taken = last.clone();
+    cut(&mut taken, 0, width.div_ceil(2));
+    cut(out, start, width.saturating_sub(columns(&taken)));
+    out.push_str(&last);
+    cut(out, start, width);
+}
+
+/// Returns the columns that a text takes.
+fn columns(text: &str) -> usize {
+    let mut pieces = text.split(ESCAPE);
+    let first = pieces.next().unwrap_or_default().width();
+    first + pieces.map(|piece| piece.split_once('m').map_or(0, |(_, it)| it.width())).sum::<usize>()
+}
+
 /// Returns the length of the colour sequence that `text` begins with.
 fn sequence(text: &str) -> Option<usize> {
     text.strip_prefix("\x1b[")?.find('m').map(|end| end + 3)
@@ -96,6 +114,22 @@ mod tests {
         let mut out = "before abcdef".to_owned();
         cut(&mut out, 7, 4);
         assert_eq!(out, "before abc…");
+    }
+
+    #[test]
+    fn the_end_of_a_line_outlives_its_middle() {
+        for (text, width, expected) in [
+            ("fields |// rule", 15, "fields // rule"),
+            ("fields |// rule", 13, "field…// rule"),
+            ("fields |\x1b[2m// rule\x1b[0m", 13, "field…\x1b[2m// rule\x1b[0m"),
+            ("fields |// a long remark", 12, "field…// a …"),
+            ("fields that are long|", 8, "fields …"),
+        ] {
+            let tail = text.find('|').unwrap();
+            let mut out = text.replace('|', "");
+            cut_before(&mut out, 0, tail, width);
+            assert_eq!(out, expected, "{text} {width}");
+        }
     }
 
     proptest! {

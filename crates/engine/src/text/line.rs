@@ -2,9 +2,10 @@ use std::fmt::Write as _;
 
 use super::annotator::LineAnnotation;
 use super::contents::write_contents;
+use super::cut::{cut, cut_before};
 use super::escape::Escaped;
 use super::event::write_event_text;
-use super::marks::marks;
+use super::marks::{gutter, gutter_width};
 use super::paint::{Color, Paint};
 use super::scalar::{LocalTime, TimeOfDay, write_hex_dump};
 use super::short::write_short;
@@ -33,14 +34,8 @@ pub fn write_annotated_line(
     annotation: &LineAnnotation,
     options: &LineOptions,
 ) {
-    let start = out.len();
     match entry {
-        Entry::Packet(record) => {
-            write_record(out, record, annotation.entity, options);
-            if out.len() > start {
-                annotation.apply(out, start);
-            }
-        }
+        Entry::Packet(record) => write_record(out, record, annotation, options),
         Entry::Event(event) => write_event(out, event, annotation.news.as_deref(), options),
     }
 }
@@ -48,7 +43,7 @@ pub fn write_annotated_line(
 fn write_record(
     out: &mut String,
     record: &Record,
-    entity: Option<&'static str>,
+    annotation: &LineAnnotation,
     options: &LineOptions,
 ) {
     let detail = record.notes.as_ref().and_then(|notes| notes.detail);
@@ -74,6 +69,7 @@ fn write_record(
     } else {
         write_short(out, packet, options.color, true).err()
     };
+    let fields_end = out.len();
     if let Some(error) = &error {
         separate(out);
         paint.text(out, Color::Red, &format_args!("! {}", Escaped(Reason(error))));
@@ -87,9 +83,15 @@ fn write_record(
         out.push_str("  ");
         paint.text(out, Color::Dim, &format_args!("// {}", Escaped(comment)));
     }
+    out.push_str(&annotation.suffix);
     out.truncate(out.trim_end_matches(' ').len());
+    let width = gutter_width(options.verbosity);
+    let gutter = gutter(record, main, error.is_some(), annotation.bracket, width, paint);
+    out.insert_str(start, &gutter);
+    if let Some(width) = options.width.filter(|_| main) {
+        cut_before(out, start, out.len().min(fields_end + gutter.len()), width);
+    }
     out.push('\n');
-    out.insert_str(start, &marks(record, main, error.is_some(), paint));
     if !main {
         for diagnostic in found.iter() {
             out.push_str("    ");
@@ -99,7 +101,7 @@ fn write_record(
         }
         let dumped = verbosity == Verbosity::Hex;
         let paint = Paint::new(options.color);
-        let mut fields = FieldTree::new(out, paint, packet, entity, dumped);
+        let mut fields = FieldTree::new(out, paint, packet, annotation.entity, dumped);
         let walked = packet.walk_with_payload(&mut fields);
         fields.finish();
         write_contents(out, packet, "    ", dumped);
@@ -130,7 +132,8 @@ fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
         State::Login | State::Configuration => Color::Yellow,
         State::Play => Color::Plain,
     };
-    paint.text(out, state, &format_args!("{:<6}", packet.state().name()));
+    let name = state_name(packet.state());
+    paint.text(out, state, &format_args!("{name:<STATE_WIDTH$}"));
     out.push(' ');
     let mut name = match (packet.kind(), packet.frame()) {
         (Some(packet), _) => Escaped(packet.name()).to_string(),
@@ -181,10 +184,27 @@ fn write_event(out: &mut String, event: &Event, news: Option<&str>, options: &Li
         Some(news) => text.push_str(news),
         None => write_event_text(&mut text, event),
     }
+    let start = out.len();
+    out.extend(std::iter::repeat_n(' ', gutter_width(options.verbosity)));
     write_moment(out, event.at, &event.context, options);
     Paint::new(options.color).text(out, Color::Bold, &text);
+    if let Some(width) = options.width {
+        cut(out, start, width);
+    }
     out.push('\n');
 }
+
+/// Returns a state's name as far as the column has room for it.
+fn state_name(state: State) -> &'static str {
+    match state {
+        State::Handshaking => "handshake",
+        State::Configuration => "config",
+        State::Status | State::Login | State::Play => state.name(),
+    }
+}
+
+/// Width of the column of states, the longest of which is `handshake`.
+const STATE_WIDTH: usize = 9;
 
 /// Width of the name column; most names fit.
 const NAME_WIDTH: usize = 20;

@@ -1,26 +1,47 @@
+use super::Verbosity;
 use super::paint::{Color, Paint};
 use crate::capture::{Outcome, Record};
 
-/// Returns the marks in front of a packet's line, with a space if there are any: what the proxy did,
-/// and `!` if the packet does not decode. `merged`: see [`mark`].
-pub(super) fn marks(record: &Record, merged: bool, undecoded: bool, paint: Paint) -> String {
+/// Returns the number of columns in front of the time on every line: two, or three where the two
+/// packets of a rewrite have a line each.
+pub(super) fn gutter_width(verbosity: Verbosity) -> usize {
+    if verbosity == Verbosity::Main { 2 } else { 3 }
+}
+
+/// Returns the gutter of a packet's line: what the proxy did, `!` if the packet does not decode, and in
+/// the last column the bracket of a bundle, as far as there is room. `merged`: see [`mark`].
+pub(super) fn gutter(
+    record: &Record,
+    merged: bool,
+    undecoded: bool,
+    bracket: Option<char>,
+    width: usize,
+    paint: Paint,
+) -> String {
     let mark = mark(record, merged);
     let color = match record.outcome {
         Outcome::Drop => Color::Red,
         Outcome::Send if record.of.is_none() => Color::Magenta,
         _ => Color::Yellow,
     };
-    let mut marks = String::new();
-    if !mark.is_empty() {
-        paint.text(&mut marks, color, &mark);
+    let mut gutter = String::new();
+    let mut used = mark.chars().count();
+    if used > 0 {
+        paint.text(&mut gutter, color, &mark);
     }
-    if undecoded {
-        paint.text(&mut marks, Color::Red, &'!');
+    if undecoded && used < width {
+        paint.text(&mut gutter, Color::Red, &'!');
+        used += 1;
     }
-    if !marks.is_empty() {
-        marks.push(' ');
+    let free = width.saturating_sub(used);
+    gutter.extend(std::iter::repeat_n(' ', free));
+    if let Some(bracket) = bracket
+        && free > 0
+    {
+        gutter.pop();
+        gutter.push(bracket);
     }
-    marks
+    gutter
 }
 
 /// Returns the mark for what the proxy did with a packet. `merged`: one line shows both versions of a

@@ -12,6 +12,8 @@ pub struct LineOptions {
     pub number: bool,
     /// The form of times.
     pub time: TimeForm,
+    /// The number of columns to which a packet's or an event's only line is cut; `None` cuts nothing.
+    pub width: Option<usize>,
     /// The time of the line before, for [`TimeForm::Delta`].
     pub previous: Option<Timestamp>,
     /// Returns the offset of local time from UTC at a moment, in seconds east of UTC.
@@ -52,6 +54,7 @@ impl Default for LineOptions {
             color: false,
             number: false,
             time: TimeForm::Absolute,
+            width: None,
             previous: None,
             offset: Box::new(|_| 0),
         }

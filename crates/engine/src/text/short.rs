@@ -4,7 +4,7 @@ use std::ops::Range;
 use super::component::Components;
 use super::cut::cut;
 use super::escape::{Escaped, QuotedText};
-use super::scalar::{ByteSize, write_value};
+use super::scalar::{ByteSize, write_scalar, write_value};
 use mitmcraft_protocol::meaning::FieldTracker;
 use mitmcraft_protocol::packet::{Content, Packet, Undecoded};
 use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Visitor};
@@ -41,10 +41,20 @@ struct ShortFields<'o> {
     name: Option<Name>,
     /// The open containers, the packet itself first.
     maps: Vec<OpenMap>,
-    /// Number of open lists; their elements are not shown.
-    lists: usize,
-    /// Elements so far of the outermost list, if it does not declare its length.
-    counted: Option<usize>,
+    /// The list whose elements are not shown one by one, if one is open.
+    list: Option<OpenList>,
+}
+
+/// The outermost of the open lists that are printed as their number of elements, or as their texts.
+struct OpenList {
+    /// The offset of its text in the output.
+    start: usize,
+    /// The number of lists and containers that are open, itself included.
+    depth: usize,
+    /// The number of its elements so far.
+    count: usize,
+    /// `false` if an element is not a text.
+    texts: bool,
 }
 
 /// An open container.
@@ -55,6 +65,8 @@ struct OpenMap {
     axes: [Range<usize>; 3],
     /// The meanings of those values that have one.
     meanings: Vec<String>,
+    /// `true` if one of them says more than the number does.
+    tell: bool,
     /// `true` if it has any other field.
     other: bool,
 }
@@ -66,14 +78,15 @@ impl<'o> ShortFields<'o> {
         tracker: FieldTracker,
         color: bool,
     ) -> Self {
-        let (name, maps, lists, counted) = (None, Vec::new(), 0, None);
-        Self { out, components, tracker, color, name, maps, lists, counted }
+        let (name, maps, list) = (None, Vec::new(), None);
+        Self { out, components, tracker, color, name, maps, list }
     }
 
     /// Closes containers that an error left open.
     fn finish(mut self) {
-        if let Some(count) = self.counted.take() {
-            let _ = write!(self.out, "[{count} items ..]");
+        if let Some(list) = self.list.take() {
+            self.out.truncate(list.start);
+            let _ = write!(self.out, "[{} items ..]", list.count);
         }
         for _ in 1..self.maps.len() {
             self.out.push_str(" ..}");
@@ -105,20 +118,41 @@ impl<'o> ShortFields<'o> {
         map.axes[axis] = value;
     }
 
-    /// Counts an element of the outermost open list.
-    fn count(&mut self) {
-        if self.lists == 1
-            && let Some(count) = &mut self.counted
-        {
-            *count += 1;
+    /// Takes an element of a list that is not shown one by one. Returns `false` if none is open.
+    fn take_element(&mut self, text: Option<&Scalar<'_>>) -> bool {
+        let Some(list) = &mut self.list else { return false };
+        if list.depth > 1 {
+            return true;
         }
+        list.count += 1;
+        list.texts &= text.is_some();
+        if let Some(text) = text.filter(|_| list.texts) {
+            self.out.push(if list.count == 1 { '[' } else { ' ' });
+            write_scalar(self.out, text, None, 0, MAX_TEXT, false);
+            list.texts = self.out.len() - list.start <= MAX_TEXTS;
+        }
+        true
+    }
+}
+
+impl ShortFields<'_> {
+    /// Enters a list or container within a list that is not shown one by one. Returns `false` if none is
+    /// open.
+    fn enter(&mut self) -> bool {
+        if !self.take_element(None) {
+            return false;
+        }
+        if let Some(list) = &mut self.list {
+            list.depth += 1;
+        }
+        true
     }
 }
 
 impl Visitor for ShortFields<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
-        if self.lists > 0 {
-            self.count();
+        let text = matches!(leaf.value, Scalar::Text(..) | Scalar::Name(..)).then_some(&leaf.value);
+        if self.take_element(text) {
             return Flow::Continue(());
         }
         let meaning = self.tracker.leaf(leaf);
@@ -137,15 +171,25 @@ impl Visitor for ShortFields<'_> {
                     let _ = write!(self.out, " ({})", Escaped(about));
                 }
             }
-            None => write_value(self.out, &leaf.value, meaning, name, width, MAX_TEXT, false),
+            None => match leaf.value {
+                Scalar::Float32(float) => {
+                    write_rounded(self.out, float.into(), &format!("{float:?}"))
+                }
+                Scalar::Float64(float) => write_rounded(self.out, float, &format!("{float:?}")),
+                _ => write_value(self.out, &leaf.value, meaning, name, width, MAX_TEXT, false),
+            },
         }
         let number = matches!(leaf.value, Scalar::Int(_) | Scalar::Float32(_) | Scalar::Float64(_));
         self.note(start..self.out.len(), number);
         if meaning.is_none_or(|meaning| meaning.fits_a_line())
             && let Some(text) = self.tracker.words(meaning, &leaf.value)
         {
-            let _ = write!(self.out, " ({text})");
+            let repeats = number && repeats(&text, &self.out[start..]);
+            if !repeats {
+                let _ = write!(self.out, " ({text})");
+            }
             if let Some(map) = self.maps.last_mut() {
+                map.tell |= !repeats;
                 map.meanings.push(text.into_owned());
             }
         }
@@ -153,7 +197,7 @@ impl Visitor for ShortFields<'_> {
     }
 
     fn field(&mut self, name: &Name) -> Flow {
-        if self.lists == 0 {
+        if self.list.is_none() {
             self.tracker.field(name);
             self.name = Some(Name::clone(name));
         }
@@ -161,10 +205,7 @@ impl Visitor for ShortFields<'_> {
     }
 
     fn open_map(&mut self, _at: usize) -> Flow {
-        if self.lists > 0 {
-            self.count();
-            // Its fields are not elements of the list.
-            self.lists += 1;
+        if self.enter() {
             return Flow::Continue(());
         }
         self.tracker.open_map();
@@ -177,13 +218,13 @@ impl Visitor for ShortFields<'_> {
             self.out.push('{');
         }
         let axes = [0..0, 0..0, 0..0];
-        self.maps.push(OpenMap { start, axes, meanings: Vec::new(), other: false });
+        self.maps.push(OpenMap { start, axes, meanings: Vec::new(), tell: false, other: false });
         Flow::Continue(())
     }
 
     fn close_map(&mut self, _at: usize) -> Flow {
-        if self.lists > 0 {
-            self.lists -= 1;
+        if let Some(list) = &mut self.list {
+            list.depth -= 1;
             return Flow::Continue(());
         }
         self.tracker.close();
@@ -195,7 +236,7 @@ impl Visitor for ShortFields<'_> {
             let position = map.axes.map(|value| self.out[value].to_owned()).join(",");
             self.out.truncate(map.start);
             self.out.push_str(&position);
-            if !map.meanings.is_empty() {
+            if map.tell {
                 let _ = write!(self.out, " ({})", with_one_unit(&map.meanings));
             }
             return Flow::Continue(());
@@ -205,32 +246,57 @@ impl Visitor for ShortFields<'_> {
         Flow::Continue(())
     }
 
-    fn open_list(&mut self, _at: usize, count: Option<usize>) -> Flow {
-        if self.lists > 0 {
-            self.count();
-            self.lists += 1;
+    fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
+        if self.enter() {
             return Flow::Continue(());
         }
         self.tracker.skip();
         self.begin();
         self.note(0..0, false);
-        self.lists = 1;
-        match count {
-            Some(count) => self.out.push_str(&items(count)),
-            None => self.counted = Some(0),
-        }
+        self.list = Some(OpenList { start: self.out.len(), depth: 1, count: 0, texts: true });
         Flow::Continue(())
     }
 
     fn close_list(&mut self, _at: usize) -> Flow {
-        self.lists -= 1;
-        if self.lists == 0
-            && let Some(count) = self.counted.take()
-        {
-            self.out.push_str(&items(count));
+        let Some(list) = &mut self.list else { return Flow::Continue(()) };
+        list.depth -= 1;
+        if list.depth > 0 {
+            return Flow::Continue(());
         }
+        if list.texts && list.count > 0 {
+            self.out.push(']');
+        } else {
+            self.out.truncate(list.start);
+            self.out.push_str(&items(list.count));
+        }
+        self.list = None;
         Flow::Continue(())
     }
+}
+
+/// Appends a floating-point number with three decimals at most, unless only its exponent says how small
+/// it is. `exact` is all of it.
+fn write_rounded(out: &mut String, number: f64, exact: &str) {
+    let decimals = exact.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let rounded = format!("{number:.3}");
+    if decimals <= 3 || exact.contains('e') || rounded.bytes().all(|byte| b"-0.".contains(&byte)) {
+        out.push_str(exact);
+        return;
+    }
+    let shown = rounded.trim_end_matches('0');
+    out.push_str(shown);
+    if shown.ends_with('.') {
+        out.push('0');
+    }
+}
+
+/// Returns whether a meaning is the number itself, with or without a unit: `0°`, `15 s`.
+fn repeats(meaning: &str, number: &str) -> bool {
+    let end =
+        meaning.find(|it: char| !matches!(it, '0'..='9' | '-' | '.')).unwrap_or(meaning.len());
+    let (first, unit) = meaning.split_at(end);
+    let equal = matches!((first.parse::<f64>(), number.parse::<f64>()), (Ok(a), Ok(b)) if a == b);
+    equal && !unit.contains(|it: char| it.is_ascii_digit() || it == '%')
 }
 
 /// Joins numbers of the same unit: `0.1 blocks` and `2 blocks` to `0.1,2 blocks`.
@@ -250,6 +316,9 @@ const MAX_TEXT: usize = 60;
 
 /// Greatest number of characters shown of a text component: all that a player can say.
 const MAX_COMPONENT: usize = 256;
+
+/// Greatest number of bytes of a list of texts.
+const MAX_TEXTS: usize = 80;
 
 /// Greatest number of columns of a nested container.
 const MAX_NESTED: usize = 80;

@@ -116,7 +116,7 @@ impl Unit {
                 let (_, names) = versions.find(|(number, _)| *number == version)?;
                 match (names.first()?, names.last()?) {
                     (first, last) if first == last => first.to_string(),
-                    (first, last) => format!("{first} to {last}"),
+                    (first, last) => format!("{first}-{last}"),
                 }
             }
             _ => return None,
@@ -190,8 +190,8 @@ mod tests {
             ("sections", 139.0, "sections 0-1, 3, 7"),
             ("sections", 1.0, "section 0"),
             ("sections", 0.0, "no sections"),
-            ("game version", 47.0, "1.8 to 1.8.9"),
-            ("game version", 763.0, "1.20 to 1.20.1"),
+            ("game version", 47.0, "1.8-1.8.9"),
+            ("game version", 763.0, "1.20-1.20.1"),
         ] {
             assert_eq!(text(unit, value), expected, "{unit} {value}");
         }

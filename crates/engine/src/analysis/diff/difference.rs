@@ -145,7 +145,8 @@ fn write_packet(
         _ => "\x1b[33m",
     };
     for (place, line) in lines.lines().enumerate() {
-        let sign = if place == 0 { sign } else { ' ' };
+        // The sign takes the place of the gutter.
+        let (sign, line) = if place == 0 { (sign, line.trim_start()) } else { (' ', line) };
         let _ = if options.color {
             writeln!(out, "{color}{sign} {line}\x1b[0m")
         } else {

@@ -38,20 +38,20 @@ fn a_failure_is_shown_with_the_packets_around_it_above_a_table() {
     let expected = "\
 failed: answers: \"all\", 100% (tests.toml:3)
   session 3 (Steve): no packet matches `keep_alive and serverbound` within 1s: expected >= 1
-  after 00:00:00.000 #3 ← play   0x00 keep_alive           keepAliveId=1
-        00:00:00.010 #3 → play   0x01 chat                 message=\"2\"
-        00:00:00.010 #3 → play   0x01 chat                 message=\"3\"
-        00:00:00.010 #3 → play   0x01 chat                 message=\"4\"
-        00:00:02.010 #3 ← play   0x00 keep_alive           keepAliveId=2
-        00:00:02.010 #3 → play   0x00 keep_alive           keepAliveId=2
+  after   00:00:00.000 #3 ← play      0x00 keep_alive           keepAliveId=1
+          00:00:00.010 #3 → play      0x01 chat                 message=\"2\"
+          00:00:00.010 #3 → play      0x01 chat                 message=\"3\"
+          00:00:00.010 #3 → play      0x01 chat                 message=\"4\"
+          00:00:02.010 #3 ← play      0x00 keep_alive           keepAliveId=2
+          00:00:02.010 #3 → play      0x00 keep_alive           keepAliveId=2
 
 failed: no <chat> (tests.toml:9)
   session 3 (Steve): 1 packet matches `chat`: expected == 0
-        00:00:00.000 #3 ← login  0x02 success              uuid=\"069a79f4-44e9-4726-a5be-fca90e38aaf5\" username=\"Steve\"
-        00:00:00.000 #3 ← play   0x00 keep_alive           keepAliveId=1
-      > 00:00:00.010 #3 → play   0x01 chat                 message=\"1\"
-        00:00:00.010 #3 → play   0x01 chat                 message=\"2\"
-        00:00:00.010 #3 → play   0x01 chat                 message=\"3\"
+          00:00:00.000 #3 ← login     0x02 success              uuid=\"069a79f4-44e9-4726-a5be-fca90e38aaf5\" username=\"Steve\"
+          00:00:00.000 #3 ← play      0x00 keep_alive           keepAliveId=1
+      >   00:00:00.010 #3 → play      0x01 chat                 message=\"1\"
+          00:00:00.010 #3 → play      0x01 chat                 message=\"2\"
+          00:00:00.010 #3 → play      0x01 chat                 message=\"3\"
 
 result     judged   failed  expectation
 failed          2        1  answers: \"all\", 100%
@@ -72,7 +72,7 @@ fn junit_has_a_case_for_each_expectation() {
         "name=\"no &lt;chat&gt;\"",
         "name=\"position\"><skipped message=\"nothing was judged\"/></testcase>",
         "name=\"a login\"/>",
-        "      &gt; 00:00:00.010 #3 → play   0x01 chat                 message=&quot;1&quot;\n",
+        "      &gt;   00:00:00.010 #3 → play      0x01 chat                 message=&quot;1&quot;\n",
         "</testsuite>\n</testsuites>\n",
     ] {
         assert!(xml.contains(part), "{part}\n{xml}");

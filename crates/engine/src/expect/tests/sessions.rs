@@ -92,7 +92,7 @@ fn packets_count_as_their_sender_sent_them() {
     let never = report("[[expect]]\nwhen = 'chat and message == \"a\"'\nnever = true\n", &entries);
     let mut text = String::new();
     never.write_text(&mut text, &LineOptions::default());
-    assert!(text.contains("\n      > 00:00:00.000 #1 → play   0x01 chat "), "{text}");
+    assert!(text.contains("\n      >   00:00:00.000 #1 → play      0x01 chat "), "{text}");
 }
 
 #[test]

@@ -256,14 +256,14 @@ fn findings_are_shown_with_their_place_and_counted_in_a_matrix() {
         "\
 id-unknown in 1.8: no clientbound packet 0x7f in state play
   a.jsonl, session 1, packet 4
-  ! 00:00:00.000 #1 ← play   0x7f (unknown)            ! no clientbound packet 0x7f in state play, at byte 0
+  ! 00:00:00.000 #1 ← play      0x7f (unknown)            ! no clientbound packet 0x7f in state play, at byte 0
     0000  7f
           ^^
   the player sees: the connection is lost: `Bad packet id`
 
 bytes-left in 1.8, 2 packets: 3 bytes left after the last field
   a.jsonl, session 1, packet 1
-  ! 00:00:00.000 #1 ← play   0x00 keep_alive           keepAliveId=5 ! 3 bytes left after the last field, at byte 2
+  ! 00:00:00.000 #1 ← play      0x00 keep_alive           keepAliveId=5 ! 3 bytes left after the last field, at byte 2
     0000  00 05 c0 ff ee
                 ^^^^^^^^
   the player sees: the connection is lost: `.. was larger than I expected, found .. bytes extra`

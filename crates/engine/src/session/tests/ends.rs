@@ -185,6 +185,21 @@ fn players_in_the_game_and_in_the_login_are_told_that_the_proxy_ends() {
 }
 
 #[test]
+fn a_player_whom_the_server_has_dismissed_is_not_dismissed_again() {
+    let mut pair = Pair::playing(7, 256);
+    pair.server_says(
+        State::Play,
+        "kick_disconnect",
+        fields([("reason", r#"{"text":"Bye"}"#.into())]),
+    );
+    let told = pair.client_got.len();
+    pair.input(Input::Stop(Cause::new("stopped by the user")));
+    assert_eq!(pair.client_got.len(), told);
+    assert_eq!(pair.seen().last().unwrap(), "kick_disconnect");
+    assert_eq!(pair.reason(), Some("disconnected by the server: Bye"));
+}
+
+#[test]
 fn a_stop_keeps_the_reason_of_a_session_that_is_ending_already() {
     let mut pair = Pair::playing(usize::MAX, -1);
     pair.input(Input::Closed(Side::Client));

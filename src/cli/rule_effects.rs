@@ -1,0 +1,55 @@
+use std::io;
+use std::sync::mpsc;
+
+use mitmcraft::proxy::NamedSink;
+use mitmcraft_engine::capture::{Entry, Outcome, Record, Sink};
+use mitmcraft_engine::filter::Notes;
+use mitmcraft_engine::text::{LineOptions, Verbosity, write_line};
+
+use super::output::Output;
+
+/// Collects the lines of packets that rules have dropped, rewritten, made or commented on.
+pub(super) struct RuleEffects {
+    options: LineOptions,
+    lines: mpsc::Sender<String>,
+}
+
+impl RuleEffects {
+    /// Returns a sink that collects the lines, and what receives them.
+    pub(super) fn collect(output: &Output) -> (NamedSink, mpsc::Receiver<String>) {
+        let (lines, receiver) = mpsc::channel();
+        let options = LineOptions {
+            width: Output::stderr_columns(),
+            ..Output::line_options(Verbosity::Main, output.colors_stderr())
+        };
+        (("the effects of rules".to_owned(), Box::new(Self { options, lines })), receiver)
+    }
+}
+
+impl Sink for RuleEffects {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        let by_rule = |record: &Record| {
+            // The proxy's own changes have comments too.
+            let commented = |it: &Notes| record.outcome == Outcome::Pass && !it.comments.is_empty();
+            record.notes.as_ref().is_some_and(|it| !it.rules.is_empty() || commented(it))
+        };
+        if let Entry::Packet(record) = entry
+            && record.outcome != Outcome::Rewrite
+            && by_rule(record)
+        {
+            let mut line = String::new();
+            write_line(&mut line, entry, &self.options);
+            // There is no receiver if the run could not begin.
+            let _ = self.lines.send(line.trim_end().to_owned());
+        }
+        Ok(())
+    }
+
+    fn wants_packets(&self) -> bool {
+        false
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
