@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::plan::{Facts, KindFact, Plans, Quick, Table};
 use super::predicate::{Predicate, Property};
 use super::vocabulary::Vocabulary;
-use mitmcraft_protocol::schema::{Catalog, Direction, PacketType, Protocol, State};
+use mitmcraft_protocol::schema::{Catalog, Direction, Family, PacketType, Protocol, State};
 
 /// A compiled condition on packets, as given to `-Y`, `--write-where` and `when`.
 ///
@@ -196,15 +196,37 @@ impl Expr {
     }
 
     /// Returns warnings about names that only some releases have. Alternatives of which every
-    /// release has one (`chat or chat_message`) give no warning.
+    /// release has one (`chat or chat_message`) give no warning, and releases that a comparison of
+    /// `pkt.protocol` excludes are not missed.
     #[must_use]
     pub fn version_warnings(&self, vocabulary: &Vocabulary<'_>) -> Vec<Warning> {
         let mentions = &self.0.mentions;
-        let versions: Vec<_> = mentions.iter().map(|it| it.versions(vocabulary)).collect();
+        let releases = |has: &dyn Fn(i32) -> bool| {
+            vocabulary.catalog().releases_where(|version| !self.admits(version) || has(version))
+        };
+        let versions: Vec<_> = mentions.iter().map(|it| it.packet_versions(vocabulary)).collect();
         let some = |version| versions.iter().any(|known| known.binary_search(&version).is_ok());
-        let complete = vocabulary.catalog().releases_where(some).is_none();
+        let complete = releases(&some).is_none();
         let mentions = mentions.iter().filter(|it| !(complete && it.is_packet()));
-        mentions.filter_map(|mention| mention.warning(vocabulary)).collect()
+        let lacked = mentions.filter(|it| {
+            let known = vocabulary.versions_of(&it.what);
+            let has = |version: i32| known.binary_search(&version).is_ok();
+            releases(&has).is_some()
+        });
+        lacked.filter_map(|mention| mention.warning(vocabulary)).collect()
+    }
+
+    /// Returns `false` if comparisons of `pkt.protocol` exclude all packets of a version.
+    pub(crate) fn admits(&self, version: i32) -> bool {
+        self.0.predicate.by_version(version, None) != Some(false)
+    }
+
+    /// Returns `false` if comparisons of `pkt.protocol` and `pkt.version` exclude all packets of a
+    /// protocol.
+    pub(crate) fn admits_protocol(&self, protocol: &Protocol) -> bool {
+        // Pings and requests of Query have the number of the game that sent them, if any.
+        !matches!(protocol.family(), Family::Java | Family::Alpha)
+            || self.0.predicate.by_version(protocol.version(), Some(protocol.name())) != Some(false)
     }
 
     /// Returns whether it asks for `pkt.diagnostic`.
@@ -241,12 +263,19 @@ impl Expr {
 
     /// Returns a warning if no packet of any version can match.
     fn never(&self, span: &Range<usize>, vocabulary: &Vocabulary<'_>) -> Option<Warning> {
-        if vocabulary.indexes().any(|index| !self.possible(index).is_empty()) {
+        let restricted = vocabulary.is_restricted();
+        let can = |index: &FieldIndex| {
+            // A version that is not known is decoded by the tables of another.
+            (!restricted || self.admits_protocol(index.protocol()))
+                && !self.possible(index).is_empty()
+        };
+        if vocabulary.indexes().any(can) {
             return None;
         }
+        let of = if restricted { " of the versions checked" } else { "" };
         let login = self.0.mentions.iter().any(Mention::is_login);
         Some(Warning {
-            message: "no packet can match this".to_owned(),
+            message: format!("no packet{of} can match this"),
             span: span.clone(),
             hint: login.then(|| "`login` is a packet; the state is `state.login`".to_owned()),
         })

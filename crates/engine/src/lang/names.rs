@@ -60,6 +60,10 @@ impl Vocabulary<'_> {
         if self.has_packet(&packets) {
             return Ok(Target::Packets(packets));
         }
+        let kinds = self.kinds(&field, bool);
+        if bool(kinds) {
+            return Ok(Target::Field(field, kinds));
+        }
         Err(self.no_condition(path, field))
     }
 
@@ -344,7 +348,7 @@ impl Mention {
     }
 
     /// Returns the versions that have a packet that it names.
-    pub(super) fn versions(&self, vocabulary: &Vocabulary<'_>) -> Rc<[i32]> {
+    pub(super) fn packet_versions(&self, vocabulary: &Vocabulary<'_>) -> Rc<[i32]> {
         match &self.what {
             Mentioned::Packets(packets) => vocabulary.versions_with(packets),
             Mentioned::Field(_) => Rc::default(),
@@ -397,16 +401,15 @@ impl Mentioned {
                 Some(format!("only {} a packet `{packets}`", who_have(&releases, old)))
             }
             Self::Field(field) => {
-                if vocabulary.ends().all(|index| index.has(field)) {
-                    return None;
-                }
-                let indexes = vocabulary.indexes();
-                let versions: BTreeSet<i32> = indexes
-                    .filter(|index| index.protocol().family() == Family::Java && index.has(field))
-                    .map(|index| index.protocol().version())
-                    .collect();
-                let releases = catalog.releases_where(|version| versions.contains(&version))?;
+                let versions = vocabulary.versions_of(self);
+                let has = |version| versions.binary_search(&version).is_ok();
+                let releases = catalog.releases_where(has)?;
                 let old = vocabulary.families(|index| index.has(field));
+                if versions.is_empty() && old.is_empty() {
+                    return Some(format!(
+                        "only versions that are not checked have a field `{field}`"
+                    ));
+                }
                 Some(format!("only {} a field `{field}`", who_have(&releases, old)))
             }
         }

@@ -125,6 +125,35 @@ impl Predicate {
         }
     }
 
+    /// Evaluates only what asks for the protocol number, and for the version's name if it is given; `None`
+    /// if that does not decide.
+    pub(super) fn by_version(&self, number: i32, name: Option<&str>) -> Option<bool> {
+        let join = |predicates: &[Self], decisive: bool| {
+            let mut known = predicates.iter().map(|it| it.by_version(number, name));
+            let all_known = known.clone().all(|it| it.is_some());
+            if known.any(|it| it == Some(decisive)) {
+                return Some(decisive);
+            }
+            all_known.then_some(!decisive)
+        };
+        match self {
+            Self::Constant(bool) => Some(*bool),
+            Self::Not(predicate) => predicate.by_version(number, name).map(|holds| !holds),
+            Self::All(predicates) => join(predicates, false),
+            Self::Any(predicates) => join(predicates, true),
+            Self::Atom(atom) => atom.check.decided(|operand| match operand {
+                Operand::Constant(constant) => Some(constant.clone()),
+                Operand::Attribute(Attribute::Protocol) => {
+                    Some(Datum::Number(Number::Int(number.into())))
+                }
+                Operand::Attribute(Attribute::Version) => {
+                    name.map(|name| Datum::string(name.to_owned()))
+                }
+                _ => None,
+            }),
+        }
+    }
+
     /// Returns whether any part has no cost.
     pub(super) fn has_quick(&self) -> bool {
         match self {
@@ -281,10 +310,14 @@ impl Check {
 
     /// Evaluates a check whose operands are all constant.
     pub(super) fn constant(&self) -> Option<bool> {
-        let constant = |operand: &'_ Operand| match operand {
+        self.decided(|operand| match operand {
             Operand::Constant(constant) => Some(constant.clone()),
             _ => None,
-        };
+        })
+    }
+
+    /// Evaluates a check whose operands all have a value that is known.
+    fn decided(&self, constant: impl Fn(&Operand) -> Option<Datum<'static>>) -> Option<bool> {
         Some(match self {
             Self::Packet(_) | Self::State(_) | Self::Direction(_) | Self::Is(..) => return None,
             Self::Exists(operand) => constant(operand).map(|_| true)?,

@@ -24,7 +24,10 @@ pub struct Vocabulary<'c> {
     versions: Vec<(i32, OnceCell<FieldIndex>)>,
     /// The protocols from before 1.7.
     old: OnceCell<Vec<FieldIndex>>,
+    /// The versions that the catalog has left out.
+    others: OnceCell<Vec<FieldIndex>>,
     packets: RefCell<HashMap<Packets, Rc<[i32]>>>,
+    fields: RefCell<HashMap<Field, Rc<[i32]>>>,
     warnings: RefCell<HashMap<Mentioned, Option<String>>>,
 }
 
@@ -38,12 +41,18 @@ impl<'c> Vocabulary<'c> {
             (*version != FIRST, *version >= Catalog::FIRST_SNAPSHOT, Reverse(*version))
         });
         let versions = versions.into_iter().map(|version| (version, OnceCell::new())).collect();
-        let (packets, warnings) = (RefCell::default(), RefCell::default());
-        Self { catalog, versions, old: OnceCell::new(), packets, warnings }
+        let (packets, fields, warnings) = Default::default();
+        let (old, others) = (OnceCell::new(), OnceCell::new());
+        Self { catalog, versions, old, others, packets, fields, warnings }
     }
 
     pub(super) fn catalog(&self) -> &'c Catalog {
         self.catalog
+    }
+
+    /// Describes the releases for which `holds` is true; `None` if it is true for all.
+    pub(crate) fn releases_where(&self, holds: impl FnMut(i32) -> bool) -> Option<String> {
+        self.catalog.releases_where(holds)
     }
 
     /// Returns every protocol: 1.8, then all others from the newest to the oldest, then those from
@@ -75,6 +84,33 @@ impl<'c> Vocabulary<'c> {
         let versions: Rc<[i32]> = versions.filter(has).collect();
         self.packets.borrow_mut().insert(packets.clone(), Rc::clone(&versions));
         versions
+    }
+
+    /// Returns the versions since 1.7 that have what is named, in ascending order. For a field that the
+    /// first and the last version have, these are all: compiling the others takes time.
+    pub(super) fn versions_of(&self, what: &Mentioned) -> Rc<[i32]> {
+        let field = match what {
+            Mentioned::Packets(packets) => return self.versions_with(packets),
+            Mentioned::Field(field) => field,
+        };
+        if let Some(known) = self.fields.borrow().get(field) {
+            return Rc::clone(known);
+        }
+        let mut versions: Vec<i32> = if self.ends().all(|index| index.has(field)) {
+            self.versions.iter().map(|(version, _)| *version).collect()
+        } else {
+            let java = (0..self.versions.len()).filter_map(|place| self.java(place));
+            java.filter(|index| index.has(field)).map(|it| it.protocol().version()).collect()
+        };
+        versions.sort_unstable();
+        let versions: Rc<[i32]> = versions.into();
+        self.fields.borrow_mut().insert(field.clone(), Rc::clone(&versions));
+        versions
+    }
+
+    /// Returns whether the catalog has left out versions.
+    pub(super) fn is_restricted(&self) -> bool {
+        self.catalog.left_out().next().is_some()
     }
 
     /// Returns the role of packets of that name, if more versions have a packet with that role.
@@ -119,17 +155,26 @@ impl<'c> Vocabulary<'c> {
         message
     }
 
-    /// Returns the kinds of a field in all versions, or in as many as are `enough`; empty if no
-    /// version has it.
+    /// Returns the kinds of a field in all versions, or in as many as are `enough`; those in the versions
+    /// that the catalog has left out if none of its own has the field; empty if no version has it.
     pub(super) fn kinds(&self, field: &Field, enough: impl Fn(Kinds) -> bool) -> Kinds {
-        let mut found = Kinds::NONE;
-        for index in self.indexes() {
-            found = index.kinds(field, found, &enough);
-            if !found.is_empty() && enough(found) {
-                break;
+        let of = |indexes: &mut dyn Iterator<Item = &FieldIndex>| {
+            let mut found = Kinds::NONE;
+            for index in indexes {
+                found = index.kinds(field, found, &enough);
+                if !found.is_empty() && enough(found) {
+                    break;
+                }
             }
-        }
-        found
+            found
+        };
+        let found = of(&mut self.indexes());
+        if found.is_empty() { of(&mut self.others().iter()) } else { found }
+    }
+
+    /// Returns the protocols that the catalog has left out.
+    pub(crate) fn others(&self) -> &[FieldIndex] {
+        self.others.get_or_init(|| self.catalog.left_out().map(FieldIndex::new).collect())
     }
 
     /// Returns the names of all packets.

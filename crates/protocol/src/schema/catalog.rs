@@ -99,6 +99,11 @@ impl Catalog {
         self.old.as_deref()
     }
 
+    /// Compiles the versions that [`only`](Self::only) has left out.
+    pub fn left_out(&self) -> impl Iterator<Item = Arc<Protocol>> {
+        self.others.iter().map(|entry| Arc::clone(&entry.protocol))
+    }
+
     /// Returns whether a version that [`only`](Self::only) has left out has a packet whose name
     /// satisfies `is`. Compiles nothing.
     pub fn has_packet_elsewhere(&self, is: impl Fn(&str) -> bool) -> bool {

@@ -2,6 +2,7 @@
 //! have, packets that must not be changed.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::component::{Components, Form, names};
 use super::draft::Draft;
@@ -13,7 +14,7 @@ use super::things::Things;
 use crate::lang::{FieldIndex, Vocabulary, closest, payload_steps};
 use mitmcraft_protocol::packet::PathStep;
 use mitmcraft_protocol::schema::{
-    Direction, Kind, Name, PacketType, Protocol, Role, Shape, State, Value,
+    Direction, Family, Kind, MAX_LISTED, Name, PacketType, Protocol, Role, Shape, State, Value,
 };
 
 /// Checks each rule against 1.8 and the newest version, and only a rule with a fault there against
@@ -32,12 +33,24 @@ pub(super) fn check(
         }
         let (faults, possible) = (source.count(), possible(draft, &ends));
         let nowhere = possible.is_empty();
-        Check { draft, protocols: &ends, possible, source }.run(capture);
-        if nowhere || source.count() > faults {
+        if !possible.is_empty()
+            && !possible.iter().any(|(protocol, _)| protocol.family() == Family::Java)
+            && !self::possible(draft, &vocabulary.others().iter().collect::<Vec<_>>()).is_empty()
+        {
+            // A rule for versions that are not checked.
+            Check { draft, protocols: &ends, possible: Vec::new(), source }.run(capture);
+            continue;
+        }
+        let mut check = Check { draft, protocols: &ends, possible, source };
+        check.run(capture);
+        let gaps = !nowhere && check.lacks();
+        if nowhere || gaps || source.count() > faults {
             source.keep(faults);
             let all: Vec<&FieldIndex> = vocabulary.indexes().collect();
             let possible = self::possible(draft, &all);
-            Check { draft, protocols: &all, possible, source }.run(capture);
+            let mut check = Check { draft, protocols: &all, possible, source };
+            check.run(capture);
+            check.warn_of_gaps(vocabulary);
         }
     }
 }
@@ -54,17 +67,37 @@ struct Check<'a, 's, 't> {
     source: &'s mut Source<'t>,
 }
 
+/// A field that a rule sets, or a packet that it sends.
+struct Made {
+    what: String,
+    span: Range<usize>,
+    /// Whether each of the versions in which the rule can match has it.
+    had: Vec<bool>,
+}
+
+impl Made {
+    /// Returns the versions since 1.7 that lack it.
+    fn lacking<'v>(&self, versions: &'v [&Protocol]) -> impl Iterator<Item = &'v Protocol> {
+        let had = versions.iter().zip(self.had.iter().copied());
+        let lacking = had.filter(|(version, had)| !had && version.family() == Family::Java);
+        lacking.map(|(version, _)| *version)
+    }
+}
+
 /// Returns the packets that a rule can match.
 fn possible<'p>(draft: &Draft, protocols: &[&'p FieldIndex]) -> Vec<(&'p Protocol, u16)> {
+    let when = draft.rule.when.as_ref();
+    let admitted =
+        |index: &&FieldIndex| when.is_none_or(|when| when.admits_protocol(index.protocol()));
     let places = |index: &'p FieldIndex| {
         let places = draft.rule.possible(index).packets;
         places.into_iter().map(|place| (&**index.protocol(), place))
     };
-    protocols.iter().flat_map(|index| places(index)).collect()
+    protocols.iter().copied().filter(|it| admitted(it)).flat_map(places).collect()
 }
 
 impl Check<'_, '_, '_> {
-    fn run(mut self, capture: bool) {
+    fn run(&mut self, capture: bool) {
         let draft = self.draft;
         self.exclusions();
         self.idle();
@@ -72,9 +105,11 @@ impl Check<'_, '_, '_> {
             let hint = "add `[capture]` with `file` and `ring`".to_owned();
             self.source.error_with(draft.span_of("write"), "there is no capture to write", hint);
         }
-        // If the condition has a fault, the matching packets are unknown.
+        // If the condition has a fault, or another key may be meant to be one, the matching packets are
+        // unknown.
         let when = draft.spans.iter().any(|(key, _)| key == "when");
-        if self.possible.is_empty() || (when && draft.rule.when.is_none()) {
+        let known = draft.spans.iter().all(|(key, _)| keys::RULE.contains(&key.as_str()));
+        if self.possible.is_empty() || !known || (when && draft.rule.when.is_none()) {
             return;
         }
         self.driving();
@@ -146,7 +181,10 @@ impl Check<'_, '_, '_> {
             let names: Vec<String> = refused.iter().map(|(name, _)| format!("`{name}`")).collect();
             let names: BTreeSet<String> = names.into_iter().collect();
             let names = names.into_iter().collect::<Vec<_>>().join(", ");
-            let message = format!("`{key}` leaves {names} as they are: {why}");
+            let needed = if refused.len() == 1 { "it" } else { "them" };
+            let message = format!(
+                "`{key}` does not apply to {names}: the connection would break without {needed}"
+            );
             self.source.warning(span, message, None);
         }
     }
@@ -244,7 +282,8 @@ impl Check<'_, '_, '_> {
                 })
                 .collect();
             if let Some(fault) = faults.and_then(|faults| faults.into_iter().next()) {
-                self.source.error(value.clone(), format!("`{path}`: {fault}"));
+                let hint = self.names(path.steps(), template);
+                self.source.error_with(value.clone(), format!("`{path}`: {fault}"), hint);
             }
         }
         for (path, key) in actions.remove.iter().zip(&draft.remove) {
@@ -255,6 +294,86 @@ impl Check<'_, '_, '_> {
                 let hint = self.closest_field(path.steps());
                 let message = format!("no packet that this rule can match has a field `{path}`");
                 self.source.error_with(key.clone(), message, hint);
+            }
+        }
+    }
+
+    /// The versions in which the rule can match, each once.
+    fn versions(&self) -> Vec<&Protocol> {
+        let mut versions: Vec<&Protocol> = self.possible.iter().map(|(it, _)| *it).collect();
+        versions.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        versions
+    }
+
+    /// Returns whether a version since 1.7 in which the rule can match lacks what the rule sets or sends.
+    fn lacks(&self) -> bool {
+        let versions = self.versions();
+        self.made(&versions).iter().any(|made| made.lacking(&versions).next().is_some())
+    }
+
+    /// Reports what the rule sets or sends and not all versions have in which it can match.
+    fn warn_of_gaps(&mut self, vocabulary: &Vocabulary<'_>) {
+        let versions = self.versions();
+        let mut gaps = Vec::new();
+        for made in self.made(&versions) {
+            // If none has it, that is an error of its own.
+            if made.lacking(&versions).next().is_none() || !made.had.contains(&true) {
+                continue;
+            }
+            let had = versions.iter().zip(&made.had).filter(|(_, had)| **had);
+            let had: BTreeSet<i32> = had.map(|(version, _)| version.version()).collect();
+            let releases = vocabulary.releases_where(|version| had.contains(&version));
+            if let Some(releases) = releases.filter(|it| !it.is_empty()) {
+                let what = made.what;
+                let message =
+                    format!("only versions {releases} have {what}: it is left out in others");
+                gaps.push((made.span, message));
+            }
+        }
+        gaps.into_iter().for_each(|(span, message)| self.source.warning(span, message, None));
+    }
+
+    /// Returns the fields that the rule sets and the packets that it sends.
+    fn made(&self, versions: &[&Protocol]) -> Vec<Made> {
+        let actions = &self.draft.rule.actions;
+        let packets = |version: &Protocol| {
+            let own = self.possible.iter().filter(|(it, _)| std::ptr::eq(*it, version));
+            own.map(|(protocol, place)| &protocol.packets()[usize::from(*place)])
+                .collect::<Vec<_>>()
+        };
+        let fields = actions.set.iter().zip(&self.draft.set).map(|((path, _), (key, _))| {
+            let has = |version: &&Protocol| {
+                let holds = |it: &PacketType| holders(version, it, path.steps()).next().is_some();
+                packets(version).into_iter().any(holds)
+            };
+            let had = versions.iter().map(has).collect();
+            Made { what: format!("a field `{path}`"), span: key.clone(), had }
+        });
+        let sends = actions.send.iter().zip(&self.draft.send).filter_map(|(send, span)| {
+            let Body::Fields(Some(name), _) = &send.body else { return None };
+            let has = |version: &&Protocol| {
+                let state = |it: &PacketType| {
+                    version.named_or_official(it.state(), send.direction, name).is_some()
+                };
+                packets(version).into_iter().any(state)
+            };
+            let what = format!("a {} packet `{name}`", send.direction);
+            Some(Made { what, span: span.clone(), had: versions.iter().map(has).collect() })
+        });
+        fields.chain(sends).collect()
+    }
+
+    /// Returns the names that the values of a field have, if a text stands where none of them does.
+    fn names(&self, steps: &[PathStep], template: &Template) -> Option<String> {
+        let Template::Value(Value::Text(text)) = template else { return None };
+        let of = |(protocol, packet)| Things { protocol, packet }.names(steps);
+        let names: BTreeSet<&str> = self.packets().flat_map(of).collect();
+        match closest(text, names.iter().copied()) {
+            Some(meant) => Some(format!("did you mean `{meant}`?")),
+            None if names.is_empty() || names.len() > MAX_LISTED => None,
+            None => {
+                let names: Vec<&str> = names.into_iter().collect();
+                Some(format!("its names are {}", names.join(", ")))
             }
         }
     }
@@ -308,13 +427,13 @@ impl Check<'_, '_, '_> {
         &mut self,
         mut targets: Vec<(State, Direction, String)>,
         template: &Template,
-        span: std::ops::Range<usize>,
+        span: Range<usize>,
     ) {
         targets.sort();
         targets.dedup();
         let mut faults = Vec::new();
         let mut known = false;
-        for protocol in self.protocols.iter().map(|index| index.protocol()) {
+        for protocol in self.versions() {
             for (state, direction, name) in &targets {
                 let packet = protocol.named_or_official(*state, *direction, name);
                 let Some(packet) = packet else { continue };
@@ -331,16 +450,22 @@ impl Check<'_, '_, '_> {
         }
         let Some((state, direction, name)) = targets.first() else { return };
         let mut names = BTreeSet::new();
-        let mut elsewhere = None;
+        let (mut elsewhere, mut unreached) = (None, false);
         for protocol in self.protocols.iter().map(|index| index.protocol()) {
             for packet in protocol.packets().iter().filter(|it| it.direction() == *direction) {
                 names.insert(packet.name().to_string());
                 if **packet.name() == **name {
                     elsewhere = Some(packet.state());
+                    unreached |= packet.state() == *state;
                 }
             }
         }
         match elsewhere {
+            Some(_) if unreached => {
+                let message =
+                    format!("no version in which this rule can match has a {direction} `{name}`");
+                self.source.error(span, message);
+            }
             Some(other) => {
                 let message = format!(
                     "`{name}` is a packet of state {other}; this rule matches in state {state}"

@@ -268,7 +268,9 @@ impl Reader<'_, '_> {
         let chance = text.parse().ok().filter(|chance| (0.0..=1.0).contains(chance));
         if chance.is_none() {
             let message = format!("`{}` must be a number from 0 to 1", key.get_ref());
-            self.source.error(item.span(), message);
+            let percent = item.get_ref().as_str().and_then(|it| it.strip_suffix('%')?.parse().ok());
+            let hint = percent.map(|it: f64| format!("write `{}`", it / 100.0));
+            self.source.error_with(item.span(), message, hint);
         }
         chance
     }

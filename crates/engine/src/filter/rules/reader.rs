@@ -94,7 +94,11 @@ impl Reader<'_, '_> {
         read: impl FnOnce(&str) -> Result<T, E>,
         example: &str,
     ) -> Option<T> {
-        let text = self.text(key, item)?;
+        let Some(text) = item.get_ref().as_str() else {
+            let message = mismatch(key, "text", item);
+            self.source.error_with(item.span(), message, format!("for example `\"{example}\"`"));
+            return None;
+        };
         let error = match read(text) {
             Ok(value) => return Some(value),
             Err(error) => error,
@@ -210,20 +214,33 @@ impl Reader<'_, '_> {
         item: Item<'_, '_>,
     ) -> Option<T> {
         if found.is_none() {
-            let given = match item.get_ref() {
-                DeValue::String(_) => "text",
-                DeValue::Integer(_) => "an integer",
-                DeValue::Float(_) => "a float",
-                DeValue::Boolean(_) => "a bool",
-                DeValue::Datetime(_) => "a date",
-                DeValue::Array(_) => "a list",
-                DeValue::Table(_) => "a table",
+            let message = mismatch(key, what, item);
+            let hint = match (item.get_ref(), key.get_ref().as_ref()) {
+                (DeValue::Table(_), list @ ("rule" | "expect")) => {
+                    Some(format!("write `[[{list}]]`"))
+                }
+                (DeValue::String(_), "every") => {
+                    Some("it counts matches: `every = 10` acts on the first of ten".to_owned())
+                }
+                _ => None,
             };
-            let message = format!("`{}` must be {what}, not {given}", key.get_ref());
-            self.source.error(item.span(), message);
+            self.source.error_with(item.span(), message, hint);
         }
         found
     }
+}
+
+fn mismatch(key: Key<'_, '_>, wanted: &str, item: Item<'_, '_>) -> String {
+    let given = match item.get_ref() {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(_) => "a bool",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    };
+    format!("`{}` must be {wanted}, not {given}", key.get_ref())
 }
 
 /// Returns the entries of a table in the order of the file.

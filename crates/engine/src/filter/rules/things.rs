@@ -23,6 +23,13 @@ impl Things<'_> {
         }
     }
 
+    /// Returns the names that the values at `steps` can have.
+    pub(super) fn names(self, steps: &[PathStep]) -> Vec<&'static str> {
+        let meanings = FieldMeanings::of(self.protocol, self.packet);
+        let meaning = meanings.and_then(|it| it.at(&path_of(steps), |_| None));
+        meaning.map_or_else(Vec::new, |meaning| meaning.names())
+    }
+
     /// Returns a template with the names replaced by their numbers.
     pub(super) fn resolved(self, steps: &[PathStep], template: &Template) -> Template {
         let mut template = template.clone();

@@ -82,9 +82,9 @@ fn rules_that_can_work_on_connection_packets_are_accepted() {
         assert_eq!(faults(&format!("[[rule]]\nwhen = '{when}'\n{action}\n")), "", "{when}");
     }
     let output = faults("[[rule]]\nwhen = 'clientbound'\ndrop = true\n");
-    assert!(output.starts_with("warning: `drop` leaves `compress`"), "{output}");
+    assert!(output.starts_with("warning: `drop` does not apply to `compress`"), "{output}");
     let output = faults("[[rule]]\ndrop = true\n");
-    assert!(output.starts_with("warning: `drop` leaves `compress`"), "{output}");
+    assert!(output.starts_with("warning: `drop` does not apply to `compress`"), "{output}");
 }
 
 #[test]
@@ -283,7 +283,10 @@ fn a_name_that_the_checked_version_lacks_is_no_error_in_an_alternative() {
         (checked.rules.is_some(), messages.collect::<Vec<_>>())
     };
     assert_eq!(check("serverbound and (chat or chat_message)"), (true, Vec::new()));
-    assert_eq!(check("chat_message"), (true, vec!["no packet can match this".to_owned()]));
+    assert_eq!(
+        check("chat_message"),
+        (true, vec!["no packet of the versions checked can match this".to_owned()])
+    );
     assert_eq!(check("chatmessage"), (false, vec!["no packet `chatmessage`".to_owned()]));
 }
 
@@ -305,4 +308,90 @@ fn a_file_with_more_faults_than_anyone_reads_is_not_checked_to_its_end() {
     let last = checked.faults.last().unwrap();
     assert_eq!(last.line, 1001);
     assert_eq!(last.message, "the rules from here on are not checked: 1000 faults");
+}
+
+/// Returns the faults of a file that is checked against every version.
+fn all_faults(text: &str) -> String {
+    let checked = RuleSet::parse(text, Catalog::embedded());
+    let faults: Vec<String> = checked.faults.iter().map(|it| it.render("rules.toml")).collect();
+    faults.join("\n")
+}
+
+#[test]
+fn a_rule_is_judged_by_the_versions_that_it_can_reach() {
+    // Packets and fields that only versions have which the rule excludes are neither errors nor warnings.
+    let guarded = "[[rule]]\nwhen = 'clientbound and position and pkt.protocol == 769'\n";
+    let sends = |fields: &str| {
+        format!(
+            "{guarded}send = {{ to = 'client', packet = 'position', fields = {{ {fields} }} }}\n"
+        )
+    };
+    let missing = all_faults(&sends("x = 1, y = 2, z = 3, yaw = 0, pitch = 0, flags = 0"));
+    assert!(missing.contains("teleportId: expected an integer, found nothing"), "{missing}");
+    let wrong = "teleportId = 1, x = 1, y = 2, z = 3, dx = 0, dy = 0, dz = 0, yaw = 0, pitch = 0";
+    let wrong = all_faults(&sends(&format!("{wrong}, flags = 0")));
+    assert!(wrong.contains("flags: expected a table"), "{wrong}");
+    let title = "send = { to = 'client', packet = 'title', fields = { action = 0, text = 'x' } }\n";
+    let unreached = all_faults(&format!("{guarded}{title}"));
+    assert!(
+        unreached
+            .contains("error: no version in which this rule can match has a clientbound `title`"),
+        "{unreached}"
+    );
+    for reached in ["pkt.protocol < 735", "not (pkt.protocol >= 735)", "pkt.version == \"1.8\""] {
+        let rule = format!("[[rule]]\nwhen = 'clientbound and position and {reached}'\n{title}");
+        assert_eq!(all_faults(&rule), "", "{reached}");
+    }
+    let chat = "[[rule]]\nwhen = 'serverbound and chat and pkt.protocol < 735'\ndrop = true\n";
+    assert_eq!(all_faults(chat), "");
+}
+
+#[test]
+fn what_only_some_versions_can_set_or_send_is_a_warning() {
+    let set = all_faults("[[rule]]\nwhen = 'login'\nset = { gameMode = 1 }\n");
+    assert!(
+        set.starts_with("warning: only versions up to 1.20.4 have a field `gameMode`"),
+        "{set}"
+    );
+    let send = "send = { to = 'client', packet = 'title', fields = { action = 0, text = 'x' } }\n";
+    let send = all_faults(&format!("[[rule]]\nwhen = 'clientbound and position'\n{send}"));
+    let warning = "warning: only versions 1.8 to 1.16.5 have a clientbound packet `title`";
+    assert!(send.starts_with(warning), "{send}");
+    let guard = "[[rule]]\nwhen = 'login and pkt.protocol <= 765'\nset = { gameMode = 1 }\n";
+    assert_eq!(all_faults(guard), "");
+}
+
+#[test]
+fn the_rules_of_the_examples_have_no_error_in_any_version_that_is_checked() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rules");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        files += 1;
+        for version in [47, 340, 754, 759, 765, 769] {
+            let only = Catalog::embedded().only(&[version]);
+            let checked = RuleSet::parse(&text, &only);
+            let shown: Vec<String> = checked.faults.iter().map(|it| it.render("f")).collect();
+            assert!(checked.rules.is_some(), "{version}: {}", shown.join("\n"));
+        }
+    }
+    assert!(files > 8);
+}
+
+#[test]
+fn mistakes_that_are_easily_made_come_with_what_to_write() {
+    for (line, hint) in [
+        ("delay = 200", "for example `\"200ms ± 50ms\"`"),
+        ("chance = '5%'", "write `0.05`"),
+        ("every = '10s'", "it counts matches: `every = 10` acts on the first of ten"),
+        ("set = { gameMode = 'creativ' }", "did you mean `creative`?"),
+    ] {
+        let rule = format!("[[rule]]\nwhen = 'login and pkt.protocol == 47'\n{line}\n");
+        assert!(faults(&rule).contains(hint), "{line}: {}", faults(&rule));
+    }
+    assert!(faults("[rule]\ndrop = true\n").contains("write `[[rule]]`"));
+    // A misspelt condition does not make the rule one for all packets.
+    let misspelt = faults("[[rule]]\nwhne = 'chat'\ndrop = true\n");
+    assert_eq!(misspelt.matches("did you mean `when`?").count(), 1);
+    assert!(!misspelt.contains("warning"), "{misspelt}");
 }
