@@ -27,7 +27,6 @@
 //! compression, applied to recorded bytes. Then an Encryption Request leads to `AwaitResponse`, and
 //! the response, if the key log knows the session, through `ChooseSecret` back to `Frames`.
 
-mod alpha;
 mod auth_mode;
 mod closing;
 mod command;
@@ -54,6 +53,7 @@ pub(crate) mod tests;
 mod timeouts;
 mod timers;
 mod transfer;
+mod unframed;
 mod verification;
 
 pub use auth_mode::{Admitted, AuthMode, ClientLeg};
