@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// The filter file; `-` is stdin
     file: PathBuf,
 
-    /// Check only against this version, such as `47`, `1.8.9` or `alpha-5`: each field then has the type that it
+    /// Check only against this version, such as `47`, `1.8.9` or `beta-1.7.3`: each field then has the type that it
     /// has in this version (repeatable)
     #[arg(long = "for", value_name = "VERSION")]
     versions: Vec<String>,

@@ -22,13 +22,14 @@ use super::version;
   mitmcraft protocols 1.8.9 play clientbound
   mitmcraft protocols 47 map_chunk
   mitmcraft protocols alpha-5 clientbound
+  mitmcraft protocols beta-1.7.3 map_chunk
   mitmcraft protocols 47 play clientbound 0x21
   mitmcraft protocols diff 1.8.9 1.21.1
   mitmcraft protocols 1.21.4 --emit json-schema > packets.schema.json
   mitmcraft protocols 1.8.9 play --emit typescript > packets.d.ts")]
 pub(crate) struct Arguments {
-    /// A protocol number or a version of the game: `47`, `1.8.9`, `latest`, `alpha-5`, `legacy-ping`,
-    /// `query`; or `diff` and two of them
+    /// A protocol number or a version of the game: `47`, `1.8.9`, `latest`, `beta-1.7.3`, `alpha-5`,
+    /// `legacy-ping`, `query`; or `diff` and two of them
     version: Option<String>,
     /// Show only packets of this state (handshaking, status, login, configuration, play), of this
     /// direction (clientbound, serverbound), or with this name, official name or id (with its fields)
@@ -80,14 +81,22 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 
 fn list(catalog: &Catalog, json: bool, output: &Output) -> anyhow::Result<Done> {
     let mut old: Vec<_> = catalog.old().collect();
-    old.sort_by_key(|protocol| (protocol.family() == Family::Alpha, protocol.version()));
+    old.sort_by_key(|protocol| {
+        let family = protocol.family();
+        let group = [Family::Alpha, Family::Legacy].iter().position(|it| *it == family);
+        (group, protocol.version())
+    });
     for protocol in old {
         let (name, of_game) = (version::old_name(&protocol), protocol.name());
-        let of_game = if *name == *of_game { "before 1.7" } else { of_game };
+        let names: Vec<&str> = match catalog.legacy_names(&protocol) {
+            [] if *name == *of_game => vec!["before 1.7"],
+            [] => vec![of_game],
+            names => names.iter().map(|name| &**name).collect(),
+        };
         if json {
-            output.json(&json!({ "protocol": name, "versions": [of_game] }))?;
+            output.json(&json!({ "protocol": name, "versions": names }))?;
         } else {
-            output.line(&format!("{name:>11}  {of_game}"))?;
+            output.line(&format!("{name:>11}  {}", names.join(", ")))?;
         }
     }
     for (number, names) in catalog.versions() {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use mitmcraft_protocol::schema::{Catalog, Family, Protocol};
+use mitmcraft_protocol::schema::{Catalog, Family, Name, Protocol};
 
 /// Finds the protocol in `catalog` with a number or a game version: `47`, `1.8.9`; `latest` is the newest
 /// release. Those before 1.7 have [names](old_name).
@@ -13,7 +13,12 @@ pub(crate) fn find(catalog: &Catalog, version: &str) -> anyhow::Result<Arc<Proto
     let known = match number {
         Ok(number) => catalog.find(number).filter(|found| found.exact).map(|found| found.protocol),
         Err(_) => catalog.by_name(version).or_else(|| {
-            let is = |it: &Arc<Protocol>| old_name(it) == version || *it.name() == *version;
+            let is = |it: &Arc<Protocol>| {
+                let named = |name: &Name| **name == *version;
+                old_name(it) == version
+                    || *it.name() == *version
+                    || catalog.legacy_names(it).iter().any(named)
+            };
             catalog.old().find(is)
         }),
     };
@@ -22,12 +27,13 @@ pub(crate) fn find(catalog: &Catalog, version: &str) -> anyhow::Result<Arc<Proto
     })
 }
 
-/// Returns the name of a protocol on the command line: its number, or `alpha-1` to `alpha-6`,
-/// `legacy-ping` and `query`, whose numbers others have too.
+/// Returns the name of a protocol on the command line: its number, or `beta-1.7.3`, `alpha-1` to
+/// `alpha-6`, `legacy-ping` and `query`, whose numbers others have too.
 pub(crate) fn old_name(protocol: &Protocol) -> String {
     match protocol.family() {
         Family::Java => protocol.version().to_string(),
         Family::Alpha => format!("alpha-{}", protocol.version()),
+        Family::Legacy => protocol.name().to_owned(),
         family => family.to_string(),
     }
 }

@@ -1,7 +1,7 @@
 //! The decoder: no byte is lost, and how a stream is cut makes no difference.
 
 use mitmcraft_protocol::codec::{Bare, Decoder, Encoder, Inflater, Limits, Unit};
-use mitmcraft_protocol::schema::{Catalog, Direction, State};
+use mitmcraft_protocol::schema::{Direction, State};
 
 use super::Features;
 use super::bytes::Bytes;
@@ -14,9 +14,9 @@ pub fn run(input: &[u8]) -> Features {
     let cipher = options & 2 != 0;
     let limits = if options & 4 != 0 { Limits::new(40, 60) } else { Limits::default() };
     let bare = (options & 8 != 0).then(|| {
-        let version = 1 + i32::from(input.u8() % 6);
+        let protocol = super::schema::unframed(usize::from(input.u8()));
         let direction = Direction::ALL[usize::from(options >> 4 & 1)];
-        Bare::new(Catalog::embedded().alpha(version).protocol, State::Play, direction)
+        Bare::new(protocol, State::Play, direction)
     });
     let decoder = || {
         let mut decoder = Decoder::new(limits);

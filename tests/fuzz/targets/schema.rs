@@ -38,7 +38,7 @@ pub fn run(input: &[u8]) -> Features {
     features
 }
 
-/// The protocols that inputs choose from: all of Java, Alpha, the old pings and Query.
+/// The protocols that inputs choose from: all of them.
 fn protocol(number: u8) -> Arc<Protocol> {
     let catalog = Catalog::embedded();
     let versions: Vec<i32> = catalog.versions().map(|(version, _)| version).collect();
@@ -48,8 +48,19 @@ fn protocol(number: u8) -> Arc<Protocol> {
         None => match number - versions.len() {
             0 => catalog.legacy_ping(),
             1 => catalog.query(),
-            more => catalog.alpha(1 + i32::try_from(more % 6).unwrap()).protocol,
+            more => unframed(more),
         },
+    }
+}
+
+/// Returns one of the protocols without frames, by any number.
+pub fn unframed(number: usize) -> Arc<Protocol> {
+    let catalog = Catalog::embedded();
+    let mut legacy = catalog.legacy_versions();
+    let alpha = 6;
+    match number % (alpha + legacy.clone().count()) {
+        number if number < alpha => catalog.alpha(1 + i32::try_from(number).unwrap()).protocol,
+        number => catalog.legacy(legacy.nth(number - alpha).unwrap()).protocol,
     }
 }
 

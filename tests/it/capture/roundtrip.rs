@@ -56,6 +56,7 @@ fn session() -> impl Strategy<Value = ((Family, i32), bool, Vec<Step>)> {
         3 => Just((Family::Java, 47)),
         1 => Just((Family::Java, 770)),
         1 => (1..=6).prop_map(|version| (Family::Alpha, version)),
+        1 => Just((Family::Legacy, 14)),
         1 => Just((Family::LegacyPing, 0)),
         1 => Just((Family::Query, 0)),
     ];

@@ -106,6 +106,13 @@ fn protocols_before_1_7_are_known_by_name() {
     assert!(
         Program::mitmcraft(&["protocols", "legacy-ping"]).succeed().contains("kick_disconnect")
     );
+    assert!(
+        list.contains(" beta-1.7.3  beta-1.7, beta-1.7_01, beta-1.7.2, beta-1.7.3\n"),
+        "{list}"
+    );
+    let slot = Program::mitmcraft(&["protocols", "beta-1.7.3", "set_slot"]).succeed();
+    assert!(slot.contains("0x67  set_slot") && slot.contains("    item.blockId: i16"), "{slot}");
+    assert_eq!(Program::mitmcraft(&["protocols", "beta-1.7", "set_slot"]).succeed(), slot);
     let (status, diff) = Program::mitmcraft(&["protocols", "diff", "alpha-3", "alpha-5"]).finish();
     assert_eq!(status.code(), Some(1));
     assert!(diff.contains("+ play          clientbound 0x26  entity_status"), "{diff}");

@@ -20,8 +20,8 @@ use crate::support::root;
 use crate::support::samples::Stage;
 
 /// Every golden file.
-const FILES: [&str; 4] =
-    ["java-47.toml", "alpha.toml", "alpha-large.toml", "server-list-ping.toml"];
+const FILES: [&str; 5] =
+    ["java-47.toml", "alpha.toml", "alpha-large.toml", "legacy.toml", "server-list-ping.toml"];
 
 /// A packet of a golden file.
 struct Golden {
@@ -52,6 +52,7 @@ impl Golden {
         let [first, last] = self.versions;
         let versions = match self.family {
             Family::Java => vec![first, 47, 340, 767, last],
+            Family::Legacy => Catalog::embedded().legacy_versions().collect(),
             _ => (first..=last).collect(),
         };
         let catalog = Catalog::embedded();
@@ -84,7 +85,11 @@ fn values_of_the_documents_mean_what_the_documents_say() {
     for golden in FILES.into_iter().flat_map(read) {
         // The version of the document.
         let Some(protocol) = golden.protocols().into_iter().rfind(|protocol| {
-            let document = if golden.family == Family::Alpha { 6 } else { 47 };
+            let document = match golden.family {
+                Family::Alpha => 6,
+                Family::Legacy => 78,
+                _ => 47,
+            };
             protocol.version() <= document
         }) else {
             continue;
@@ -176,7 +181,7 @@ fn a_truncated_packet_is_always_incomplete() {
             Family::Java => {
                 matches!(&*golden.name, "custom_payload" | "map_chunk_bulk")
             }
-            Family::Alpha => false,
+            Family::Alpha | Family::Legacy => false,
             _ => golden.direction == Direction::Serverbound,
         };
         let step = 1 + case.body.len() / 4000;
@@ -184,7 +189,7 @@ fn a_truncated_packet_is_always_incomplete() {
             let at = format!("{} at {length}", golden.name);
             match protocol.measure(packet, &case.body[..length], start) {
                 Ok(end) => assert!(open && end == length, "{at}"),
-                Err(error) if golden.family == Family::Alpha => {
+                Err(error) if golden.family.is_unframed_game() => {
                     let DecodeCause::Wire(cause) = error.cause else { panic!("{at}") };
                     assert!(cause.is_incomplete(), "{at}: {cause}");
                 }
@@ -195,9 +200,9 @@ fn a_truncated_packet_is_always_incomplete() {
 }
 
 #[test]
-fn the_end_of_an_alpha_packet_does_not_depend_on_what_follows() {
+fn the_end_of_an_unframed_packet_does_not_depend_on_what_follows() {
     every_case(|golden, case, protocol, packet, start| {
-        if golden.family == Family::Alpha {
+        if golden.family.is_unframed_game() {
             let more = [&case.body[..], &[0xff, 0x00, 0x7f]].concat();
             assert_eq!(protocol.measure(packet, &more, start), Ok(case.body.len()));
         }
@@ -210,6 +215,7 @@ fn the_golden_files_have_exactly_the_packets_of_their_tables() {
     let tables = [
         ("java-47.toml", Family::Java, vec![47]),
         ("alpha.toml", Family::Alpha, (1..=6).collect()),
+        ("legacy.toml", Family::Legacy, Catalog::embedded().legacy_versions().collect()),
         ("server-list-ping.toml", Family::LegacyPing, vec![0]),
     ];
     for (file, family, versions) in tables {
@@ -245,6 +251,11 @@ fn the_page_of_alpha_lists_the_packets_of_the_golden_file() {
 }
 
 #[test]
+fn the_page_of_beta_to_1_6_4_lists_the_packets_of_the_golden_file() {
+    verify_page("legacy.md", &page(HEAD_LEGACY, &read("legacy.toml")));
+}
+
+#[test]
 fn the_page_of_the_server_list_ping_lists_the_packets_of_the_golden_file() {
     verify_page("server-list-ping.md", &page(HEAD_PING, &read("server-list-ping.toml")));
 }
@@ -262,7 +273,11 @@ fn page(head: &str, goldens: &[Golden]) -> String {
         let versions = match (golden.family, golden.versions) {
             (Family::Alpha, [1, 6]) => String::new(),
             (Family::Alpha, [first, 6]) => format!(" (version {first} on)"),
-            (Family::Alpha, [first, last]) => format!(" (versions {first} to {last})"),
+            (Family::Legacy, [first, last]) if first == last => format!(" (version {first})"),
+            (Family::Legacy, [first, 78]) => format!(" (version {first} on)"),
+            (Family::Alpha | Family::Legacy, [first, last]) => {
+                format!(" (versions {first} to {last})")
+            }
             _ => String::new(),
         };
         let (id, name, title) = (golden.id, &golden.name, &golden.title);
@@ -389,6 +404,36 @@ ends of `mitmcraft demo --all` are mitmcraft's own.
 
 Written by `tests/it/golden` from `tests/golden/alpha.toml`, whose bytes the same test decodes and
 encodes.
+";
+
+const HEAD_LEGACY: &str = "# Beta 1.7.3 (protocol 14)
+
+Every packet, with the names that mitmcraft shows and that rules use: those of `minecraft-data` for packets
+that later versions still have. `field` is the path of the decoded field.
+
+Packets have no frames: only their fields tell where they end. All are in state `play`, and the id is
+one byte. The number in the login packet selects the version. After an unknown id no further packet
+boundary can be found: the rest of that direction is forwarded and recorded as raw bytes. Up to Beta 1.4
+text is modified UTF-8 with its length in bytes, then UTF-16 with its length in units. The family of these
+versions is `legacy` in captures and rules, and in rules `pkt.protocol` is absent: compare `pkt.version`.
+
+## Sources
+
+The layouts were written from several descriptions and programs, and are used only where at least two
+of them, written independently, agree:
+
+| source | what | numbers |
+| --- | --- | --- |
+| DirtPowered/DirtMultiversion | a list of types for each packet, the same for both directions | 9 to 11, 14, 17, 22, 23, 28, 39, 51, 60, 61, 73, 74, 78 |
+| ViaVersion/ViaLegacy | the ids of each direction, the length of each packet | 7 to 78 |
+| dalbothek/mc4p | layouts with names, for each direction | 17 to 74 |
+| mindstorm38/mc173 | a server with layouts and names, for each direction | 14 |
+| bravoserver/bravo | a server with layouts and names | 7, 8 |
+| mmdjiji/mcwiki | the changes of each release | all |
+
+The golden bytes below are built from the lists of types of DirtMultiversion and the ids of ViaLegacy,
+not from the tables. Written by `tests/it/golden` from `tests/golden/legacy.toml`, whose bytes the same
+test decodes and encodes.
 ";
 
 const HEAD_PING: &str = "# Server List Ping of all generations

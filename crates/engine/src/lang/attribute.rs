@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::datum::{Datum, Number};
 use mitmcraft_protocol::meaning::diagnose;
 use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Outcome, Packet};
-use mitmcraft_protocol::schema::{Kind, Kinds, PacketType};
+use mitmcraft_protocol::schema::{Family, Kind, Kinds, PacketType};
 
 /// A packet and its outcome: everything that an expression can ask about.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +70,7 @@ pub(super) enum Attribute {
     Diagnostic,
     Body,
     Protocol,
+    Family,
     Version,
     Session,
     Player,
@@ -78,7 +79,7 @@ pub(super) enum Attribute {
 }
 
 impl Attribute {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Name,
         Self::Id,
         Self::Direction,
@@ -93,6 +94,7 @@ impl Attribute {
         Self::Diagnostic,
         Self::Body,
         Self::Protocol,
+        Self::Family,
         Self::Version,
         Self::Session,
         Self::Player,
@@ -129,6 +131,7 @@ impl Attribute {
             Self::Diagnostic => "pkt.diagnostic",
             Self::Body => "pkt.body",
             Self::Protocol => "pkt.protocol",
+            Self::Family => "pkt.family",
             Self::Version => "pkt.version",
             Self::Session => "session.id",
             Self::Player => "session.player",
@@ -152,7 +155,13 @@ impl Attribute {
     pub(super) fn is_optional(self) -> bool {
         matches!(
             self,
-            Self::Name | Self::Id | Self::Error | Self::Diagnostic | Self::Body | Self::Player
+            Self::Name
+                | Self::Id
+                | Self::Error
+                | Self::Diagnostic
+                | Self::Body
+                | Self::Protocol
+                | Self::Player
         )
     }
 
@@ -164,6 +173,7 @@ impl Attribute {
             Self::Origin => Some(&["client", "server", "proxy"]),
             Self::Verdict => Some(&["pass", "drop", "rewrite", "send"]),
             Self::Diagnostic => Some(&DIAGNOSTICS),
+            Self::Family => Some(&FAMILIES),
             _ => None,
         }
     }
@@ -196,7 +206,10 @@ impl Attribute {
                 Datum::string(Some(names.join(", ")).filter(|names| !names.is_empty())?)
             }
             Self::Body => Datum::bytes(body?),
+            // Numbers of before 1.7 would be taken for later ones.
+            Self::Protocol if context.protocol.family().is_unframed_game() => return None,
             Self::Protocol => int(context.version.unwrap_or_else(|| context.protocol.version())),
+            Self::Family => Datum::text(context.protocol.family().name()),
             Self::Version => Datum::text(context.protocol.name()),
             Self::Session => Datum::Number(Number::from_u64(context.session)),
             Self::Player => Datum::text(context.player.as_deref()?),
@@ -205,6 +218,9 @@ impl Attribute {
         })
     }
 }
+
+static FAMILIES: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| Family::ALL.map(Family::name).into());
 
 static DIAGNOSTICS: LazyLock<Vec<&'static str>> =
     LazyLock::new(|| Diagnostic::ALL.map(Diagnostic::name).into());

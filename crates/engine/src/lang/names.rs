@@ -421,6 +421,7 @@ fn who_have(releases: &str, old: BTreeSet<Family>) -> String {
     let old = old.into_iter().map(|family| match family {
         Family::Java => "later versions",
         Family::Alpha => "Alpha",
+        Family::Legacy => "Beta 1.0 to 1.6.4",
         Family::LegacyPing => "pings before 1.7",
         Family::Query => "Query",
     });

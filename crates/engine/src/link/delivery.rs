@@ -359,7 +359,7 @@ impl Delivery {
     fn framed(&self, direction: Direction, body: Bytes) -> Frame {
         match self.recorder.context.protocol.family() {
             Family::Java => Frame::from_body(body),
-            Family::Alpha | Family::LegacyPing => Frame::bare(body),
+            Family::Alpha | Family::Legacy | Family::LegacyPing => Frame::bare(body),
             Family::Query => datagram(direction, &body),
         }
     }
@@ -395,7 +395,7 @@ struct Sent {
 /// rule makes the relay a weapon.
 fn max_copies(family: Family) -> u32 {
     match family {
-        Family::Java | Family::Alpha | Family::LegacyPing => 1000,
+        Family::Java | Family::Alpha | Family::Legacy | Family::LegacyPing => 1000,
         Family::Query => 100,
     }
 }

@@ -1,5 +1,7 @@
-use mitmcraft_protocol::schema::LEGACY_PING_ID;
-use mitmcraft_protocol::wire::{Reader, WireError};
+use std::sync::Arc;
+
+use mitmcraft_protocol::schema::{Catalog, LEGACY_PING_ID, Protocol};
+use mitmcraft_protocol::wire::{Encoding, Reader, WireError};
 
 /// The protocol that the first bytes of a client reveal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,8 +13,9 @@ pub(crate) enum Detected {
     /// A Server List Ping from before 1.7. `FE` and `FE 01` may still turn out to be the start of a
     /// handshake of 254 bytes, and are [`Unsure`](Self::Unsure).
     LegacyPing,
-    /// A login in modified UTF-8: Alpha to Beta 1.4. Its login packet contains the version.
-    Alpha,
+    /// A session without frames, with text in this encoding: modified UTF-8 from Alpha to Beta 1.4, then
+    /// UTF-16. Its login packet contains the version.
+    Unframed(Encoding),
     /// A login of another generation before 1.7, which is not decoded.
     Old(Old),
     /// Anything else.
@@ -24,8 +27,6 @@ pub(crate) enum Detected {
 pub(crate) enum Old {
     /// A login packet with that number.
     Login(i32),
-    /// A handshake in UTF-16, as from Beta 1.5 to 1.2.
-    Beta,
     /// A handshake that begins with the protocol number, as from 1.3 to 1.6.
     Release(u8),
 }
@@ -78,9 +79,18 @@ pub fn is_minecraft(bytes: &[u8], last: bool) -> Option<bool> {
     match detected {
         Detected::Unsure => None,
         Detected::Other => Some(false),
-        Detected::Handshake | Detected::LegacyPing | Detected::Alpha | Detected::Old(_) => {
+        Detected::Handshake | Detected::LegacyPing | Detected::Unframed(_) | Detected::Old(_) => {
             Some(true)
         }
+    }
+}
+
+/// Returns the description for the packets before the login of a session without frames: they are the
+/// same in all versions with that encoding of text.
+pub(crate) fn any_unframed(catalog: &Catalog, text: Encoding) -> Arc<Protocol> {
+    match text {
+        Encoding::Utf16 => catalog.legacy(ANY_WIDE).protocol,
+        _ => catalog.alpha(ANY_NARROW).protocol,
     }
 }
 
@@ -110,7 +120,8 @@ fn login(bytes: &[u8]) -> Detected {
         [_, first, ..] if first != 0 => Detected::Other,
         [_, _, second, ..] if second != 0 => Detected::Other,
         [_, a, b, c, d, ..] => match i32::from_be_bytes([a, b, c, d]) {
-            ALPHA_FIRST..=ALPHA_LAST => Detected::Alpha,
+            FIRST_NARROW..=LAST_NARROW => Detected::Unframed(Encoding::ModifiedUtf8),
+            FIRST_WIDE..=LAST_WIDE => Detected::Unframed(Encoding::Utf16),
             version => Detected::Old(Old::Login(version)),
         },
         _ => Detected::Unsure,
@@ -121,9 +132,9 @@ fn login(bytes: &[u8]) -> Detected {
 /// is shorter than 256 characters, and no character of modified UTF-8 begins with a zero.
 fn old_handshake(bytes: &[u8]) -> Detected {
     match *bytes {
-        [_, 0, 0, ..] => Detected::Alpha,
-        [_, 0, _, 0, ..] => Detected::Old(Old::Beta),
-        [_, 0, _, _, ..] => Detected::Alpha,
+        [_, 0, 0, ..] => Detected::Unframed(Encoding::ModifiedUtf8),
+        [_, 0, _, 0, ..] => Detected::Unframed(Encoding::Utf16),
+        [_, 0, _, _, ..] => Detected::Unframed(Encoding::ModifiedUtf8),
         [_, 0, ..] => Detected::Unsure,
         [_, version, 0, ..] => Detected::Old(Old::Release(version)),
         [_, _, _, ..] => Detected::Other,
@@ -131,9 +142,19 @@ fn old_handshake(bytes: &[u8]) -> Detected {
     }
 }
 
-/// The first and the last version of Alpha.
-const ALPHA_FIRST: i32 = 1;
-const ALPHA_LAST: i32 = 6;
+/// The numbers from Alpha 1.0.17 to Beta 1.4, whose text is modified UTF-8.
+const FIRST_NARROW: i32 = 1;
+const LAST_NARROW: i32 = 10;
+
+/// The numbers from Beta 1.5 to 1.2.5, whose text is UTF-16. Later versions log in with a handshake.
+const FIRST_WIDE: i32 = 11;
+const LAST_WIDE: i32 = 29;
+
+/// The version of the Alpha protocol document.
+const ANY_NARROW: i32 = 5;
+
+/// Beta 1.7.3.
+const ANY_WIDE: i32 = 14;
 
 /// Length of the port and the next state, in bytes.
 const PORT_AND_NEXT: i64 = 3;
@@ -146,6 +167,10 @@ mod tests {
     use hex_literal::hex;
 
     use super::*;
+
+    const NARROW: Detected = Detected::Unframed(Encoding::ModifiedUtf8);
+
+    const WIDE: Detected = Detected::Unframed(Encoding::Utf16);
 
     const LOGIN: &[u8] = &hex!("0f 00 2f 09 6c6f63616c686f7374 63dd 02");
 
@@ -200,13 +225,14 @@ mod tests {
     #[test]
     fn tells_the_logins_from_before_1_7_apart() {
         for (bytes, detected) in [
-            (&hex!("02 0005 53 74657665")[..], Detected::Alpha),
-            (&hex!("02 0000"), Detected::Alpha),
-            (&hex!("02 0005 00 53"), Detected::Old(Old::Beta)),
+            (&hex!("02 0005 53 74657665")[..], NARROW),
+            (&hex!("02 0000"), NARROW),
+            (&hex!("02 0005 00 53"), WIDE),
             (&hex!("02 4e 0005 0053"), Detected::Old(Old::Release(78))),
-            (&hex!("01 00000001"), Detected::Alpha),
-            (&hex!("01 00000006 0005"), Detected::Alpha),
-            (&hex!("01 00000007"), Detected::Old(Old::Login(7))),
+            (&hex!("01 00000001"), NARROW),
+            (&hex!("01 0000000a 0005"), NARROW),
+            (&hex!("01 0000000e"), WIDE),
+            (&hex!("01 0000001e"), Detected::Old(Old::Login(30))),
         ] {
             assert_eq!(detect(bytes), detected, "{bytes:02x?}");
             assert_eq!(detect(&bytes[..1]), Detected::Unsure);

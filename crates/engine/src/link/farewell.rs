@@ -26,7 +26,7 @@ pub fn farewell(
     match context.protocol.family() {
         Family::LegacyPing => ping_answer(&context.protocol, text, ping),
         Family::Java | Family::Query if state == State::Status => status_body(context, text),
-        Family::Java | Family::Query | Family::Alpha => {
+        Family::Java | Family::Query | Family::Alpha | Family::Legacy => {
             disconnect_body(&context.protocol, state, text)
         }
     }

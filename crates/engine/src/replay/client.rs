@@ -78,7 +78,7 @@ impl ClientReplay {
 
     fn log_in(&mut self, upstream: &Upstream) {
         let recording = &self.options.recording;
-        if recording.is_alpha() {
+        if recording.is_unframed() {
             self.endpoint.enter(State::Play);
             self.endpoint.set_bare();
             let name = Value::map([("username", Value::from(&*self.name))]);

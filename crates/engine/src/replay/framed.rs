@@ -7,6 +7,6 @@ use mitmcraft_protocol::schema::{Family, Protocol};
 pub(super) fn framed(protocol: &Protocol, body: Bytes) -> Frame {
     match protocol.family() {
         Family::Java => Frame::from_body(body),
-        Family::Alpha | Family::LegacyPing | Family::Query => Frame::bare(body),
+        Family::Alpha | Family::Legacy | Family::LegacyPing | Family::Query => Frame::bare(body),
     }
 }

@@ -77,8 +77,9 @@ impl Recording {
         &self.context.protocol
     }
 
-    pub(super) fn is_alpha(&self) -> bool {
-        self.context.protocol.family() == Family::Alpha
+    /// Returns whether the session is from before 1.7.
+    pub(super) fn is_unframed(&self) -> bool {
+        self.context.protocol.family().is_unframed_game()
     }
 
     /// Index of the first step at or after `point`.
@@ -244,7 +245,10 @@ fn is_in_game(record: &Record) -> bool {
     let packet = &record.packet;
     packet.state() == State::Play
         && packet.direction() == Direction::Clientbound
-        && matches!(packet.context().protocol.family(), Family::Java | Family::Alpha)
+        && matches!(
+            packet.context().protocol.family(),
+            Family::Java | Family::Alpha | Family::Legacy
+        )
         && !matches!(packet.role(), Some(Role::Greeting | Role::Disconnect))
 }
 

@@ -458,7 +458,7 @@ impl Rehearsal {
         let protocol = Arc::clone(&self.delivery.recorder.context.protocol);
         match protocol.family() {
             Family::Java => {}
-            Family::Alpha | Family::LegacyPing => {
+            Family::Alpha | Family::Legacy | Family::LegacyPing => {
                 for side in Side::ALL {
                     self.wire.ends[side].send_bare();
                 }

@@ -19,7 +19,7 @@ use mitmcraft_protocol::schema::{Direction, Match, Role, State, Value};
 ///    │            │
 ///    │            └───────> Login ──> AwaitKey ──> AwaitSecret ──┐
 ///    │ Alpha                  └───────────────────────────┬──────┘
-///    └──────────────────────> AlphaLogin ──────┐          v
+///    └──────────────────────> UnframedLogin ──────┐          v
 ///                                              ├────> AwaitAcknowledge (since 1.20.2)
 ///                                              v          │
 ///                                             Play <──────┘ ──> Leaving
@@ -43,8 +43,8 @@ pub(super) enum Phase {
     Status,
     /// Waiting for Login Start.
     Login,
-    /// Waiting for the login of Alpha, which contains the protocol version.
-    AlphaLogin,
+    /// Waiting for the login of a version before 1.7, which contains the protocol version.
+    UnframedLogin,
     /// Waiting for an RSA key, to let in the player of this name.
     AwaitKey(String),
     /// Waiting for the client's shared secret.
@@ -80,7 +80,7 @@ impl ServerReplay {
     pub fn new(options: Arc<ServerOptions>, start: ServerStart, tally: Tally) -> Self {
         let recording = &options.recording;
         // Until the client has sent its version.
-        let java = options.catalog.find(ANY_VERSION).filter(|_| recording.is_alpha());
+        let java = options.catalog.find(ANY_VERSION).filter(|_| recording.is_unframed());
         let protocol = java.map_or_else(|| Arc::clone(recording.protocol()), |it| it.protocol);
         let context = Context {
             server: Some(start.server),
@@ -159,7 +159,7 @@ impl ServerReplay {
     fn takes_packets(&mut self) -> bool {
         match self.phase {
             Phase::Detect(_) | Phase::AwaitKey(_) => false,
-            Phase::AlphaLogin => self.knows_version(),
+            Phase::UnframedLogin => self.knows_version(),
             _ => true,
         }
     }
@@ -175,7 +175,7 @@ impl ServerReplay {
             Phase::Login | Phase::AwaitSecret(_) | Phase::AwaitAcknowledge => {
                 self.on_login_packet(packet);
             }
-            Phase::AlphaLogin => self.on_alpha_login(packet),
+            Phase::UnframedLogin => self.on_unframed_login(packet),
             Phase::Play(_) => self.on_game_packet(packet),
             Phase::Detect(_) | Phase::AwaitKey(_) | Phase::Leaving(_) => {
                 self.endpoint.record(packet);
@@ -191,7 +191,7 @@ impl ServerReplay {
         };
         // The recording may have been decoded with a description that the catalog does not have.
         let recording = &self.options.recording;
-        let same = version == recording.version() && !recording.is_alpha();
+        let same = version == recording.version() && !recording.is_unframed();
         let found =
             self.options.catalog.find(version).map(|Match { protocol, exact, .. }| match same {
                 true => {

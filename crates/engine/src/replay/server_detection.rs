@@ -2,9 +2,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{Detection, Phase, ServerReplay};
-use crate::link::{Detected, Old, detect, detect_last};
+use crate::link::{Detected, Old, any_unframed, detect, detect_last};
 use crate::ping::{Answerer, Reply};
 use mitmcraft_protocol::schema::{LEGACY_PING_ID, Role, State, Value};
+use mitmcraft_protocol::wire::Encoding;
 
 /// Detection of the protocol that the client speaks.
 impl ServerReplay {
@@ -41,8 +42,9 @@ impl ServerReplay {
             }
             Detected::Unsure => {}
             Detected::Handshake => self.await_handshake(held),
-            Detected::Alpha | Detected::Old(Old::Login(_)) => self.on_alpha(held),
-            Detected::Old(Old::Beta | Old::Release(_)) => {
+            Detected::Unframed(text) => self.on_unframed(text, held),
+            Detected::Old(Old::Login(_)) => self.on_unframed(Encoding::ModifiedUtf8, held),
+            Detected::Old(Old::Release(_)) => {
                 // The kick of these versions is the one that answers a ping.
                 self.speak_legacy_ping();
                 let text = format!("{}; your client speaks another version", self.description());
@@ -62,20 +64,17 @@ impl ServerReplay {
         self.endpoint.receive(held);
     }
 
-    fn on_alpha(&mut self, held: &[u8]) {
-        let recording = Arc::clone(&self.options.recording);
-        let protocol = if recording.is_alpha() {
-            Arc::clone(recording.protocol())
-        } else {
-            self.options.catalog.alpha(ANY_ALPHA).protocol
-        };
+    fn on_unframed(&mut self, text: Encoding, held: &[u8]) {
+        let recorded = Arc::clone(self.options.recording.protocol());
+        let fits = recorded.family().unframed_text(recorded.version()) == Some(text);
+        let protocol = if fits { recorded } else { any_unframed(&self.options.catalog, text) };
         self.endpoint.update_context(|context| context.protocol = protocol);
         self.endpoint.enter(State::Play);
         self.endpoint.set_bare();
-        self.phase = Phase::AlphaLogin;
+        self.phase = Phase::UnframedLogin;
         self.endpoint.receive(held);
-        if !recording.is_alpha() {
-            self.reject("your client is older");
+        if !fits {
+            self.reject("your client speaks another version from before 1.7");
         }
     }
 
@@ -127,9 +126,6 @@ impl ServerReplay {
 
 /// More bytes than any handshake has.
 const MAX_HELD: usize = 4096;
-
-/// The version of the Alpha protocol document: the packets up to the login are the same in all.
-const ANY_ALPHA: i32 = 5;
 
 /// The time that the rest of a ping from before 1.7 may take.
 const SETTLE: Duration = Duration::from_millis(300);

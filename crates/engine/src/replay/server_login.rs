@@ -48,7 +48,7 @@ impl ServerReplay {
         }
     }
 
-    /// Returns whether the start of Alpha's login, which contains the version, has arrived. Rejects a
+    /// Returns whether the start of the login of a version before 1.7, which contains the version, has arrived. Rejects a
     /// client of another version, whose login has another layout.
     pub(super) fn knows_version(&mut self) -> bool {
         let protocol = &self.endpoint.context().protocol;
@@ -69,7 +69,7 @@ impl ServerReplay {
         }
     }
 
-    pub(super) fn on_alpha_login(&mut self, packet: Packet) {
+    pub(super) fn on_unframed_login(&mut self, packet: Packet) {
         let role = packet.role();
         let fields = packet.value().unwrap_or(Value::Absent);
         self.endpoint.record(packet);
@@ -93,7 +93,7 @@ impl ServerReplay {
         self.endpoint.update_context(|context| context.player = Some(name.clone()));
         let (recording, context) = (&self.options.recording, self.endpoint.context());
         let version = context.version.unwrap_or_default();
-        if recording.is_alpha() || version != recording.version() {
+        if recording.is_unframed() || version != recording.version() {
             let client = context.protocol.name();
             return self.reject(&format!("your client speaks {client} (protocol {version})"));
         }

@@ -62,7 +62,7 @@ impl Session {
         match detected {
             Detected::Handshake => {}
             Detected::LegacyPing => ping = Some(self.begin_legacy_ping(settle)),
-            Detected::Alpha => self.begin_alpha(),
+            Detected::Unframed(text) => self.begin_unframed(text),
             Detected::Old(old) => self.relay(old.reason()),
             Detected::Other | Detected::Unsure => self.relay(RawReason::NotMinecraft),
         }

@@ -1,17 +1,20 @@
+use std::sync::Arc;
+
 use super::Session;
 use super::incoming::Incoming;
 use super::phase::Phase;
-use crate::link::{Old, Side};
+use crate::link::{Old, Side, any_unframed};
 use mitmcraft_protocol::packet::RawReason;
-use mitmcraft_protocol::schema::{Direction, Family, Role, State};
+use mitmcraft_protocol::schema::{Direction, Protocol, Role, State};
+use mitmcraft_protocol::wire::Encoding;
 
-/// Alpha sessions: no frames, one state, and a version that only the login packet contains.
+/// Sessions of Alpha to 1.6.4: no frames, one state, and a version that only the login packet contains.
 ///
-/// Until the login, packets are decoded as those of [`ANY_VERSION`]: what is sent before
-/// (handshake, its answer, a kick) is the same in all versions.
+/// Until the login, packets are decoded as those of any version with the same encoding of text: what is
+/// sent before (handshake, its answer, a kick) is the same in all of them.
 impl Session {
-    pub(super) fn begin_alpha(&mut self) {
-        self.describe_alpha(ANY_VERSION);
+    pub(super) fn begin_unframed(&mut self, text: Encoding) {
+        self.describe_unframed(any_unframed(&self.config.catalog, text));
         self.delivery.recorder.update_context(|context| context.version = None);
         self.delivery.recorder.enter(State::Play);
         for side in Side::ALL {
@@ -27,7 +30,7 @@ impl Session {
         let context = self.context();
         let decoder = &self.ends.client.leg.decoder;
         let protocol = &context.protocol;
-        let undecided = protocol.family() == Family::Alpha && context.version.is_none();
+        let undecided = protocol.family().is_unframed_game() && context.version.is_none();
         if !undecided || !decoder.is_bare() {
             return false;
         }
@@ -45,13 +48,16 @@ impl Session {
     }
 
     fn on_version(&mut self, version: i32) {
-        if !self.config.catalog.alpha(version).exact {
+        let protocol = &self.context().protocol;
+        let text = protocol.family().unframed_text(protocol.version());
+        let found = text.and_then(|text| self.config.catalog.unframed(text, version));
+        let Some(protocol) = found else {
             return match self.phase {
                 Phase::Refused(_) => self.ends.client.set_opaque(),
                 _ => self.relay(not_understood(version)),
             };
-        }
-        self.describe_alpha(version);
+        };
+        self.describe_unframed(protocol);
         for side in Side::ALL {
             if self.ends[side].leg.decoder.is_bare() {
                 self.measure(side);
@@ -59,12 +65,11 @@ impl Session {
         }
     }
 
-    fn describe_alpha(&mut self, version: i32) {
-        let protocol = self.config.catalog.alpha(version).protocol;
+    fn describe_unframed(&mut self, protocol: Arc<Protocol>) {
         self.delivery.recorder.update_context(|context| {
+            context.version = Some(protocol.version());
             context.protocol = protocol;
             context.guess = false;
-            context.version = Some(version);
         });
     }
 
@@ -87,24 +92,20 @@ impl Session {
 impl Old {
     /// Returns why sessions of this generation are relayed as bytes.
     pub(super) fn reason(self) -> RawReason {
-        let what = match self {
-            Self::Login(version) => return not_understood(version),
-            Self::Beta => "a handshake of Beta 1.5 to 1.2.5".into(),
-            Self::Release(version) => format!("a handshake of 1.3 to 1.6, protocol {version}"),
-        };
-        RawReason::Opaque(format!("{what}; only Alpha is understood before 1.7"))
+        match self {
+            Self::Login(version) => not_understood(version),
+            Self::Release(version) => {
+                let what = format!("a handshake of 1.3 to 1.6, protocol {version}");
+                RawReason::Opaque(format!("{what}; before 1.7, only {UNDERSTOOD} are understood"))
+            }
+        }
     }
 }
 
 /// Returns why a session with this protocol number in its login is relayed as bytes.
 fn not_understood(version: i32) -> RawReason {
-    let when = match version {
-        7..=14 => "Beta",
-        15..=78 => "between Beta and 1.7",
-        _ => "unknown",
-    };
-    RawReason::Opaque(format!("login with protocol number {version} ({when}); Alpha has 1 to 6"))
+    let understood = format!("before 1.7, only {UNDERSTOOD} are understood");
+    RawReason::Opaque(format!("login with the unknown protocol number {version}; {understood}"))
 }
 
-/// The version of the Alpha protocol document.
-const ANY_VERSION: i32 = 5;
+const UNDERSTOOD: &str = "Alpha 1.0.17 and later and Beta 1.7";

@@ -28,6 +28,8 @@ impl Contents {
         let fields = packet.value().ok()?;
         let shape = match protocol.family() {
             Family::Alpha => Shape::Alpha,
+            Family::Legacy if protocol.version() < V1_2 => Shape::Alpha,
+            Family::Legacy => Shape::Java(V1_7),
             _ => Shape::Java(protocol.version()),
         };
         let changes = match &**kind.name() {
@@ -111,6 +113,9 @@ fn several(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
     changes.collect()
 }
 
+/// In the family of Beta 1.0 to 1.6.4; the others are in that of 1.7 and later.
+const V1_2: i32 = 28;
+const V1_7: i32 = 4;
 const V1_8: i32 = 47;
 const V1_13: i32 = 393;
 const V1_16_2: i32 = 751;

@@ -52,7 +52,9 @@ impl Contents {
     ) -> Result<Self, ContentsError> {
         let version = protocol.version();
         let mut columns = match (protocol.family(), version, &**kind.name()) {
-            (Family::Alpha, ..) => region::read(fields)?,
+            (Family::Alpha, ..) | (Family::Legacy, ..V1_2, _) => region::read(fields)?,
+            (Family::Legacy, _, "map_chunk") => planar::single(fields, true)?,
+            (Family::Legacy, ..) => planar::bulk(fields, true)?,
             (_, ..V1_8, "map_chunk") => planar::single(fields, true)?,
             (_, ..V1_8, _) => planar::bulk(fields, true)?,
             (_, ..V1_9, "map_chunk") => planar::single(fields, false)?,
@@ -220,6 +222,8 @@ const NETHER: usize = 16;
 /// Sections of the overworld since 1.18.
 const OVERWORLD: usize = 24;
 
+/// In the family of Beta 1.0 to 1.6.4; the others are in that of 1.7 and later.
+const V1_2: i32 = 28;
 const V1_8: i32 = 47;
 const V1_9: i32 = 107;
 const V1_13: i32 = 393;

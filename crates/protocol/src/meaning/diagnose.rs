@@ -78,7 +78,7 @@ impl Checked<'_> {
     fn is_dimension_invalid(&self) -> bool {
         let known = match self.family {
             Family::Alpha => -1..=0,
-            Family::Java if self.version < V1_16 => -1..=1,
+            Family::Legacy | Family::Java if self.before(V1_16) => -1..=1,
             _ => return false,
         };
         matches!(&**self.kind.name(), "login" | "respawn")

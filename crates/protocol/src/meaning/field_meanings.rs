@@ -150,8 +150,9 @@ pub(crate) fn tables() -> &'static HashMap<Place, Fields> {
 /// Stands for any packet, or for the path of what contains a field.
 pub(crate) const ANY: &str = "*";
 
-pub(crate) const FILES: [(Family, &str); 3] = [
+pub(crate) const FILES: [(Family, &str); 4] = [
     (Family::Java, include_str!("data/java.toml")),
     (Family::Alpha, include_str!("data/alpha.toml")),
+    (Family::Legacy, include_str!("data/legacy.toml")),
     (Family::LegacyPing, include_str!("data/legacy-ping.toml")),
 ];

@@ -29,8 +29,10 @@ impl Registries {
     pub(crate) fn line(version: Version, kind: RegistryKind) -> Option<usize> {
         let number = match version.family {
             Family::Java => version.number,
-            // Alpha's numbers are those that 1.8 still has.
+            // The numbers are those that 1.8 still has. Keys of metadata are not.
             Family::Alpha => 47,
+            Family::Legacy if kind == RegistryKind::Metadata => return None,
+            Family::Legacy => 47,
             Family::LegacyPing | Family::Query => return None,
         };
         Self::get().places.get(&(number, kind)).copied()

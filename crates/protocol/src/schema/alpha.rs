@@ -1,4 +1,4 @@
-//! The protocol descriptions of versions before 1.7, written by hand from the documents.
+//! The protocol descriptions of Alpha and of old pings, written by hand from the documents.
 //! `data/alpha.json` holds every version of Alpha, each layout once; `data/legacy-ping.json` is
 //! plain ProtoDef.
 
@@ -37,12 +37,13 @@ impl Catalog {
         Arc::clone(&PING)
     }
 
-    /// Iterates over all protocols outside the Java family: Alpha's versions from newest to oldest,
-    /// the Server List Ping before 1.7, and Query.
+    /// Iterates over all protocols outside the Java family: those of Beta 1.0 to 1.6.4 and then
+    /// Alpha's from newest to oldest, the Server List Ping before 1.7, and Query.
     pub fn old(&self) -> impl Iterator<Item = Arc<Protocol>> {
+        let legacy = self.legacy_versions().rev().map(|version| self.legacy(version).protocol);
         let alpha = (ALPHA_VERSIONS.0..=ALPHA_VERSIONS.1).rev();
         let alpha = alpha.map(|version| self.alpha(version).protocol);
-        let all = alpha.chain([self.legacy_ping(), self.query()]);
+        let all = legacy.chain(alpha).chain([self.legacy_ping(), self.query()]);
         let kept = self.kept_old();
         all.filter(move |it| kept.is_none_or(|kept| kept.iter().any(|old| Arc::ptr_eq(old, it))))
     }
@@ -54,6 +55,7 @@ impl Catalog {
         match family {
             Family::Java => self.find(version),
             Family::Alpha => Some(self.alpha(version)),
+            Family::Legacy => Some(self.legacy(version)),
             Family::LegacyPing => Some(Match { protocol: self.legacy_ping(), exact: true }),
             Family::Query => Some(Match { protocol: self.query(), exact: true }),
         }
@@ -77,7 +79,7 @@ pub(super) fn parse(text: &str, at: &str) -> Result<Json, SchemaError> {
 }
 
 /// Builds the ProtoDef description of one version from the packets and fields that it has.
-fn derive(source: &Json, version: i32) -> Json {
+pub(super) fn derive(source: &Json, version: i32) -> Json {
     let mut sides = Map::new();
     for (direction, side) in
         [(Direction::Clientbound, "toClient"), (Direction::Serverbound, "toServer")]
@@ -105,16 +107,23 @@ fn derive(source: &Json, version: i32) -> Json {
         types.insert("packet".to_owned(), packet);
         sides.insert(side.to_owned(), json!({ "types": types }));
     }
-    json!({ "types": source["types"], "play": sides })
+    let mut global = source["types"].clone();
+    for ty in items(&source["typesByVersion"]).filter(|ty| is_there(ty, version)) {
+        if let Some(name) = ty["name"].as_str() {
+            global[name] = ty["type"].clone();
+        }
+    }
+    json!({ "types": global, "play": sides })
 }
 
 fn items(list: &Json) -> impl Iterator<Item = &Json> {
     list.as_array().into_iter().flatten()
 }
 
-/// Returns whether a packet or field exists in `version`. The compiler ignores `since`.
+/// Returns whether a packet, field or type exists in `version`. The compiler ignores both keys.
 fn is_there(part: &Json, version: i32) -> bool {
     part["since"].as_i64().is_none_or(|since| since <= version.into())
+        && part["until"].as_i64().is_none_or(|until| until >= version.into())
 }
 
 /// The first and the last version of Alpha.

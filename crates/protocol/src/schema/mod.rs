@@ -25,6 +25,7 @@ mod gzip;
 mod json;
 mod kinds;
 mod layout;
+mod legacy;
 mod names;
 mod number;
 mod official;

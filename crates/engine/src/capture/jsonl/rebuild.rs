@@ -91,7 +91,7 @@ impl Rebuilder {
             Some(kind) => raw_content(kind, bytes)?,
             None => Content::Frame(match context.protocol.family() {
                 Family::Java => unframe(bytes)?,
-                Family::Alpha | Family::LegacyPing => Frame::bare(bytes),
+                Family::Alpha | Family::Legacy | Family::LegacyPing => Frame::bare(bytes),
                 Family::Query => datagram(direction, bytes)?,
             }),
         };
@@ -117,7 +117,7 @@ impl Rebuilder {
         };
         Ok(Content::Frame(match context.protocol.family() {
             Family::Java => Frame::from_body(body),
-            Family::Alpha | Family::LegacyPing => Frame::bare(body),
+            Family::Alpha | Family::Legacy | Family::LegacyPing => Frame::bare(body),
             Family::Query => datagram(direction, [query_magic(direction), &body].concat().into())?,
         }))
     }

@@ -11,7 +11,7 @@ use crate::replay::framed::framed;
 use crate::replay::{Pace, Tally};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
-use mitmcraft_protocol::schema::{Direction, Protocol, State, Value};
+use mitmcraft_protocol::schema::{Direction, Family, Protocol, State, Value};
 
 /// Records a generated session, packet by packet.
 struct Scribe {
@@ -60,10 +60,14 @@ impl Scribe {
 
 use Direction::{Clientbound, Serverbound};
 
-/// Returns the bodies of all packets of a version of Alpha in the golden file, except those of
+/// Returns the bodies of all packets of a version from before 1.7 in its golden file, except those of
 /// the login.
-fn goldens(version: i64) -> HashMap<Direction, Vec<Vec<u8>>> {
-    let file: toml::Table = include_str!("../../../../../tests/golden/alpha.toml").parse().unwrap();
+fn goldens(family: Family, version: i64) -> HashMap<Direction, Vec<Vec<u8>>> {
+    let file = match family {
+        Family::Legacy => include_str!("../../../../../tests/golden/legacy.toml"),
+        _ => include_str!("../../../../../tests/golden/alpha.toml"),
+    };
+    let file: toml::Table = file.parse().unwrap();
     let mut all: HashMap<Direction, Vec<_>> = HashMap::new();
     for packet in file["packet"].as_array().unwrap() {
         let name = packet["name"].as_str().unwrap();
@@ -107,7 +111,33 @@ fn alpha(version: i32) -> Scribe {
     }
     let packet = protocol.named(play, Clientbound, "login").unwrap();
     scribe.body(Clientbound, play, protocol.encode(packet, &Value::map(answer)).unwrap());
-    let mut goldens = goldens(version.into());
+    finished(scribe)
+}
+
+/// Makes a session of a version from Beta 1.5 to 1.2.5 with every packet type, ended by a kick.
+fn legacy(version: i32) -> Scribe {
+    let mut scribe = Scribe::new(Catalog::embedded().legacy(version).protocol);
+    let play = State::Play;
+    scribe.say(Serverbound, play, "handshake", [("username", "Steve".into())]);
+    scribe.say(Clientbound, play, "handshake", [("connectionHash", "-".into())]);
+    let fields = |mut all: Vec<(&'static str, Value)>| {
+        all.extend([("mapSeed", Value::Int(-5)), ("dimension", Value::Int(-1))]);
+        Value::map(all)
+    };
+    let protocol = Arc::clone(&scribe.context.protocol);
+    let packet = protocol.named(play, Serverbound, "login").unwrap();
+    let login = fields(vec![("protocolVersion", version.into()), ("username", "Steve".into())]);
+    scribe.body(Serverbound, play, protocol.encode(packet, &login).unwrap());
+    let packet = protocol.named(play, Clientbound, "login").unwrap();
+    let answer = fields(vec![("entityId", Value::Int(7)), ("unused", "".into())]);
+    scribe.body(Clientbound, play, protocol.encode(packet, &answer).unwrap());
+    finished(scribe)
+}
+
+/// Adds every packet type of the game and a kick.
+fn finished(mut scribe: Scribe) -> Scribe {
+    let (play, protocol) = (State::Play, Arc::clone(&scribe.context.protocol));
+    let mut goldens = goldens(protocol.family(), protocol.version().into());
     for direction in [Clientbound, Serverbound] {
         for body in goldens.remove(&direction).unwrap() {
             scribe.body(direction, play, body);
@@ -119,9 +149,9 @@ fn alpha(version: i32) -> Scribe {
 }
 
 #[test]
-fn both_ends_see_a_session_of_every_version_of_alpha() {
-    for version in 1..=6 {
-        let scribe = alpha(version);
+fn both_ends_see_a_session_of_every_version_of_alpha_and_of_beta_1_7_3() {
+    for scribe in (1..=6).map(alpha).chain([14].map(legacy)) {
+        let version = scribe.context.protocol.name().to_owned();
         let recording = scribe.recording();
         for size in SIZES {
             let tally = Tally::default();
@@ -133,11 +163,12 @@ fn both_ends_see_a_session_of_every_version_of_alpha() {
             // The greeting is the live one, and the server's is the recorded one.
             let came = game(&pair.client_entries, Clientbound);
             assert_eq!(came, game(&scribe.entries, Clientbound), "version {version}");
-            // The client sends its own position.
+            // The client sends its own position, and repeats the server's rejections.
             let without_movement = |entries: &[Entry]| {
                 let all = game(entries, Serverbound).into_iter();
-                let names = ["flying", "position", "look", "position_look", "login", "handshake"];
-                all.filter(|(name, _)| !names.contains(&&**name)).collect::<Vec<_>>()
+                let own = ["flying", "position", "look", "position_look", "transaction"];
+                let own = own.iter().chain(&["login", "handshake"]);
+                all.filter(|(name, _)| !own.clone().any(|own| own == name)).collect::<Vec<_>>()
             };
             assert_eq!(
                 without_movement(&pair.server_entries),
@@ -166,6 +197,19 @@ fn a_client_of_another_alpha_version_is_rejected_with_a_reason() {
     pair.run();
     let reason = reason(&pair.client_entries);
     assert!(reason.contains("(protocol 6), and your client speaks protocol 2"), "{reason}");
+}
+
+#[test]
+fn a_client_of_alpha_is_rejected_from_a_recording_of_beta_and_the_other_way_round() {
+    for (recorded, playing) in [(legacy(14), alpha(5)), (alpha(5), legacy(14))] {
+        let tally = Tally::default();
+        let options = server_options(recorded.recording(), Pace::ASAP);
+        let other = client_options(playing.recording());
+        let mut pair = Pair::new(server(options, &tally), client(other, "Alex", &tally), 1);
+        pair.run();
+        let reason = reason(&pair.client_entries);
+        assert!(reason.contains("your client speaks another version from before 1.7"), "{reason}");
+    }
 }
 
 #[test]

@@ -79,15 +79,38 @@ pub(super) fn login(version: u8) -> Vec<u8> {
     login
 }
 
-/// Every packet of the golden file that a version has, without logins.
-fn goldens(version: i64) -> HashMap<Direction, Vec<(String, Vec<u8>)>> {
-    let file: toml::Table = include_str!("../../../../../tests/golden/alpha.toml").parse().unwrap();
+/// A login to a version of Beta 1.5 to 1.2.5, which writes UTF-16: the handshake, its answer and the login.
+pub(super) fn wide_login(version: i32) -> [Vec<u8>; 3] {
+    let protocol = Catalog::embedded().legacy(version).protocol;
+    let body = |direction, name: &str, fields: &[(&str, Value)]| {
+        let packet = protocol.named(State::Play, direction, name).unwrap();
+        protocol.encode(packet, &Value::map(fields.iter().cloned())).unwrap()
+    };
+    let golden = goldens(LEGACY, version.into(), &["login"]);
+    let login =
+        &golden[&Direction::Serverbound].iter().find(|(name, _)| name == "login").unwrap().1;
+    [
+        body(Direction::Serverbound, "handshake", &[("username", "Notch".into())]),
+        body(Direction::Clientbound, "handshake", &[("connectionHash", "-".into())]),
+        login.clone(),
+    ]
+}
+
+const ALPHA: &str = include_str!("../../../../../tests/golden/alpha.toml");
+
+const LEGACY: &str = include_str!("../../../../../tests/golden/legacy.toml");
+
+/// Every packet of a golden file that a version has: those of these names, or all but logins if none are
+/// given.
+fn goldens(file: &str, version: i64, only: &[&str]) -> HashMap<Direction, Vec<(String, Vec<u8>)>> {
+    let file: toml::Table = file.parse().unwrap();
     let mut all: HashMap<Direction, Vec<_>> = HashMap::new();
     for packet in file["packet"].as_array().unwrap() {
         let name = packet["name"].as_str().unwrap();
         let [first, last] = [0, 1].map(|it| packet["versions"][it].as_integer().unwrap());
         let direction = packet["direction"].as_str().unwrap().parse().unwrap();
-        if !(first..=last).contains(&version) || name == "login" {
+        let wanted = if only.is_empty() { name != "login" } else { only.contains(&name) };
+        if !(first..=last).contains(&version) || !wanted {
             continue;
         }
         for case in packet["case"].as_array().unwrap() {
@@ -110,7 +133,7 @@ fn relays_every_packet_of_every_version_of_alpha_and_records_it_decoded() {
             assert_eq!(context.protocol.family(), Family::Alpha);
             assert_eq!(context.player.as_deref(), Some("Steve"));
             let before = pair.records().len();
-            for (direction, packets) in goldens(version.into()) {
+            for (direction, packets) in goldens(ALPHA, version.into(), &[]) {
                 let sent: Vec<u8> = packets.iter().flat_map(|(_, body)| body.clone()).collect();
                 let from = Side::from(direction);
                 let had = pair.got(from.other()).len();
@@ -132,6 +155,55 @@ fn relays_every_packet_of_every_version_of_alpha_and_records_it_decoded() {
             }
         }
     }
+}
+
+#[test]
+fn relays_every_packet_of_beta_1_7_3_and_records_it_decoded() {
+    for version in [14] {
+        for size in SIZES {
+            let mut pair = plain(size);
+            let [handshake, answer, login] = wide_login(version);
+            pair.send(Side::Client, &handshake);
+            pair.send(Side::Server, &answer);
+            pair.send(Side::Client, &login);
+            let context = pair.session.context().clone();
+            assert_eq!((context.version, context.guess), (Some(version), false));
+            assert_eq!(context.protocol.family(), Family::Legacy);
+            assert_eq!(context.player.as_deref(), Some("Notch"));
+            let before = pair.records().len();
+            assert_eq!(before, 3);
+            for (direction, packets) in goldens(LEGACY, version.into(), &[]) {
+                let sent: Vec<u8> = packets.iter().flat_map(|(_, body)| body.clone()).collect();
+                let from = Side::from(direction);
+                let had = pair.got(from.other()).len();
+                pair.send(from, &sent);
+                assert!(pair.got(from.other())[had..] == sent, "version {version}, {direction}");
+                let records = pair.records();
+                let came = records[before..].iter().filter(|it| it.packet.direction() == direction);
+                let came: Vec<_> = came.collect();
+                assert_eq!(came.len(), packets.len());
+                for (record, (name, body)) in came.iter().zip(packets) {
+                    assert_eq!(**record.packet.kind().unwrap().name(), *name);
+                    assert_eq!(record.packet.error(), None, "{name}");
+                    assert_eq!(record.packet.frame().unwrap().wire()[..], body);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rules_change_what_a_client_of_beta_1_7_3_says() {
+    let rules = "[[rule]]\nwhen = 'pkt.family == \"legacy\" and pkt.version == \"beta-1.7.3\" and chat'\n\
+                 set = { message = '=upper(message)' }\n\
+                 [[rule]]\nwhen = 'pkt.protocol < 735 and chat'\ndrop = true\n";
+    let mut pair = plain_with(7, old_rules::rules(rules));
+    let [handshake, answer, login] = wide_login(14);
+    pair.send(Side::Client, &handshake);
+    pair.send(Side::Server, &answer);
+    pair.send(Side::Client, &login);
+    pair.send(Side::Client, &hex!("03 0002 0068 0069"));
+    assert!(pair.got(Side::Server).ends_with(&hex!("03 0002 0048 0049")));
 }
 
 #[test]
@@ -253,25 +325,20 @@ fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
     for (bytes, why) in [
         (
             &hex!("02 0005 5374657665 01 00000007 0005 5374657665 0000 0000000000000000 00")[..],
-            "login with protocol number 7 (Beta); Alpha has 1 to 6",
+            "login with the unknown protocol number 7",
         ),
         (
-            &hex!("01 00000007 0005 5374657665"),
-            "login with protocol number 7 (Beta); Alpha has 1 to 6",
+            // Alpha 1.0.16 had the number of Beta 1.7.
+            &hex!("02 0005 5374657665 01 0000000e 0005 5374657665 0000"),
+            "login with the unknown protocol number 14",
         ),
+        (&hex!("01 00000007 0005 5374657665"), "login with the unknown protocol number 7"),
+        (&hex!("01 0000004e 0000"), "login with the unknown protocol number 78"),
         (
-            &hex!("01 0000004e 0000"),
-            "login with protocol number 78 (between Beta and 1.7); Alpha has 1 to 6",
+            &hex!("02 0001 0053 01 0000000f 0001 0053 0000000000000000 00"),
+            "login with the unknown protocol number 15",
         ),
-        (&hex!("01 0000004f 0000"), "login with protocol number 79 (unknown); Alpha has 1 to 6"),
-        (
-            &hex!("02 0002 0053 0074"),
-            "a handshake of Beta 1.5 to 1.2.5; only Alpha is understood before 1.7",
-        ),
-        (
-            &hex!("02 4e 0002 0053 0074"),
-            "a handshake of 1.3 to 1.6, protocol 78; only Alpha is understood before 1.7",
-        ),
+        (&hex!("02 4e 0002 0053 0074"), "a handshake of 1.3 to 1.6, protocol 78"),
     ] {
         for size in SIZES {
             let mut pair = plain(size);
@@ -285,7 +352,8 @@ fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
             else {
                 panic!()
             };
-            assert_eq!(said, why);
+            let rest = "; before 1.7, only Alpha 1.0.17 and later and Beta 1.7 are understood";
+            assert_eq!(said.strip_suffix(rest), Some(why));
         }
     }
 }

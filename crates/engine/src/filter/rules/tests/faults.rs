@@ -134,8 +134,14 @@ fn names_of_only_some_releases_are_warnings_that_list_them() {
         warnings("chat_message"),
         ["only versions 1.19 and later have a packet `chat_message`"]
     );
-    assert_eq!(warnings("chat"), ["only versions up to 1.18.2 and Alpha have a packet `chat`"]);
-    assert_eq!(warnings("pre_chunk"), ["only Alpha has a packet `pre_chunk`"]);
+    assert_eq!(
+        warnings("chat"),
+        ["only versions up to 1.18.2, Alpha and Beta 1.0 to 1.6.4 have a packet `chat`"]
+    );
+    assert_eq!(
+        warnings("pre_chunk"),
+        ["only Alpha and Beta 1.0 to 1.6.4 have a packet `pre_chunk`"]
+    );
     assert_eq!(
         warnings("kick_disconnect and motd.exists"),
         ["only versions 1.19 and later, Alpha and pings before 1.7 have a field `motd`"]

@@ -1,0 +1,161 @@
+//! The protocol descriptions of Beta 1.0 to 1.6.4: `data/legacy.json` holds every version, each layout
+//! once. `docs/protocols/legacy.md` names its sources.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use serde_json::Value as Json;
+
+use super::alpha::{derive, parse};
+use super::{Catalog, Family, Match, Name, Protocol};
+use crate::wire::Encoding;
+
+/// A version of the game's unframed protocol.
+#[derive(Debug)]
+struct Legacy {
+    /// The game versions with this number, oldest first; at least one.
+    names: Box<[Name]>,
+    /// Compiled on first use.
+    protocol: OnceLock<Arc<Protocol>>,
+}
+
+impl Catalog {
+    /// Returns the protocol of a version from Beta 1.0 (7) to 1.6.4 (78), or of the nearest older one.
+    ///
+    /// # Panics
+    /// Never: a test compiles all versions.
+    #[must_use]
+    pub fn legacy(&self, version: i32) -> Match {
+        let older = all().range(..=version).next_back().or_else(|| all().iter().next());
+        let (number, legacy) = older.expect(WRITTEN);
+        let protocol = legacy.protocol.get_or_init(|| {
+            let name = legacy.names.last().expect(WRITTEN);
+            let protocol = Protocol::built_in(*number, name, &derive(source(), *number));
+            Arc::new(protocol.expect(WRITTEN).in_family(Family::Legacy))
+        });
+        Match { protocol: Arc::clone(protocol), exact: *number == version }
+    }
+
+    /// Iterates over the protocol numbers from Beta 1.0 to 1.6.4, oldest first.
+    pub fn legacy_versions(&self) -> impl DoubleEndedIterator<Item = i32> + Clone {
+        all().keys().copied()
+    }
+
+    /// Returns the game versions that have a protocol from before 1.7, oldest first: `beta-1.7.3`,
+    /// `1.4.2`. Empty for a protocol of another family than [`Family::Legacy`].
+    #[must_use]
+    pub fn legacy_names(&self, protocol: &Protocol) -> &'static [Name] {
+        let legacy = all().get(&protocol.version());
+        let legacy = legacy.filter(|_| protocol.family() == Family::Legacy);
+        legacy.map_or(&[], |legacy| &legacy.names)
+    }
+
+    /// Returns the protocol before 1.7 of a client that writes `text` in this encoding and names this
+    /// number in its login; `None` if it is unknown. Up to Beta 1.4 it is modified UTF-8, then UTF-16.
+    #[must_use]
+    pub fn unframed(&self, text: Encoding, version: i32) -> Option<Arc<Protocol>> {
+        let is_wide = text == Encoding::Utf16;
+        let found = match version {
+            FIRST_WIDE.. if is_wide => self.legacy(version),
+            FIRST..FIRST_WIDE if !is_wide => self.legacy(version),
+            _ if !is_wide => self.alpha(version),
+            _ => return None,
+        };
+        // Before the first version of Alpha that is known, numbers began at 1 once before.
+        found.exact.then_some(found.protocol)
+    }
+}
+
+impl Family {
+    /// Returns the encoding of text in a version of an unframed game; `None` in other families.
+    #[must_use]
+    pub fn unframed_text(self, version: i32) -> Option<Encoding> {
+        match self {
+            Self::Legacy if version >= FIRST_WIDE => Some(Encoding::Utf16),
+            Self::Alpha | Self::Legacy => Some(Encoding::ModifiedUtf8),
+            Self::Java | Self::LegacyPing | Self::Query => None,
+        }
+    }
+}
+
+fn source() -> &'static Json {
+    static SOURCE: LazyLock<Json> = LazyLock::new(|| parse(LEGACY, "legacy").expect(WRITTEN));
+    &SOURCE
+}
+
+fn all() -> &'static BTreeMap<i32, Legacy> {
+    static ALL: LazyLock<BTreeMap<i32, Legacy>> = LazyLock::new(|| {
+        let versions = source()["versions"].as_object().into_iter().flatten();
+        let versions = versions.filter_map(|(number, names)| {
+            let names = names.as_array()?.iter().filter_map(|name| name.as_str().map(Name::from));
+            let names: Box<[Name]> = names.collect();
+            Some((number.parse().ok()?, Legacy { names, protocol: OnceLock::new() }))
+        });
+        versions.collect()
+    });
+    &ALL
+}
+
+/// The number of Beta 1.0, after those of Alpha.
+const FIRST: i32 = 7;
+
+/// The number of Beta 1.5, the first with UTF-16.
+const FIRST_WIDE: i32 = 11;
+
+const LEGACY: &str = include_str!("data/legacy.json");
+
+const WRITTEN: &str = "a test compiles every version of the embedded description";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Direction, State};
+
+    #[test]
+    fn every_version_compiles_and_has_a_name() {
+        let catalog = Catalog::embedded();
+        let versions: Vec<i32> = catalog.legacy_versions().collect();
+        assert!(versions.is_sorted());
+        for version in versions {
+            let found = catalog.legacy(version);
+            assert!(found.exact);
+            let protocol = &found.protocol;
+            assert_eq!((protocol.version(), protocol.family()), (version, Family::Legacy));
+            let names = catalog.legacy_names(protocol);
+            assert_eq!(names.last().map(|name| &**name), Some(protocol.name()), "{version}");
+        }
+        assert_eq!(catalog.legacy(14).protocol.name(), "beta-1.7.3");
+        assert!(!catalog.legacy(15).exact && !catalog.legacy(1).exact);
+        assert!(catalog.legacy_names(&catalog.alpha(5).protocol).is_empty());
+    }
+
+    #[test]
+    fn the_encoding_of_text_and_the_number_choose_the_version() {
+        let catalog = Catalog::embedded();
+        let name = |text, version| {
+            let protocol = catalog.unframed(text, version)?;
+            Some((protocol.family(), protocol.version()))
+        };
+        assert_eq!(name(Encoding::ModifiedUtf8, 5), Some((Family::Alpha, 5)));
+        assert_eq!(name(Encoding::Utf16, 14), Some((Family::Legacy, 14)));
+        // Alpha 1.0.16 had 14 too.
+        assert_eq!(name(Encoding::ModifiedUtf8, 14), None);
+        assert_eq!(name(Encoding::Utf16, 5), None);
+        assert_eq!(name(Encoding::Utf16, 15), None);
+    }
+
+    #[test]
+    fn a_packet_of_beta_1_7_3_ends_where_its_metadata_does() {
+        let protocol = Catalog::embedded().legacy(14).protocol;
+        // A slime of size 2 with a name: byte 0, byte 16, string 5.
+        let body = hex_literal::hex!(
+            "18 00000007 37 00000020 00000040 00000060 40 00 00 00 10 02 85 0001 0061 7f"
+        );
+        let (packet, start) =
+            protocol.identify(State::Play, Direction::Clientbound, &body).unwrap();
+        assert_eq!(protocol.measure(packet, &body, start), Ok(body.len()));
+        let value = protocol.decode(packet, &body, start).unwrap();
+        assert_eq!(value.to_json()["metadata"][2]["value"], "a");
+        assert_eq!(protocol.encode(packet, &value).unwrap(), body);
+    }
+}
