@@ -48,6 +48,7 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
             "packets of session {session} inflate to more than `--max-inflate` allows in a second: \
              they are recorded compressed"
         ),
+        RunNotice::OtherVersion(mismatch) => mismatch.to_string(),
         RunNotice::SinkStalls { sink, on_full } => {
             let meanwhile = match on_full {
                 OnFull::Drop => "entries are left out until it goes on",

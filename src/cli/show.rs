@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
+use mitmcraft_engine::analysis::VersionCheck;
 use mitmcraft_engine::capture::{Sink, WhereSink};
 
 use super::args::{Condition, Lines, MatchContext, Memory, Only, Protocols, Verbose};
@@ -69,6 +70,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     }
     let (before, after) = arguments.context.lines();
     let (wanted, mut matched) = (condition.clone(), false);
+    let (mut versions, mut mismatches) = (VersionCheck::default(), Vec::new());
     let mut sink: Box<dyn Sink> = match arguments.columns.compile(&catalog)? {
         Some(mut columns) => {
             columns.begin()?;
@@ -102,6 +104,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
             let record = entry.record();
             matched = matched
                 || record.is_some_and(|it| wanted.as_ref().is_none_or(|wanted| wanted.matches(it)));
+            mismatches.extend(versions.take(&entry));
             sink.write(&entry)?;
             if live { sink.flush() } else { Ok(()) }
         })?;
@@ -109,6 +112,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         input.end()?;
     }
     sink.finish()?;
+    mismatches.iter().for_each(|mismatch| output.warning(&mismatch.to_string()));
     if wanted.is_some() && !matched {
         output.warning("no packet matches");
     }

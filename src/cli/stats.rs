@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use mitmcraft_engine::analysis::{Sort, Stats};
+use mitmcraft_engine::analysis::{Sort, Stats, VersionCheck};
 use mitmcraft_engine::capture::{Entry, Sink as _};
 
 use super::args::{Condition, Memory, Overwrite, Protocols};
@@ -81,6 +81,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut stats = Stats::default();
     let mut damage = None;
     let (mut sessions, mut matched) = (BTreeSet::new(), false);
+    let (mut versions, mut mismatches) = (VersionCheck::default(), Vec::new());
     for path in &arguments.captures {
         stats.begin();
         let mut input = Input::open(path, true, &catalog, &arguments.memory, output)?;
@@ -96,6 +97,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
                 continue;
             }
             matched |= entry.record().is_some();
+            mismatches.extend(versions.take(&entry));
             stats.write(&entry)?;
         }
         damage = damage.or_else(|| input.end().err());
@@ -106,6 +108,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     if condition.is_some() && !matched {
         output.warning("no packet matches");
     }
+    mismatches.iter().for_each(|mismatch| output.warning(&mismatch.to_string()));
     let report = stats.report(arguments.sort.into());
     let report = match arguments.top {
         Some(top) => report.top(top as usize),

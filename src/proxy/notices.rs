@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{OnFull, RefusalError};
+use mitmcraft_engine::analysis::VersionMismatch;
 use mitmcraft_engine::auth::AuthError;
 use mitmcraft_engine::link::Notice;
 
@@ -76,6 +77,9 @@ pub enum RunNotice<'a> {
         /// The session's number.
         session: u64,
     },
+    /// The server of a session seems to speak another version than the client. Shown once for each version
+    /// of clients.
+    OtherVersion(&'a VersionMismatch),
     /// A sink has taken nothing for some seconds: the reader of a pipe has stopped, or a disk hangs.
     SinkStalls {
         /// The sink, as the user named it.

@@ -6,6 +6,7 @@ use super::inflation::Inflation;
 use super::progress::LogProgress;
 use super::writer::{Batch, LogFault, NamedSink, OnError};
 use crate::proxy::{Metrics, Notices, RunNotice, Trouble};
+use mitmcraft_engine::analysis::VersionCheck;
 use mitmcraft_engine::capture::{Sink, Unrecorded};
 
 /// The sinks of a run, and the faults of those that could not go on.
@@ -16,6 +17,7 @@ pub(super) struct LogSinks {
     metrics: Arc<Metrics>,
     progress: Arc<LogProgress>,
     inflation: Inflation,
+    versions: VersionCheck,
     faults: Vec<LogFault>,
 }
 
@@ -51,7 +53,8 @@ impl LogSinks {
             reported: None,
         };
         let sinks = sinks.into_iter().enumerate().map(written).collect();
-        Self { sinks, on_error, notices, metrics, progress, inflation, faults: Vec::new() }
+        let (versions, faults) = (VersionCheck::default(), Vec::new());
+        Self { sinks, on_error, notices, metrics, progress, inflation, versions, faults }
     }
 
     /// Writes a batch. What one of its entries keeps in memory is freed before the next is written, unless
@@ -63,6 +66,9 @@ impl LogSinks {
         for mut entry in batch.entries {
             if let Some(session) = self.inflation.bound(&mut entry) {
                 self.notices.show(&RunNotice::InflatesTooMuch { session });
+            }
+            if let Some(mismatch) = self.versions.take(&entry) {
+                self.notices.show(&RunNotice::OtherVersion(&mismatch));
             }
             let mut at = 0;
             while at + 1 < self.sinks.len() {

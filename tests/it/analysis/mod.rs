@@ -4,3 +4,4 @@ mod diff;
 mod mcpr;
 mod redact;
 mod stats;
+mod versions;

@@ -44,6 +44,42 @@ fn an_unknown_ending_names_those_that_are_known() {
     );
 }
 
+#[test]
+fn a_server_of_another_version_is_named_once_on_the_screen_and_by_show_and_stats() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let unknown = b"\x02\x7f\x01".repeat(20);
+            socket.write_all(&unknown).unwrap();
+            std::thread::spawn(move || socket.read_to_end(&mut Vec::new()));
+        }
+    });
+    let capture = scratch_file("other-version.jsonl");
+    let mut proxy = Program::proxy(&address, &["-w", text(&capture)]);
+    let port = proxy.listening();
+    let sessions: Vec<TcpStream> = (0..2)
+        .map(|_| {
+            let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            client.write_all(&hello(2)).unwrap();
+            client.read_exact(&mut [0; 60]).unwrap();
+            client
+        })
+        .collect();
+    drop(sessions);
+    let sentence =
+        "seems to speak another version than the client: 12 of its first 12 packets do not decode";
+    let first = proxy.wait_for_error(sentence);
+    proxy.interrupt();
+    let said = first + &proxy.finish().1;
+    assert_eq!(said.matches(sentence).count(), 1, "{said}");
+    for verb in ["show", "stats"] {
+        let (_, said) = Program::mitmcraft(&[verb, text(&capture)]).succeed_with_errors();
+        assert_eq!(said.matches(sentence).count(), 1, "{verb}: {said}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_full_disk_stops_a_run_that_shall_and_the_other_capture_is_complete() {

@@ -20,6 +20,7 @@ mod round_trips;
 mod stats;
 mod timeline;
 mod undecoded;
+mod version_check;
 
 pub use channels::Channels;
 pub use counting_sink::{CountingSink, SessionCounts};
@@ -35,3 +36,4 @@ pub use round_trips::{RoundTrip, RoundTrips};
 pub use stats::Stats;
 pub use timeline::{Bin, Series, Timeline};
 pub use undecoded::{UndecodedCounts, UndecodedPacket};
+pub use version_check::{ServerVersion, VersionCheck, VersionMismatch};
