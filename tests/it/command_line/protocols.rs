@@ -121,6 +121,6 @@ fn protocols_before_1_7_are_known_by_name() {
     std::fs::write(&file, "[[rule]]\nwhen = 'map_chunk and sizeX == 15'\ndrop = true\n").unwrap();
     Program::mitmcraft(&["check", "--for", "alpha-5", text(&file)]).succeed();
     std::fs::write(&file, "[[rule]]\nwhen = 'map_chunk and groundUp'\ndrop = true\n").unwrap();
-    let (status, said) = Program::mitmcraft(&["check", "--for", "alpha-5", text(&file)]).finish();
-    assert_eq!(status.code(), Some(1), "{said}");
+    let (_, said) = Program::mitmcraft(&["check", "--for", "alpha-5", text(&file)]).finish();
+    assert!(said.contains("no packet of the versions checked can match this"), "{said}");
 }

@@ -218,15 +218,19 @@ impl Expr {
 
     /// Returns `false` if comparisons of `pkt.protocol` exclude all packets of a version.
     pub(crate) fn admits(&self, version: i32) -> bool {
-        self.0.predicate.by_version(version, None) != Some(false)
+        self.0.predicate.by_version(Some(version), None) != Some(false)
     }
 
-    /// Returns `false` if comparisons of `pkt.protocol` and `pkt.version` exclude all packets of a
-    /// protocol.
+    /// Returns `false` if comparisons of `pkt.protocol`, `pkt.version` and `pkt.family` exclude all packets
+    /// of a protocol.
     pub(crate) fn admits_protocol(&self, protocol: &Protocol) -> bool {
-        // Pings and requests of Query have the number of the game that sent them, if any.
-        !matches!(protocol.family(), Family::Java | Family::Alpha)
-            || self.0.predicate.by_version(protocol.version(), Some(protocol.name())) != Some(false)
+        let number = match protocol.family() {
+            Family::Java => Some(protocol.version()),
+            Family::Alpha | Family::Legacy => None,
+            // Pings and requests of Query have the number of the game that sent them, if any.
+            Family::LegacyPing | Family::Query => return true,
+        };
+        self.0.predicate.by_version(number, Some(protocol)) != Some(false)
     }
 
     /// Returns whether it asks for `pkt.diagnostic`.

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::sync::Arc;
 
 use regex::bytes::Regex;
@@ -9,7 +10,7 @@ use super::datum::{Datum, Number, Set};
 use super::field::Field;
 use super::packets::Packets;
 use mitmcraft_protocol::contents::Contents;
-use mitmcraft_protocol::schema::{Direction, State};
+use mitmcraft_protocol::schema::{Direction, Protocol, State};
 
 /// A compiled predicate. Operands are ordered cheapest first.
 #[derive(Debug, Clone)]
@@ -125,11 +126,15 @@ impl Predicate {
         }
     }
 
-    /// Evaluates only what asks for the protocol number, and for the version's name if it is given; `None`
-    /// if that does not decide.
-    pub(super) fn by_version(&self, number: i32, name: Option<&str>) -> Option<bool> {
+    /// Evaluates only what asks for the protocol number, which is absent before 1.7, and for the version's
+    /// name and family if `protocol` is given; `None` if that does not decide.
+    pub(super) fn by_version(
+        &self,
+        number: Option<i32>,
+        protocol: Option<&Protocol>,
+    ) -> Option<bool> {
         let join = |predicates: &[Self], decisive: bool| {
-            let mut known = predicates.iter().map(|it| it.by_version(number, name));
+            let mut known = predicates.iter().map(|it| it.by_version(number, protocol));
             let all_known = known.clone().all(|it| it.is_some());
             if known.any(|it| it == Some(decisive)) {
                 return Some(decisive);
@@ -138,19 +143,27 @@ impl Predicate {
         };
         match self {
             Self::Constant(bool) => Some(*bool),
-            Self::Not(predicate) => predicate.by_version(number, name).map(|holds| !holds),
+            Self::Not(predicate) => predicate.by_version(number, protocol).map(|holds| !holds),
             Self::All(predicates) => join(predicates, false),
             Self::Any(predicates) => join(predicates, true),
-            Self::Atom(atom) => atom.check.decided(|operand| match operand {
-                Operand::Constant(constant) => Some(constant.clone()),
-                Operand::Attribute(Attribute::Protocol) => {
-                    Some(Datum::Number(Number::Int(number.into())))
-                }
-                Operand::Attribute(Attribute::Version) => {
-                    name.map(|name| Datum::string(name.to_owned()))
-                }
-                _ => None,
-            }),
+            Self::Atom(atom) => {
+                let absent = Cell::new(false);
+                let decided = atom.check.decided(|operand| match operand {
+                    Operand::Constant(constant) => Some(constant.clone()),
+                    Operand::Attribute(Attribute::Protocol) => {
+                        absent.set(number.is_none());
+                        number.map(|number| Datum::Number(Number::Int(number.into())))
+                    }
+                    Operand::Attribute(Attribute::Version) => {
+                        protocol.map(|protocol| Datum::string(protocol.name().to_owned()))
+                    }
+                    Operand::Attribute(Attribute::Family) => {
+                        protocol.map(|protocol| Datum::text(protocol.family().name()))
+                    }
+                    _ => None,
+                });
+                if absent.get() { Some(false) } else { decided }
+            }
         }
     }
 

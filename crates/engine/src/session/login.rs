@@ -141,7 +141,9 @@ impl Session {
     /// Stores the name that the client logs in with.
     pub(super) fn note_player(&mut self, packet: &Packet) {
         if let Ok(value) = packet.value() {
-            let player = value.get("username").and_then(Value::as_text).map(str::to_owned);
+            // 1.2 has the host behind the name: `Steve;localhost:25565`.
+            let name = |text: &str| text.split(';').next().unwrap_or_default().to_owned();
+            let player = value.get("username").and_then(Value::as_text).map(name);
             self.delivery.recorder.update_context(|context| context.player = player);
         }
     }

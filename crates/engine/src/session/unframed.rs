@@ -2,10 +2,12 @@ use std::sync::Arc;
 
 use super::Session;
 use super::incoming::Incoming;
+use super::login::encode;
 use super::phase::Phase;
-use crate::link::{Old, Side, any_unframed};
+use crate::filter::Verdict;
+use crate::link::{Old, Side, Upstream, any_unframed};
 use mitmcraft_protocol::packet::RawReason;
-use mitmcraft_protocol::schema::{Direction, Protocol, Role, State};
+use mitmcraft_protocol::schema::{Direction, Protocol, Role, State, Value};
 use mitmcraft_protocol::wire::Encoding;
 
 /// Sessions of Alpha to 1.6.4: no frames, one state, and a version that only the login packet contains.
@@ -76,10 +78,21 @@ impl Session {
     /// Handles the client's name, or the server's answer that says how to authenticate. The client
     /// does that itself: it authenticates to that server, whoever forwards the bytes.
     pub(super) fn on_greeting(&mut self, incoming: Incoming) {
-        if incoming.packet.direction() == Direction::Serverbound {
-            self.note_player(&incoming.packet);
+        if incoming.packet.direction() == Direction::Clientbound {
+            return self.judge_and_deliver(incoming);
         }
-        self.judge_and_deliver(incoming);
+        self.note_player(&incoming.packet);
+        let Incoming { packet, role, decided, .. } = incoming;
+        let mut judgement = self.delivery.judge(&packet, role, decided);
+        if judgement.verdict == Verdict::Pass && !self.config.keep_host {
+            let value = packet.value().ok();
+            let towards = value.and_then(|value| towards(&value, &self.upstream));
+            if let Some(body) = towards.and_then(|value| encode(&packet, &value)) {
+                judgement.verdict = Verdict::Replace(body.into());
+                judgement.effects.notes.comments.push("host and port are the upstream's".into());
+            }
+        }
+        self.deliver(packet, judgement);
     }
 
     pub(super) fn on_login(&mut self, incoming: Incoming) {
@@ -89,6 +102,15 @@ impl Session {
     }
 }
 
+/// Replaces host and port in a handshake by the upstream's; `None` if it has none, or these. 1.2 has them
+/// behind the player's name: `Steve;localhost:25565`.
+fn towards(value: &Value, upstream: &Upstream) -> Option<Value> {
+    let text = value.get("username")?.as_text()?;
+    let (name, _) = text.split_once(';')?;
+    let new = format!("{name};{}:{}", upstream.host, upstream.port);
+    (new != text).then(|| value.clone().with_field("username", new.as_str().into()))
+}
+
 impl Old {
     /// Returns why sessions of this generation are relayed as bytes.
     pub(super) fn reason(self) -> RawReason {
@@ -96,7 +118,7 @@ impl Old {
             Self::Login(version) => not_understood(version),
             Self::Release(version) => {
                 let what = format!("a handshake of 1.3 to 1.6, protocol {version}");
-                RawReason::Opaque(format!("{what}; before 1.7, only {UNDERSTOOD} are understood"))
+                RawReason::Opaque(format!("{what}; {UNDERSTOOD}"))
             }
         }
     }
@@ -104,8 +126,7 @@ impl Old {
 
 /// Returns why a session with this protocol number in its login is relayed as bytes.
 fn not_understood(version: i32) -> RawReason {
-    let understood = format!("before 1.7, only {UNDERSTOOD} are understood");
-    RawReason::Opaque(format!("login with the unknown protocol number {version}; {understood}"))
+    RawReason::Opaque(format!("login with the unknown protocol number {version}; {UNDERSTOOD}"))
 }
 
-const UNDERSTOOD: &str = "Alpha 1.0.17 and later and Beta 1.7";
+const UNDERSTOOD: &str = "before 1.7, Alpha 1.0.17 to 1.2.5 are understood";

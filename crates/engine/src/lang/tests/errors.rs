@@ -105,7 +105,7 @@ no packet `lvel_chunk_with_light`
 
 `level_chunk_with_light` names packets, not a value
   level_chunk_with_light == 1
-  ^^^^^^^^^^^^^^^^^^^^^^ its fields: `addBitMap`, `biomes`, `bitMap`, `blockEntities`, `blockLight`, `blockLightMask`, `chunkData`, `compressedChunkData`, `emptyBlockLightMask`, `emptySkyLightMask`, `groundUp`, `heightmaps`
+  ^^^^^^^^^^^^^^^^^^^^^^ its fields: `addBitMap`, `biomes`, `bitMap`, `blockEntities`, `blockLight`, `blockLightMask`, `chunkData`, `compressedChunkData`, `dataLength`, `emptyBlockLightMask`, `emptySkyLightMask`, `groundUp`
 
 no role `caht`
   role.caht

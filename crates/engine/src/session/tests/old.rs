@@ -79,8 +79,8 @@ pub(super) fn login(version: u8) -> Vec<u8> {
     login
 }
 
-/// A login to a version of Beta 1.5 to 1.2.5, which writes UTF-16: the handshake, its answer and the login.
-pub(super) fn wide_login(version: i32) -> [Vec<u8>; 3] {
+/// A login to a version of Beta 1.0 to 1.2.5: the handshake, its answer and the login.
+pub(super) fn legacy_login(version: i32) -> [Vec<u8>; 3] {
     let protocol = Catalog::embedded().legacy(version).protocol;
     let body = |direction, name: &str, fields: &[(&str, Value)]| {
         let packet = protocol.named(State::Play, direction, name).unwrap();
@@ -158,11 +158,11 @@ fn relays_every_packet_of_every_version_of_alpha_and_records_it_decoded() {
 }
 
 #[test]
-fn relays_every_packet_of_beta_1_7_3_and_records_it_decoded() {
-    for version in [14] {
+fn relays_every_packet_of_every_version_of_beta_and_records_it_decoded() {
+    for version in Catalog::embedded().legacy_versions() {
         for size in SIZES {
             let mut pair = plain(size);
-            let [handshake, answer, login] = wide_login(version);
+            let [handshake, answer, login] = legacy_login(version);
             pair.send(Side::Client, &handshake);
             pair.send(Side::Server, &answer);
             pair.send(Side::Client, &login);
@@ -193,12 +193,32 @@ fn relays_every_packet_of_beta_1_7_3_and_records_it_decoded() {
 }
 
 #[test]
+fn the_host_in_a_handshake_of_1_2_becomes_the_upstreams() {
+    for size in SIZES {
+        for (sent, got) in
+            [("Steve;localhost:25566", "Steve;mc.example.org:25565"), ("Steve", "Steve")]
+        {
+            let mut pair = plain(size);
+            let said = |name: &str| {
+                let protocol = Catalog::embedded().legacy(29).protocol;
+                let packet = protocol.named(State::Play, Direction::Serverbound, "handshake");
+                let fields = Value::map([("username", Value::from(name))]);
+                protocol.encode(packet.unwrap(), &fields).unwrap()
+            };
+            pair.send(Side::Client, &said(sent));
+            assert_eq!(pair.got(Side::Server), said(got));
+            assert_eq!(pair.session.context().player.as_deref(), Some("Steve"));
+        }
+    }
+}
+
+#[test]
 fn rules_change_what_a_client_of_beta_1_7_3_says() {
     let rules = "[[rule]]\nwhen = 'pkt.family == \"legacy\" and pkt.version == \"beta-1.7.3\" and chat'\n\
                  set = { message = '=upper(message)' }\n\
                  [[rule]]\nwhen = 'pkt.protocol < 735 and chat'\ndrop = true\n";
     let mut pair = plain_with(7, old_rules::rules(rules));
-    let [handshake, answer, login] = wide_login(14);
+    let [handshake, answer, login] = legacy_login(14);
     pair.send(Side::Client, &handshake);
     pair.send(Side::Server, &answer);
     pair.send(Side::Client, &login);
@@ -324,15 +344,15 @@ fn a_packet_that_never_became_whole_is_recorded_with_the_field_in_which_it_ends(
 fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
     for (bytes, why) in [
         (
-            &hex!("02 0005 5374657665 01 00000007 0005 5374657665 0000 0000000000000000 00")[..],
-            "login with the unknown protocol number 7",
+            &hex!("02 0005 5374657665 01 0000000b 0005 5374657665 0000 0000000000000000 00")[..],
+            "login with the unknown protocol number 11",
         ),
         (
             // Alpha 1.0.16 had the number of Beta 1.7.
             &hex!("02 0005 5374657665 01 0000000e 0005 5374657665 0000"),
             "login with the unknown protocol number 14",
         ),
-        (&hex!("01 00000007 0005 5374657665"), "login with the unknown protocol number 7"),
+        (&hex!("01 0000000c 0005 5374657665"), "login with the unknown protocol number 12"),
         (&hex!("01 0000004e 0000"), "login with the unknown protocol number 78"),
         (
             &hex!("02 0001 0053 01 0000000f 0001 0053 0000000000000000 00"),
@@ -352,7 +372,7 @@ fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
             else {
                 panic!()
             };
-            let rest = "; before 1.7, only Alpha 1.0.17 and later and Beta 1.7 are understood";
+            let rest = "; before 1.7, Alpha 1.0.17 to 1.2.5 are understood";
             assert_eq!(said.strip_suffix(rest), Some(why));
         }
     }

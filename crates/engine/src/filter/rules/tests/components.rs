@@ -182,7 +182,7 @@ fn what_a_player_says_and_other_text_stays_text() {
     let got = changed(&sign, "[[rule]]\nwhen = 'update_sign'\nset.text1 = 'two words'\n");
     assert_eq!(got["text1"], r#"{"text":"two words"}"#);
     let faults = RuleSet::parse(
-        "[[rule]]\nwhen = 'set_slot'\nset.'item.nbtData' = 'x'\n",
+        "[[rule]]\nwhen = 'set_slot and pkt.protocol == 47'\nset.'item.nbtData' = 'x'\n",
         &Catalog::embedded().only(&[47]),
     );
     assert!(faults.rules.is_none());

@@ -144,12 +144,14 @@ fn names_of_only_some_releases_are_warnings_that_list_them() {
     );
     assert_eq!(
         warnings("kick_disconnect and motd.exists"),
-        ["only versions 1.19 and later, Alpha and pings before 1.7 have a field `motd`"]
+        [
+            "only versions 1.19 and later, Alpha, Beta 1.0 to 1.6.4 and pings before 1.7 have a field `motd`"
+        ]
     );
     assert_eq!(warnings("stat"), ["only Query has a packet `stat`"]);
     assert_eq!(
         warnings("map_chunk.bitMap == 3"),
-        ["only versions up to 1.17.1 have a field `map_chunk.bitMap`"]
+        ["only versions up to 1.17.1 and Beta 1.0 to 1.6.4 have a field `map_chunk.bitMap`"]
     );
     for when in ["chat or chat_message", "map_chunk.x == -9", "keep_alive", "message == \"x\""] {
         assert_eq!(warnings(when), [""; 0], "{when}");
