@@ -7,7 +7,7 @@ use mitmcraft::proxy::read_source;
 use mitmcraft_engine::capture::check_capture_name;
 use mitmcraft_engine::filter::{RuleSet, Severity};
 
-use super::args::Protocols;
+use super::args::{Protocols, Suggested};
 use super::exit::Done;
 use super::output::Output;
 use super::plural::count;
@@ -27,7 +27,12 @@ pub(crate) struct Arguments {
 
     /// Check only against this version, such as `47`, `1.8.9` or `beta-1.7.3`: each field then has the type that it
     /// has in this version (repeatable)
-    #[arg(long = "for", value_name = "VERSION")]
+    #[arg(
+        long = "for",
+        value_name = "VERSION",
+        value_parser = Suggested::new(version::names),
+        hide_possible_values = true
+    )]
     versions: Vec<String>,
 
     #[command(flatten)]

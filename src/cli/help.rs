@@ -1,10 +1,12 @@
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use anyhow::bail;
 use clap::{Args, Command, CommandFactory as _};
 use mitmcraft_engine::lang::closest;
 
 use super::Cli;
+use super::args::Suggested;
 use super::exit::Done;
 use super::manual::{TOPICS, print_page};
 use super::output::Output;
@@ -18,7 +20,7 @@ use super::output::Output;
   mitmcraft help captures")]
 pub(crate) struct Arguments {
     /// A verb, or a topic: `filters` is the filter language and files of rules, `captures` the formats
-    #[arg(value_name = "VERB|TOPIC")]
+    #[arg(value_name = "VERB|TOPIC", value_parser = Suggested::new(words), hide_possible_values = true)]
     words: Vec<String>,
 }
 
@@ -52,6 +54,15 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         output.line(&topics)?;
     }
     Ok(Done::Yes)
+}
+
+/// Returns the verbs and topics.
+fn words() -> &'static [String] {
+    static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let verbs = names(&Cli::command());
+        verbs.into_iter().chain(TOPICS.iter().map(|topic| topic.name.to_owned())).collect()
+    });
+    &WORDS
 }
 
 fn names(command: &Command) -> Vec<String> {

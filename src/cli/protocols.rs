@@ -1,15 +1,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use mitmcraft_engine::lang::closest;
 use mitmcraft_protocol::schema::{
     Catalog, Direction, Family, LayoutField, Name, PacketType, Protocol, State, json_schema,
     typescript,
 };
 use serde_json::{Value as Json, json};
 
-use super::args::Protocols;
+use super::args::{Protocols, Suggested};
 use super::exit::Done;
 use super::output::Output;
 use super::version;
@@ -25,11 +27,14 @@ use super::version;
   mitmcraft protocols beta-1.7.3 map_chunk
   mitmcraft protocols 47 play clientbound 0x21
   mitmcraft protocols diff 1.8.9 1.21.1
+  mitmcraft protocols diff 1.20.4 1.21.1 configuration clientbound
+  mitmcraft protocols diff 1.8.9 1.21.1 map_chunk
   mitmcraft protocols 1.21.4 --emit json-schema > packets.schema.json
   mitmcraft protocols 1.8.9 play --emit typescript > packets.d.ts")]
 pub(crate) struct Arguments {
     /// A protocol number or a version of the game: `47`, `1.8.9`, `latest`, `beta-1.7.3`, `alpha-5`,
     /// `legacy-ping`, `query`; or `diff` and two of them
+    #[arg(value_parser = Suggested::new(versions), hide_possible_values = true)]
     version: Option<String>,
     /// Show only packets of this state (handshaking, status, login, configuration, play), of this
     /// direction (clientbound, serverbound), or with this name, official name or id (with its fields)
@@ -46,6 +51,13 @@ pub(crate) struct Arguments {
     protocols: Protocols,
 }
 
+/// Returns what the first argument can be.
+fn versions() -> &'static [String] {
+    static WORDS: LazyLock<Vec<String>> =
+        LazyLock::new(|| [&["diff".to_owned()], version::names()].concat());
+    &WORDS
+}
+
 /// The language in which types are printed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Emit {
@@ -59,9 +71,13 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let catalog = arguments.protocols.catalog()?;
     match (arguments.version.as_deref(), &arguments.select[..]) {
         (None, _) => list(&catalog, arguments.json, output),
-        (Some("diff"), [old, new]) if arguments.emit.is_none() => {
+        (Some("diff"), [old, new, words @ ..]) if arguments.emit.is_none() => {
             let (old, new) = (version::find(&catalog, old)?, version::find(&catalog, new)?);
-            diff(&old, &new, arguments.json, output)
+            let selection = Selection::new(words)?;
+            if selection.packets(&old).is_err() {
+                selection.packets(&new)?;
+            }
+            diff(&old, &new, &selection, arguments.json, output)
         }
         (Some("diff"), _) if arguments.emit.is_some() => {
             bail!("`--emit` prints the types of one version, not what differs between two")
@@ -177,7 +193,14 @@ impl Selection {
         let packets: Vec<_> = protocol.packets().iter().filter(|packet| self.has(packet)).collect();
         if packets.is_empty() {
             let version = version::old_name(protocol);
-            bail!("no such packet in protocol {version}: `protocols {version}` lists all");
+            let names = protocol.packets().iter().map(|packet| &**packet.name());
+            let near = self.packet.as_deref().and_then(|word| closest(word, names));
+            match near {
+                Some(near) => bail!("no such packet in protocol {version}: did you mean `{near}`?"),
+                None => {
+                    bail!("no such packet in protocol {version}: `protocols {version}` lists all")
+                }
+            }
         }
         Ok(packets)
     }
@@ -197,9 +220,15 @@ impl Selection {
     }
 }
 
-/// Compares two versions by the names of their packets. The answer is `No` if they differ.
-fn diff(old: &Protocol, new: &Protocol, json: bool, output: &Output) -> anyhow::Result<Done> {
-    let (before, after) = (by_name(old), by_name(new));
+/// Compares the selected packets of two versions by their names. The answer is `No` if they differ.
+fn diff(
+    old: &Protocol,
+    new: &Protocol,
+    selection: &Selection,
+    json: bool,
+    output: &Output,
+) -> anyhow::Result<Done> {
+    let (before, after) = (by_name(old, selection), by_name(new, selection));
     let mut differs = false;
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     for key in keys {
@@ -247,8 +276,11 @@ fn diff(old: &Protocol, new: &Protocol, json: bool, output: &Output) -> anyhow::
     Ok(if differs { Done::No } else { Done::Yes })
 }
 
-fn by_name(protocol: &Protocol) -> BTreeMap<(State, Direction, &Name), &PacketType> {
-    let packets = protocol.packets().iter();
+fn by_name<'p>(
+    protocol: &'p Protocol,
+    selection: &Selection,
+) -> BTreeMap<(State, Direction, &'p Name), &'p PacketType> {
+    let packets = protocol.packets().iter().filter(|packet| selection.has(packet));
     packets.map(|it| ((it.state(), it.direction(), it.name()), it)).collect()
 }
 

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use anyhow::Context as _;
 use mitmcraft_protocol::schema::{Catalog, Family, Name, Protocol};
@@ -25,6 +25,17 @@ pub(crate) fn find(catalog: &Catalog, version: &str) -> anyhow::Result<Arc<Proto
     known.with_context(|| {
         format!("unknown version `{version}`: `mitmcraft protocols` lists the known versions")
     })
+}
+
+/// Returns the names of the built-in versions, for the completion of shells.
+pub(crate) fn names() -> &'static [String] {
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let catalog = Catalog::embedded();
+        let old = catalog.old().map(|protocol| old_name(&protocol));
+        let java = catalog.versions().flat_map(|(_, names)| names.iter().map(|it| it.to_string()));
+        std::iter::once("latest".to_owned()).chain(java).chain(old).collect()
+    });
+    &NAMES
 }
 
 /// Returns the name of a protocol on the command line: its number, or `beta-1.7.3`, `alpha-1` to

@@ -1,11 +1,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use clap::Args;
 use mitmcraft_protocol::schema::Protocol;
 use mitmcraft_protocol::wireshark::write_dissector;
 
-use super::args::{Overwrite, Protocols};
+use super::args::{Overwrite, Protocols, Suggested};
 use super::exit::Done;
 use super::output::Output;
 use super::version;
@@ -21,7 +22,11 @@ It dissects captures of mitmcraft and recordings of tcpdump, up to where a sessi
 `decode --keys` converts an encrypted recording to a capture.")]
 pub(crate) struct Arguments {
     /// Protocol numbers or game versions: `47`, `1.8.9` [default: all known versions]
-    #[arg(value_name = "VERSION")]
+    #[arg(
+        value_name = "VERSION",
+        value_parser = Suggested::new(version::names),
+        hide_possible_values = true
+    )]
     versions: Vec<String>,
 
     /// Output file [default: stdout]
@@ -53,6 +58,10 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         output.line(text.trim_end())?;
         return Ok(Done::Yes);
     };
+    if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create the folder `{}`", folder.display()))?;
+    }
     arguments.overwrite.write(path, text)?;
     Ok(Done::Yes)
 }

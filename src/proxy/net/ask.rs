@@ -29,6 +29,9 @@ pub enum AskError {
     /// The connection broke.
     #[error("lost the connection: {0}")]
     Lost(NetworkError),
+    /// No program listens on the port.
+    #[error("no server listens on UDP port {0}: is `enable-query` set, and this its `query.port`?")]
+    Closed(u16),
     /// The answer to the ping is invalid or missing.
     #[error(transparent)]
     Ping(#[from] PingError),
@@ -121,7 +124,7 @@ pub async fn query(
     let mut buffer = vec![0; DATAGRAM];
     loop {
         if let Some(datagram) = query.take_output() {
-            socket.send(&datagram).await.map_err(|error| AskError::Lost(error.into()))?;
+            socket.send(&datagram).await.map_err(|error| lost(error, server.port))?;
         }
         let give_up = clock.instant(query.poll_timeout()).into();
         match timeout_at(give_up, socket.recv(&mut buffer)).await {
@@ -131,8 +134,16 @@ pub async fn query(
                     return Ok(stat);
                 }
             }
-            Ok(Err(error)) => return Err(AskError::Lost(error.into())),
+            Ok(Err(error)) => return Err(lost(error, server.port)),
         }
+    }
+}
+
+/// Returns the error of a UDP socket towards a port: a host without a program there may say so.
+fn lost(error: io::Error, port: u16) -> AskError {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => AskError::Closed(port),
+        _ => AskError::Lost(error.into()),
     }
 }
 

@@ -24,19 +24,28 @@ pub struct UpstreamName {
 #[non_exhaustive]
 pub enum UpstreamError {
     /// The text is not a valid name.
-    #[error("invalid server `{text}`: expected `host`, `host:port` or `[ipv6]:port`")]
+    #[error(
+        "invalid server `{text}`: expected `host`, `host:port` or `[ipv6]:port`{}",
+        without(text)
+    )]
     Syntax {
         /// The text.
         text: String,
     },
     /// The name has no address.
-    #[error("unknown host `{host}`: {source}")]
+    #[error("cannot find the host `{host}`: check its spelling and your DNS")]
     Unknown {
         /// The name.
         host: String,
         /// The error of the operating system.
-        source: io::Error,
+        cause: io::Error,
     },
+}
+
+/// Returns a hint for a text that begins with a scheme.
+fn without(text: &str) -> String {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.map(|scheme| format!(", without `{scheme}://`")).unwrap_or_default()
 }
 
 impl UpstreamName {
@@ -143,7 +152,7 @@ impl Resolver {
     /// # Errors
     /// [`UpstreamError::Unknown`] if it has none.
     pub async fn address(&self, upstream: &Upstream) -> Result<SocketAddr, UpstreamError> {
-        let fault = |source| UpstreamError::Unknown { host: upstream.host.clone(), source };
+        let fault = |source| UpstreamError::Unknown { host: upstream.host.clone(), cause: source };
         let found = tokio::net::lookup_host((upstream.host.as_str(), upstream.port)).await;
         found.map_err(fault)?.next().ok_or_else(|| fault(io::Error::other("no address")))
     }

@@ -59,7 +59,7 @@ fn protocols_lists_versions_packets_and_fields() {
     let said = refuses(&["protocols", "1.99"]);
     assert!(said.contains("unknown version `1.99`"), "{said}");
     let said = refuses(&["protocols", "47", "play", "mapchunk"]);
-    assert!(said.contains("no such packet in protocol 47"), "{said}");
+    assert!(said.contains("no such packet in protocol 47: did you mean `map_chunk`?"), "{said}");
 }
 
 #[test]
@@ -90,6 +90,14 @@ fn protocols_diff_says_what_two_versions_do_not_share() {
     }
     assert!(!said.contains("bundle_delimiter"), "{said}");
     assert!(refuses(&["protocols", "diff", "47"]).contains("compares two versions"));
+    let (code, only) = diff(&["26.2", "26.3", "play", "clientbound", "login"]);
+    let packets: Vec<&str> = only.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert_eq!(
+        (code, packets),
+        (Some(1), vec!["~ play          clientbound 0x32  login  (was 0x31)"])
+    );
+    assert_eq!(diff(&["26.2", "26.3", "status"]), (Some(0), String::new()));
+    assert!(refuses(&["protocols", "diff", "47", "5", "chta"]).contains("no such packet"));
 }
 
 #[test]
@@ -121,6 +129,31 @@ fn protocols_before_1_7_are_known_by_name() {
     std::fs::write(&file, "[[rule]]\nwhen = 'map_chunk and sizeX == 15'\ndrop = true\n").unwrap();
     Program::mitmcraft(&["check", "--for", "alpha-5", text(&file)]).succeed();
     std::fs::write(&file, "[[rule]]\nwhen = 'map_chunk and groundUp'\ndrop = true\n").unwrap();
-    let (_, said) = Program::mitmcraft(&["check", "--for", "alpha-5", text(&file)]).finish();
-    assert!(said.contains("no packet of the versions checked can match this"), "{said}");
+    let said = Program::mitmcraft(&["check", "--for", "alpha-5", text(&file)]).succeed();
+    assert!(said.contains("warning: no packet of the versions checked can match this"), "{said}");
+}
+
+#[test]
+fn shells_complete_versions_topics_and_diff() {
+    for (shell, words) in [
+        ("bash", ["diff latest 1.7", "1.21.4", "beta-1.7.3", " captures"]),
+        ("zsh", ["diff latest 1.7", "1.21.4", "beta-1.7.3", " captures"]),
+    ] {
+        let script = Program::mitmcraft(&["completions", shell]).succeed();
+        for word in words {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    // That of fish has options alone.
+    let fish = Program::mitmcraft(&["completions", "fish"]).succeed();
+    assert!(fish.contains("1.21.4\\t"), "{fish}");
+    // Other numbers are accepted as before.
+    Program::mitmcraft(&["protocols", "47", "chat"]).succeed();
+}
+
+#[test]
+fn the_dissector_is_written_to_a_folder_that_does_not_exist_yet() {
+    let file = scratch_file("plugins").join("wireshark/minecraft.lua");
+    Program::mitmcraft(&["wireshark", "47", "-o", text(&file)]).succeed();
+    assert!(std::fs::read_to_string(&file).unwrap().contains("Proto("));
 }

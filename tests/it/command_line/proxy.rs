@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 
 use crate::support::game::{Upstream, first_body, hello};
 use crate::support::refusing::Refusing;
-use crate::support::{Program, read_lines, refuses, scratch_file, text, wait_for};
+use crate::support::{Program, read_lines, refuses, root, scratch_file, text, wait_for};
 
 #[test]
 fn a_busy_port_is_named_with_a_free_one() {
@@ -19,13 +19,19 @@ fn a_busy_port_is_named_with_a_free_one() {
 #[test]
 fn an_unknown_host_is_an_error_at_once() {
     let said = refuses(&["proxy", "no-such-host.invalid:25565", "-l", "127.0.0.1:0"]);
-    assert!(said.contains("unknown host `no-such-host.invalid`"), "{said}");
+    assert!(said.contains("cannot find the host `no-such-host.invalid`"), "{said}");
 }
 
 #[test]
 fn a_word_that_is_no_server_says_what_is_wanted() {
     let said = refuses(&["proxy", "mc.example.org:port"]);
     assert!(said.contains("expected `host`, `host:port` or `[ipv6]:port`"), "{said}");
+}
+
+#[test]
+fn a_scheme_before_the_server_is_named_as_what_has_to_go() {
+    let said = refuses(&["proxy", "http://mc.example.org"]);
+    assert!(said.contains("or `[ipv6]:port`, without `http://`"), "{said}");
 }
 
 #[test]
@@ -42,6 +48,9 @@ fn an_unknown_ending_names_those_that_are_known() {
         said.contains(".jsonl") && said.contains(".pcapng") && said.contains(".pcap"),
         "{said}"
     );
+    let capture = root().join("captures/session-1.8.jsonl");
+    let said = refuses(&["convert", text(&capture), "out.csv"]);
+    assert!(said.contains("`show --fields .. --csv` prints a table"), "{said}");
 }
 
 #[test]

@@ -28,9 +28,10 @@ fn an_unusable_query_address_leaves_the_old_capture_as_it_was() {
     assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
     let upstream = ["--query", "127.0.0.1:0", "--query-upstream", "no-such-host.invalid"];
     let said = fails_and_keeps(&PROXY, &upstream);
-    let reason = said.split("unknown host `no-such-host.invalid`: ").nth(1).expect(&said).trim();
-    let cause = reason.rsplit(": ").next().unwrap();
-    assert_eq!(said.matches(cause).count(), 1, "the cause once: {said}");
+    let found = "cannot find the host `no-such-host.invalid`: check its spelling and your DNS";
+    assert!(said.contains(found), "{said}");
+    // The error of the operating system says the same in other words.
+    assert!(!said.contains("lookup") && !said.contains("known"), "{said}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 use crate::capture::{Entry, EventKind, Record};
 use mitmcraft_protocol::packet::{Context, Packet};
-use mitmcraft_protocol::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::schema::{Catalog, Direction, Role, State, Value};
 
 /// Finds sessions whose server seems to speak another version of the game than the client: most of what
 /// it sends does not decode, or its status names another version.
@@ -70,7 +71,12 @@ impl VersionCheck {
         let packet = &record.packet;
         let context = packet.context();
         let came = packet.direction() == Direction::Clientbound && record.outcome.came();
-        if !came || context.version.is_none() || context.guess {
+        // Descriptions of the user's own may be incomplete.
+        let embedded = |version| {
+            let known = Catalog::embedded().find(version);
+            known.is_some_and(|known| Arc::ptr_eq(&known.protocol, &context.protocol))
+        };
+        if !came || context.guess || !context.version.is_some_and(embedded) {
             return None;
         }
         if packet.state() == State::Status {

@@ -204,6 +204,9 @@ impl Vocabulary<'_> {
         let names = self.field_names(field.packets.as_ref(), &field.path.steps()[..good]);
         Err(match closest(name, names.iter().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None if before.to_string().ends_with("payload") => {
+                error.hint("a protocol description of your own adds the fields of a plugin channel")
+            }
             None if good > 0 || field.packets.is_some() => listed(error, &names),
             None => error,
         })
@@ -254,6 +257,10 @@ impl Vocabulary<'_> {
         if RoleName::named(name).is_some() {
             return error.hint(format!("did you mean `role.{name}`?"));
         }
+        let direction = DIRECTIONS.iter().find(|(word, _)| *word == name);
+        if let Some((_, direction)) = direction {
+            return error.hint(format!("did you mean `{direction}`?"));
+        }
         let names = self.packet_names();
         let words =
             State::ALL.map(State::name).into_iter().chain(Direction::ALL.map(Direction::name));
@@ -270,6 +277,18 @@ pub(super) fn property(path: &Path) -> Option<&'static str> {
     let word = path.word()?;
     PROPERTIES.iter().find(|(known, _)| *known == word).map(|(_, property)| *property)
 }
+
+/// Words of other tools for directions.
+const DIRECTIONS: [(&str, Direction); 8] = [
+    ("s2c", Direction::Clientbound),
+    ("c2s", Direction::Serverbound),
+    ("inbound", Direction::Clientbound),
+    ("outbound", Direction::Serverbound),
+    ("toClient", Direction::Clientbound),
+    ("toServer", Direction::Serverbound),
+    ("downstream", Direction::Clientbound),
+    ("upstream", Direction::Serverbound),
+];
 
 /// Words for properties that every packet or session has.
 const PROPERTIES: [(&str, &str); 19] = [

@@ -9,7 +9,7 @@ use super::edit_path::EditPath;
 use super::source::Source;
 use super::template::Template;
 use crate::lang::{Formula, Vocabulary, closest};
-use mitmcraft_protocol::schema::Value;
+use mitmcraft_protocol::schema::{MAX_LISTED, Value};
 
 /// A value of the file, with its place.
 pub(super) type Item<'a, 't> = &'a Spanned<DeValue<'t>>;
@@ -30,6 +30,7 @@ impl Reader<'_, '_> {
         let name = key.get_ref().as_ref();
         let hint = match closest(name, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
+            None if known.len() > MAX_LISTED => "docs/filters.md lists the keys".to_owned(),
             None => format!("expected one of {}", known.join(", ")),
         };
         self.source.error_with(key.span(), format!("unknown key `{name}`"), hint);

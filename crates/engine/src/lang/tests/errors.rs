@@ -71,6 +71,14 @@ no packet `chta`
   chta or play
   ^^^^ did you mean `chat`?
 
+no packet `s2c`
+  s2c and chat
+  ^^^ did you mean `clientbound`?
+
+`payload` has no field `motd`
+  payload.motd.exists
+          ^^^^ a protocol description of your own adds the fields of a plugin channel
+
 no packet `serverbond`
   chat and serverbond
            ^^^^^^^^^^ did you mean `serverbound`?
