@@ -193,3 +193,60 @@ fn what_became_of_the_notes_is_told_and_those_of_a_run_wait_for_its_end() {
     assert_eq!(saved(&store), (1, Ok(1)));
     assert!(fs::read_to_string(&path).unwrap().contains("\"comment\":\"#marked\""));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_saved_capture_keeps_its_owner_and_its_mode() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    write(&path, &entries());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    // Only root can give files away; for others, the owner is the same in any case.
+    let _ = chown(&path, Some(1234), Some(1234));
+    let of = |path: &Path| {
+        let it = fs::metadata(path).unwrap();
+        (it.uid(), it.gid(), it.mode())
+    };
+    let before = of(&path);
+    let store = view(&path);
+    store.annotate(0, note(true, ""));
+    assert_eq!(saved(&store), (1, Ok(1)));
+    assert_eq!(of(&path), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_capture_with_another_name_is_not_replaced_under_one_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    write(&path, &entries());
+    fs::hard_link(&path, folder.path().join("b.jsonl")).unwrap();
+    let before = fs::read(&path).unwrap();
+    let store = view(&path);
+    store.annotate(0, note(true, ""));
+    let (_, result) = saved(&store);
+    assert!(result.is_err_and(|it| it.starts_with("it has another name (a hard link)")));
+    assert!(fs::read(&path).unwrap() == before);
+}
+
+#[test]
+fn what_a_program_that_was_killed_has_left_is_removed_when_the_capture_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    write(&file("a.jsonl"), &entries());
+    for name in
+        [".a.jsonl.x1.mitmcraft-new", ".a.jsonl.x2.mitmcraft-new", ".b.jsonl.x1.mitmcraft-new"]
+    {
+        fs::write(file(name), "half").unwrap();
+    }
+    let written = fs::File::open(file(".a.jsonl.x2.mitmcraft-new")).unwrap();
+    written.lock().unwrap();
+    let store = view(&file("a.jsonl"));
+    assert!(!file(".a.jsonl.x1.mitmcraft-new").exists());
+    assert!(file(".a.jsonl.x2.mitmcraft-new").exists(), "another program still writes it");
+    assert!(file(".b.jsonl.x1.mitmcraft-new").exists(), "it is another capture's");
+    store.annotate(0, note(true, ""));
+    assert_eq!(saved(&store), (1, Ok(1)));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+}

@@ -49,6 +49,16 @@ pub enum CommentError {
     /// Two packets have the same number.
     #[error("two packets have the number {1} in session #{0}: it consists of several captures")]
     Ambiguous(u64, u64),
+    /// Another name of the file would keep the old comments.
+    #[error(
+        "it has another name (a hard link), which would keep the old comments; export it instead"
+    )]
+    Linked,
+    /// The new file would belong to another user or group than the old one.
+    #[error(
+        "it belongs to another user or group, to which this user cannot give files; export it instead"
+    )]
+    Owner,
     /// The file cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -67,6 +77,7 @@ impl CommentEditor {
         }
         let file = File::open(&path)?;
         let seen = file.metadata()?;
+        remove_leftovers(&path);
         Ok(Self { path, file: Arc::new(file), seen, catalog: catalog.clone(), memory })
     }
 
@@ -83,8 +94,10 @@ impl CommentEditor {
     /// [`CommentError`]; the file is as before then.
     pub fn save(&mut self, comments: &Comments) -> Result<usize, CommentError> {
         self.check()?;
-        let folder = self.path.parent().unwrap_or_else(|| Path::new("."));
-        let new = NamedTempFile::new_in(folder)?;
+        let (folder, prefix) = beside(&self.path);
+        let new = tempfile::Builder::new().prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
+        new.as_file().try_lock().map_err(io::Error::from)?;
+        self.keep_owner(&new)?;
         let mut out = compress(Box::new(BufWriter::new(new.reopen()?)), self.compression()?);
         let found = self.write(&mut out, comments)?;
         out.flush()?;
@@ -95,6 +108,23 @@ impl CommentEditor {
         new.persist(&self.path).map_err(|error| error.error)?;
         self.seen = fs::metadata(&self.path)?;
         Ok(found)
+    }
+
+    /// Gives the new file the old one's owner.
+    #[cfg(unix)]
+    fn keep_owner(&self, new: &NamedTempFile) -> Result<(), CommentError> {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        let (is, was) = (new.as_file().metadata()?, &self.seen);
+        if (is.uid(), is.gid()) == (was.uid(), was.gid()) {
+            return Ok(());
+        }
+        fchown(new.as_file(), Some(was.uid()), Some(was.gid())).map_err(|_| CommentError::Owner)
+    }
+
+    /// Does nothing: files have the owner that their folder gives them.
+    #[cfg(not(unix))]
+    fn keep_owner(&self, _new: &NamedTempFile) -> Result<(), CommentError> {
+        Ok(())
     }
 
     fn write(&self, out: &mut dyn Write, comments: &Comments) -> Result<usize, CommentError> {
@@ -143,6 +173,9 @@ impl CommentEditor {
         #[cfg(unix)]
         let same = {
             use std::os::unix::fs::MetadataExt as _;
+            if now.nlink() > 1 {
+                return Err(CommentError::Linked);
+            }
             same && (now.dev(), now.ino()) == (self.seen.dev(), self.seen.ino())
         };
         if same { Ok(()) } else { Err(CommentError::Changed) }
@@ -164,6 +197,26 @@ impl CommentEditor {
 
     fn raw(&self) -> BufReader<FileReader> {
         BufReader::with_capacity(CHUNK, FileReader { file: Arc::clone(&self.file), at: 0 })
+    }
+}
+
+/// Returns the folder of a capture, and how the names begin under which it is written anew.
+fn beside(path: &Path) -> (&Path, String) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    (path.parent().unwrap_or_else(|| Path::new(".")), format!(".{name}."))
+}
+
+/// Removes what a program that was killed while it wrote the capture has left beside it. Nothing else
+/// has such names, and a program that still writes holds a lock.
+fn remove_leftovers(path: &Path) {
+    let (folder, prefix) = beside(path);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|it| it.starts_with(&prefix) && it.ends_with(SUFFIX));
+        if ours && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            // It is tried again when the capture is opened next.
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -228,6 +281,9 @@ impl Read for FileReader {
         Ok(count)
     }
 }
+
+/// The end of the names under which captures are written anew.
+const SUFFIX: &str = ".mitmcraft-new";
 
 /// Bytes read at a time.
 const CHUNK: usize = 64 << 10;
