@@ -120,8 +120,9 @@ fn two(
         Differ::new(ignore).only(condition).sessions(arguments.session).bytes(arguments.bytes);
     let mut printer = Printer::new(arguments, output, (a, b));
     // On a terminal, the lines themselves show progress; one progress bar is enough.
-    let mut first = Input::open(a, !stdout().is_terminal(), catalog, &arguments.memory, output)?;
-    let mut second = Input::open(b, false, catalog, &arguments.memory, output)?;
+    let mut first =
+        Input::open(a, !stdout().is_terminal(), catalog, &arguments.memory, output)?.strict();
+    let mut second = Input::open(b, false, catalog, &arguments.memory, output)?.strict();
     // Reading both in turn keeps the number of unmatched packets low.
     loop {
         let entries = [(DiffSide::A, first.next()), (DiffSide::B, second.next())];
@@ -168,7 +169,8 @@ fn legs(
     let session = arguments.session.map(|(session, _)| session);
     let mut differ = LegDiffer::new(ignore).only(condition).session(session).bytes(arguments.bytes);
     let mut printer = Printer::new(arguments, output, (path, path));
-    let mut input = Input::open(path, !stdout().is_terminal(), catalog, &arguments.memory, output)?;
+    let mut input =
+        Input::open(path, !stdout().is_terminal(), catalog, &arguments.memory, output)?.strict();
     for entry in input.by_ref() {
         differ.push(&entry);
         while let Some(difference) = differ.poll() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use mitmcraft_engine::capture::{
-    Entries, Entry, ReadError, is_table, open_table, read_capture_within,
+    Entries, Entry, EntryError, ReadError, is_table, open_table, read_capture_within,
 };
 use mitmcraft_protocol::schema::Catalog;
 
@@ -36,6 +36,8 @@ pub(crate) struct Input<'o> {
     /// Entries that could not be read.
     invalid: u64,
     fault: Option<ReadError>,
+    /// `true` if more open sessions than fit the memory end reading.
+    strict: bool,
     bar: Option<ProgressBar>,
     output: &'o Output,
 }
@@ -51,7 +53,16 @@ impl<'o> Input<'o> {
         output: &'o Output,
     ) -> anyhow::Result<Self> {
         let (entries, bar) = begin(path, silent, catalog, memory)?;
-        Ok(Self { name: name(path), entries, ahead: None, invalid: 0, fault: None, bar, output })
+        Ok(Self {
+            name: name(path),
+            entries,
+            ahead: None,
+            invalid: 0,
+            fault: None,
+            strict: false,
+            bar,
+            output,
+        })
     }
 
     /// Opens a capture that is still being written: reading waits at its end for more.
@@ -77,9 +88,17 @@ impl<'o> Input<'o> {
             ahead: None,
             invalid: 0,
             fault: None,
+            strict: false,
             bar: None,
             output,
         })
+    }
+
+    /// Ends reading with an error when more sessions are open than fit the memory: what is made of the
+    /// entries needs all that is known of them.
+    pub(crate) fn strict(mut self) -> Self {
+        self.strict = true;
+        self
     }
 
     /// Reads the first entry, which [`next`](Self::next) returns later. A verb that writes a file does
@@ -88,6 +107,7 @@ impl<'o> Input<'o> {
     /// # Errors
     /// If no entry can be read because the capture is damaged; an empty capture is valid.
     pub(crate) fn read_ahead(mut self) -> anyhow::Result<Self> {
+        self = self.strict();
         self.ahead = self.next();
         match self.ahead {
             Some(_) => Ok(self),
@@ -137,6 +157,13 @@ impl Iterator for Input<'_> {
         loop {
             match self.entries.next()? {
                 Ok(entry) => return Some(entry),
+                Err(error @ ReadError::Entry(_, EntryError::Sessions { .. })) if !self.strict => {
+                    self.report(&error);
+                }
+                Err(error @ ReadError::Entry(_, EntryError::Sessions { .. })) => {
+                    self.fault = Some(error);
+                    return None;
+                }
                 Err(error @ ReadError::Entry(..)) => {
                     self.invalid += 1;
                     self.report(&error);

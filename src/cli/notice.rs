@@ -99,6 +99,9 @@ pub(super) fn read_error(error: &ReadError) -> String {
         ReadError::Entry(_, EntryError::NoBody | EntryError::Encode(_)) => {
             format!("{error} (recorded with `--no-body`)")
         }
+        ReadError::Entry(_, EntryError::Sessions { .. }) => {
+            format!("{error}; `--max-memory` raises the limit")
+        }
         ReadError::Entry(_, EntryError::NoTable { .. }) => {
             format!("{error}: name it with `--protocol`")
         }

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
@@ -22,6 +22,9 @@ use mitmcraft_protocol::packet::Context;
 pub(super) struct Inner {
     /// The complete chunks, oldest first: those of the archive, then those of the window.
     pub(super) sealed: VecDeque<Chunk>,
+    /// The number of contexts that each of them has and the one before has not, and their sum.
+    fresh: VecDeque<usize>,
+    contexts: usize,
     pub(super) archive: Option<Archive>,
     /// Why older packets are not held.
     pub(super) limit: Option<Limit>,
@@ -193,6 +196,16 @@ impl Inner {
             Stored::Memory(bytes.into())
         };
         let chunk = self.open.seal(self.first, stored);
+        let before: HashSet<_> = self
+            .sealed
+            .back()
+            .into_iter()
+            .flat_map(|it| it.contexts.iter().map(Arc::as_ptr))
+            .collect();
+        let is_fresh = |it: &&Arc<Context>| !before.contains(&Arc::as_ptr(it));
+        let fresh = chunk.contexts.iter().filter(is_fresh).count();
+        self.fresh.push_back(fresh);
+        self.contexts += fresh;
         self.first = chunk.end();
         self.sealed.push_back(chunk);
     }
@@ -200,6 +213,9 @@ impl Inner {
     /// Forgets the oldest chunks beyond the limits. With an archive, the disk has to take them; the rows of those
     /// for which it takes too long are dropped.
     fn forget(&mut self, options: &StoreOptions) {
+        while self.contexts > options.contexts && !self.sealed.is_empty() {
+            self.forget_first();
+        }
         loop {
             let archived = self.archive.as_ref().map_or(0, |archive| archive.chunks);
             let Some(oldest) = self.sealed.get(archived) else { return };
@@ -241,6 +257,7 @@ impl Inner {
 
     fn forget_first(&mut self) {
         if let Some(chunk) = self.sealed.pop_front() {
+            self.contexts -= self.fresh.pop_front().unwrap_or_default();
             match chunk.rows {
                 Rows::Memory(_) => self.on_disk -= chunk.stored.on_disk(),
                 // What the archive has on disk is not counted.

@@ -6,19 +6,22 @@ pub struct StoreOptions {
     pub rows: u64,
     /// Most bytes of bodies kept in the spool file.
     pub spool: u64,
+    /// Most contexts of sessions kept in memory, of about 500 bytes each: a session has one for each thing
+    /// that becomes known of it.
+    pub contexts: usize,
 }
 
 impl StoreOptions {
     /// Returns the limits for a capture, which is held as a whole.
     #[must_use]
     pub fn whole() -> Self {
-        Self { rows: u64::MAX, spool: u64::MAX }
+        Self { rows: u64::MAX, spool: u64::MAX, contexts: usize::MAX }
     }
 }
 
 impl Default for StoreOptions {
-    /// The window of a live run: 2 million rows (64 MB) and 2 GiB of bodies.
+    /// The window of a live run: 2 million rows (64 MB), 2 GiB of bodies, and 100,000 contexts (50 MB).
     fn default() -> Self {
-        Self { rows: 2_000_000, spool: 2 << 30 }
+        Self { rows: 2_000_000, spool: 2 << 30, contexts: 100_000 }
     }
 }

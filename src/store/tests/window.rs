@@ -184,3 +184,28 @@ fn sessions_of_several_captures_get_numbers_of_their_own() {
     assert_eq!(snapshot.context(2).unwrap().session, 3);
     assert_eq!(snapshot.record(3).unwrap().packet.context().session, 4);
 }
+
+#[test]
+fn sessions_of_a_few_packets_leave_the_window_before_they_fill_the_memory() {
+    let options = StoreOptions { contexts: 10_000, ..StoreOptions::default() };
+    let contexts = |store: &Store| {
+        let mut seen = std::collections::HashSet::new();
+        for chunk in &store.snapshot().chunks {
+            seen.extend(chunk.contexts.iter().map(Arc::as_ptr));
+        }
+        seen.len()
+    };
+    let store = Store::new(options);
+    for session in 1..=50_000 {
+        let mut maker = Maker::new(session);
+        store.push(&maker.time(1));
+        store.push(&maker.time(2));
+        assert!(session % 10_000 != 0 || contexts(&store) < 13_000, "{}", contexts(&store));
+    }
+    assert!(store.snapshot().first() > 0);
+    // What a few long sessions have sent remains.
+    let store = Store::new(options);
+    let mut maker = Maker::new(1);
+    (0..50_000).for_each(|number| store.push(&maker.time(number)));
+    assert_eq!(store.snapshot().first(), 0);
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::game::hello;
-use crate::support::{Program, wait_for};
+use crate::support::{Program, refuses, scratch_file, text, wait_for};
 
 #[test]
 fn unfinished_packets_of_many_clients_are_passed_on_in_pieces_at_the_ceiling() {
@@ -61,4 +61,33 @@ fn counting_server() -> (String, Arc<AtomicUsize>) {
         }
     });
     (address, received)
+}
+
+#[test]
+fn more_open_sessions_than_fit_the_memory_are_read_with_a_warning_and_not_written() {
+    let capture = scratch_file("crowd.jsonl");
+    let open = |session: u64| {
+        format!(
+            "{{\"v\":2,\"event\":\"open\",\"session\":{session},\"time\":\"2026-11-20T12:31:04.1Z\",\
+             \"client\":{{\"address\":\"127.0.0.1:51234\"}},\"upstream\":\"play.example.org:25565\"}}\n"
+        )
+    };
+    std::fs::write(&capture, (1..=3000).map(open).collect::<String>()).unwrap();
+    let memory = ["--max-memory", "1M"];
+    let said = "more than 1024 sessions are open at once";
+    for verb in ["show", "stats"] {
+        let words = [&[verb, text(&capture)], &memory[..]].concat();
+        let (printed, errors) = Program::mitmcraft(&words).succeed_with_errors();
+        assert_eq!(errors.matches(said).count(), 1, "{verb}: {errors}");
+        assert!(errors.contains("`--max-memory` raises the limit"), "{verb}: {errors}");
+        assert!(verb != "show" || printed.lines().count() == 3000, "every entry is shown");
+    }
+    let out = scratch_file("crowd.pcapng");
+    let convert = ["convert", text(&capture), text(&out)];
+    for words in [convert, ["diff", text(&capture), text(&capture)]] {
+        let errors = refuses(&[&words[..], &memory[..]].concat());
+        assert!(errors.contains(said) && errors.contains("`--max-memory`"), "{words:?}: {errors}");
+    }
+    // With the default, all of them fit.
+    Program::mitmcraft(&["convert", text(&capture), text(&scratch_file("all.pcapng"))]).succeed();
 }

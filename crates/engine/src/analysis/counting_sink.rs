@@ -59,7 +59,10 @@ impl CountingSink {
     /// Merges the oldest closed sessions, or the oldest ones if none has closed, into `earlier`.
     fn forget(&mut self) {
         while self.closed > MAX_CLOSED || self.sessions.len() > MAX_SESSIONS {
-            let oldest = self.sessions.iter().find(|(_, session)| session.closed.is_some());
+            // Without this, each entry of many open sessions would search all of them.
+            let sessions = (self.closed > 0).then_some(&self.sessions);
+            let mut sessions = sessions.into_iter().flatten();
+            let oldest = sessions.find(|(_, session)| session.closed.is_some());
             let oldest = oldest.or_else(|| self.sessions.first_key_value()).map(|(id, _)| *id);
             let Some(session) = oldest.and_then(|id| self.sessions.remove(&id)) else { return };
             self.earlier.add(&session.totals);

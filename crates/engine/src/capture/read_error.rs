@@ -112,6 +112,15 @@ pub enum EntryError {
         /// The JSON parser's message.
         cause: String,
     },
+    /// More sessions are open than the memory for reading allows: later ones have what their entries
+    /// contain, and lack what their beginning said.
+    #[error(
+        "more than {limit} sessions are open at once: later ones are read without what their beginning says"
+    )]
+    Sessions {
+        /// The number of sessions.
+        limit: usize,
+    },
     /// The line is longer than the memory for reading allows.
     #[error("{length} bytes long, and {limit} can be read")]
     TooLong {

@@ -66,12 +66,20 @@ impl LineAnnotator {
             let bracket = bundled.then_some('⎢');
             return LineAnnotation { bracket, entity, ..LineAnnotation::default() };
         }
+        if self.is_full(packet.context().session) {
+            return LineAnnotation { entity, ..LineAnnotation::default() };
+        }
         let state = self.sessions.entry(packet.context().session).or_default();
         let mut annotation = LineAnnotation::default();
         let went = matches!(record.outcome, Outcome::Pass | Outcome::Send);
         annotation.bracket = Some(if state.bundled { '⎣' } else { '⎡' });
         state.bundled ^= went;
         annotation
+    }
+
+    /// Returns `true` for a session that is not known, if no more are kept.
+    fn is_full(&self, session: u64) -> bool {
+        self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&session)
     }
 
     /// Takes an event and returns [`LineAnnotation::news`].
@@ -88,6 +96,9 @@ impl LineAnnotator {
                 return None;
             }
         };
+        if self.is_full(number) {
+            return None;
+        }
         let state = self.sessions.entry(number).or_default();
         let opened = |(context, _): &(Arc<Context>, _)| context.opened;
         if state.last.as_ref().map(opened) != Some(event.context.opened) {
@@ -106,3 +117,6 @@ impl LineAnnotator {
         Some(news)
     }
 }
+
+/// Open sessions that are kept; lines of others are not annotated.
+const MAX_SESSIONS: usize = 1 << 16;

@@ -98,6 +98,9 @@ impl<R: BufRead> Iterator for JsonlReader<R> {
         if self.done {
             return None;
         }
+        if let Some(crowded) = self.rebuilder.take_crowded() {
+            return Some(Err(ReadError::Entry(FilePosition::Line(self.line), crowded)));
+        }
         self.read().transpose()
     }
 }

@@ -19,17 +19,41 @@ use mitmcraft_protocol::schema::{Catalog, Direction, Family, Protocol, Value, qu
 use mitmcraft_protocol::wire::VarInt;
 
 /// Rebuilds entries from what captures contain of them. Keeps the context of each session until
-/// the session closes.
+/// the session closes; of sessions beyond what the memory holds, an entry has the context that it
+/// contains itself.
 pub(in crate::capture) struct Rebuilder {
     tables: Tables,
     contexts: BTreeMap<u64, Arc<Context>>,
+    /// The state of [`take_crowded`](Self::take_crowded).
+    crowded: Crowded,
     /// The memory that one entry may take.
     memory: usize,
 }
 
 impl Rebuilder {
     pub(in crate::capture) fn within(catalog: &Catalog, memory: usize) -> Self {
-        Self { tables: Tables::new(catalog, memory), contexts: BTreeMap::new(), memory }
+        let (tables, contexts) = (Tables::new(catalog, memory), BTreeMap::new());
+        Self { tables, contexts, crowded: Crowded::No, memory }
+    }
+
+    /// Returns the number of sessions whose contexts are kept if another one has begun, once.
+    pub(in crate::capture) fn take_crowded(&mut self) -> Option<EntryError> {
+        if self.crowded != Crowded::New {
+            return None;
+        }
+        self.crowded = Crowded::Reported;
+        Some(EntryError::Sessions { limit: self.memory / PER_SESSION })
+    }
+
+    fn remember(&mut self, session: u64, context: Arc<Context>) {
+        let full = self.contexts.len() >= self.memory / PER_SESSION;
+        if full && !self.contexts.contains_key(&session) {
+            if self.crowded == Crowded::No {
+                self.crowded = Crowded::New;
+            }
+            return;
+        }
+        self.contexts.insert(session, context);
     }
 
     fn parse<'j>(&self, text: &'j [u8]) -> Read<Keys<'j>> {
@@ -136,8 +160,9 @@ impl Rebuilder {
                 context.client = end(keys, "client", version).required("client")?;
                 context.upstream = keys.text("upstream").required("upstream")?;
                 context.server = end(keys, "server", version)?;
-                self.contexts.insert(session, Arc::new(context));
-                EventKind::Open
+                let context = Arc::new(context);
+                self.remember(session, Arc::clone(&context));
+                return Ok(Event { context, at, kind: EventKind::Open });
             }
             "state" => EventKind::State(self.legs(keys, session, at)?),
             "close" => EventKind::Close(summary(keys)?),
@@ -184,7 +209,7 @@ impl Rebuilder {
         let (client, server) = (keys.inside("client")?, keys.inside("server")?);
         context.client = client.parsed("address")?.unwrap_or(context.client);
         context.server = server.parsed("address")?.or(context.server);
-        self.contexts.insert(session, Arc::new(context));
+        self.remember(session, Arc::new(context));
         Ok(LegState {
             state: keys.parsed("state").required("state")?,
             client_threshold: client.integer("threshold")?,
@@ -244,7 +269,7 @@ impl Rebuilder {
                 ..Context::clone(&known)
             }),
         };
-        self.contexts.insert(session, Arc::clone(&context));
+        self.remember(session, Arc::clone(&context));
         Ok(context)
     }
 
@@ -259,6 +284,17 @@ impl Rebuilder {
         ))
     }
 }
+
+/// Whether more sessions are open than contexts are kept of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Crowded {
+    No,
+    New,
+    Reported,
+}
+
+/// Memory that the context of a session takes, with its place in the map and an address that is long.
+const PER_SESSION: usize = 1024;
 
 /// A timestamp, parsed from text.
 struct Moment(Timestamp);

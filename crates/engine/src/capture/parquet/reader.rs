@@ -198,6 +198,9 @@ impl Iterator for ParquetReader {
         if self.done {
             return None;
         }
+        if let Some(crowded) = self.rebuilder.take_crowded() {
+            return Some(Err(ReadError::Entry(FilePosition::Row(self.row), crowded)));
+        }
         let read = self.read();
         // An invalid row is followed by others.
         self.done = !matches!(read, Ok(Some(_)) | Err(ReadError::Entry(..)));

@@ -96,6 +96,11 @@ impl Assembly {
         }
     }
 
+    /// Returns the error of too many open sessions, once.
+    pub(super) fn take_crowded(&mut self) -> Option<EntryError> {
+        self.rebuilder.take_crowded()
+    }
+
     /// Begins a section.
     pub(super) fn begin(&mut self, section: &SectionHeaderBlock<'_>) -> Option<Assembled> {
         self.flows.clear();

@@ -139,6 +139,9 @@ impl<R: Read> Iterator for PcapngReader<R> {
         if self.done {
             return None;
         }
+        if let Some(crowded) = self.assembly.take_crowded() {
+            return Some(Err(ReadError::Entry(self.place(), crowded)));
+        }
         let read = self.read();
         self.done = !matches!(read, Ok(Some(_)) | Err(ReadError::Entry(..)));
         read.transpose()
