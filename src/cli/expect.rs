@@ -5,7 +5,7 @@ use clap::Args;
 use mitmcraft::proxy::FilterFiles;
 use mitmcraft_engine::capture::Sink as _;
 
-use super::args::{ExpectOptions, Memory, Overwrite, Protocols};
+use super::args::{ExpectOptions, Memory, Overwrite, Protocols, capture_files};
 use super::exit::Done;
 use super::expectations::PlannedExpectations;
 use super::input::Input;
@@ -24,7 +24,8 @@ The file has `[[expect]]` tables: `when`, `after`, `within`, `count`, `never`, `
 Exit code: 0 if every expectation was met, 1 if one was not or if none could be judged. A damaged or
 truncated capture is judged up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
-    /// Captures in any format, each a run of its own; `-` is stdin
+    /// Captures in any format, each a run of its own; `-` is stdin. A folder stands for all captures in it
+    /// and below, a quoted pattern (`'logs/*.jsonl.zst'`) for the files that match it
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 
@@ -59,10 +60,11 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     }
     // What cannot be opened is said before a file is created.
     let open = |path: &PathBuf| Input::open(path, true, &catalog, &arguments.memory, output);
-    let inputs = arguments.captures.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+    let files = capture_files(&arguments.captures)?;
+    let inputs = files.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let (mut judge, results) = planned.create()?;
     let mut damage = None;
-    for (path, mut input) in arguments.captures.iter().zip(inputs) {
+    for (path, mut input) in files.iter().zip(inputs) {
         judge.begin(&path.display().to_string());
         for entry in input.by_ref() {
             judge.write(&entry)?;

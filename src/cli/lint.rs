@@ -5,7 +5,7 @@ use mitmcraft_engine::capture::Sink as _;
 use mitmcraft_engine::lint::Linter;
 use mitmcraft_engine::text::Verbosity;
 
-use super::args::{Memory, Overwrite, Protocols};
+use super::args::{Memory, Overwrite, Protocols, capture_files};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -22,7 +22,8 @@ matrix of versions and rules. docs/lint.md has the rules with their sources.
 Exit code: 0 without findings, 1 with findings. A damaged or truncated capture is judged up to the
 damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
-    /// Captures in any format; `-` is stdin
+    /// Captures in any format; `-` is stdin. A folder stands for all captures in it and below, a quoted
+    /// pattern (`'logs/*.jsonl.zst'`) for the files that match it
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     capture: Vec<PathBuf>,
 
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     let mut linter = Linter::default();
     let mut damage = None;
-    for path in &arguments.capture {
+    for path in &capture_files(&arguments.capture)? {
         let mut input = Input::open(path, true, &catalog, &arguments.memory, output)?;
         linter.begin(&path.display().to_string());
         for entry in input.by_ref() {

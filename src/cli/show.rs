@@ -6,7 +6,9 @@ use clap::Args;
 use mitmcraft_engine::analysis::VersionCheck;
 use mitmcraft_engine::capture::{Sink, WhereSink};
 
-use super::args::{Condition, Lines, MatchContext, Memory, Only, Protocols, Verbose};
+use super::args::{
+    Condition, Lines, MatchContext, Memory, Only, Protocols, Verbose, capture_files,
+};
 use super::columns::ColumnOptions;
 use super::exit::Done;
 use super::input::Input;
@@ -27,7 +29,8 @@ use super::stdio::is_stdio;
 
 A damaged or truncated capture is shown up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
-    /// Captures in any format; `-` is stdin
+    /// Captures in any format; `-` is stdin. A folder stands for all captures in it and below, a quoted
+    /// pattern (`'logs/*.jsonl.zst'`) for the files that match it
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 
@@ -97,7 +100,10 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     }
     // On a terminal, the lines themselves show progress.
     let silent = !stdout().is_terminal();
-    for path in &arguments.captures {
+    // What is wrong with a capture is said after the others.
+    let mut damage = None;
+    let files = if arguments.follow { Vec::new() } else { capture_files(&arguments.captures)? };
+    for path in &files {
         let mut input = Input::open(path, silent, &catalog, &arguments.memory, output)?;
         let live = is_stdio(path);
         input.by_ref().try_for_each(|entry| {
@@ -109,12 +115,12 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
             if live { sink.flush() } else { Ok(()) }
         })?;
         sink.flush()?;
-        input.end()?;
+        damage = damage.or_else(|| input.end().err());
     }
     sink.finish()?;
     mismatches.iter().for_each(|mismatch| output.warning(&mismatch.to_string()));
     if wanted.is_some() && !matched {
         output.warning("no packet matches");
     }
-    Ok(Done::Yes)
+    damage.map_or(Ok(Done::Yes), Err)
 }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use mitmcraft_engine::analysis::{Sort, Stats, VersionCheck};
 use mitmcraft_engine::capture::{Entry, Sink as _};
 
-use super::args::{Condition, Memory, Overwrite, Protocols};
+use super::args::{Condition, Memory, Overwrite, Protocols, capture_files};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -21,7 +21,8 @@ use super::output::Output;
 Packets are counted as the peers sent them; those that the proxy dropped, rewrote or made are listed
 after the name. A damaged or truncated capture is counted up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
-    /// Captures in any format; `-` is stdin
+    /// Captures in any format; `-` is stdin. A folder stands for all captures in it and below, a quoted
+    /// pattern (`'logs/*.jsonl.zst'`) for the files that match it
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 
@@ -82,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut damage = None;
     let (mut sessions, mut matched) = (BTreeSet::new(), false);
     let (mut versions, mut mismatches) = (VersionCheck::default(), Vec::new());
-    for path in &arguments.captures {
+    for path in &capture_files(&arguments.captures)? {
         stats.begin();
         let mut input = Input::open(path, true, &catalog, &arguments.memory, output)?;
         for entry in input.by_ref() {

@@ -9,7 +9,7 @@ use mitmcraft::tui::App;
 use mitmcraft::web::WebOptions;
 use mitmcraft_protocol::schema::Catalog;
 
-use super::args::{Memory, Protocols, Web};
+use super::args::{Memory, Protocols, Web, capture_files};
 use super::decode;
 use super::exit::Done;
 use super::output::Output;
@@ -30,7 +30,8 @@ Without `--web`, they are shown in this terminal; `?` lists the keys. The first 
 pcapng captures; those of other files go to a temporary file of their size, in the folder that TMPDIR
 names, which is deleted at the end.")]
 pub(crate) struct Arguments {
-    /// Captures in any format, and recordings of tcpdump or Wireshark; may be compressed
+    /// Captures in any format, and recordings of tcpdump or Wireshark; may be compressed. A folder stands
+    /// for all captures in it and below, a quoted pattern (`'logs/*.jsonl.zst'`) for the files that match it
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -74,7 +75,8 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         output: *output,
     };
     // A file that cannot be opened is an error before anything is shown.
-    for path in &arguments.files {
+    let files = capture_files(&arguments.files)?;
+    for path in &files {
         decode::open(path)?;
     }
     let stop = Stop::new();
@@ -83,7 +85,6 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         signals::end().await;
         ending.stop("stopped by the user");
     });
-    let files = arguments.files;
     std::thread::spawn(move || sources.read_all(&files));
     let Some(server) = server else {
         TerminalInterface::new(app, None).run(&stop, output).await;

@@ -1,5 +1,6 @@
 //! Options that several verbs share, each declared once and flattened into the verb's arguments.
 
+mod capture_files;
 mod capture_options;
 mod condition;
 mod expect_options;
@@ -19,6 +20,7 @@ mod timeout;
 mod verbosity;
 mod web;
 
+pub(super) use capture_files::capture_files;
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
 pub(super) use expect_options::{Annotations, ExpectOptions};

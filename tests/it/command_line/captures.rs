@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use crate::support::game::{Upstream, first_body, hello};
-use crate::support::{Program, refuses, root, scratch_file, text};
+use crate::support::{Program, convert, refuses, root, scratch_file, text};
 
 #[test]
 fn show_prints_what_the_condition_lets_through() {
@@ -272,4 +272,42 @@ fn a_session_that_is_not_there_and_a_condition_that_nothing_matches_are_said() {
         let (_, said) = Program::mitmcraft(&arguments).succeed_with_errors();
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn a_folder_and_a_pattern_stand_for_the_captures_in_them() {
+    let folder = scratch_file("captures");
+    std::fs::create_dir_all(folder.join("b/empty")).unwrap();
+    let session = root().join("captures/session-1.8.jsonl");
+    let names = ["a.jsonl", "b/c.pcapng", "b/d.jsonl.zst"];
+    for name in names {
+        convert(&[text(&session), text(&folder.join(name))]);
+    }
+    for other in [".hidden.jsonl", "notes.txt"] {
+        std::fs::copy(&session, folder.join(other)).unwrap();
+    }
+    let run = |words: &[&str]| Program::mitmcraft(words).succeed();
+    let all = names.map(|name| folder.join(name));
+    let [a, c, d] = all.each_ref().map(|path| text(path));
+    assert_eq!(run(&["show", text(&folder)]), run(&["show", a, c, d]));
+    assert_eq!(run(&["stats", "--json", text(&folder)]), run(&["stats", "--json", a, c, d]));
+    let pattern = format!("{}/**/*.jsonl*", text(&folder));
+    // As of a shell, a pattern finds what is hidden only if it says so.
+    assert_eq!(run(&["show", "-Y", "chat", &pattern]).lines().count() % 2, 0);
+    let lint =
+        |paths: &[&str]| Program::mitmcraft(&[&["lint", "--capture"], paths].concat()).finish();
+    assert_eq!(lint(&[text(&folder)]), lint(&[a, c, d]));
+
+    let said = refuses(&["show", text(&folder.join("b/empty"))]);
+    assert!(said.contains("no captures in the folder"), "{said}");
+    let said = refuses(&["stats", text(&folder.join("*.pcap"))]);
+    assert!(said.contains("no file matches"), "{said}");
+
+    // What is wrong with one is said with its name, and the others are read.
+    std::fs::write(folder.join("a.jsonl"), "{\n").unwrap();
+    let (status, shown) = Program::mitmcraft(&["show", text(&folder)]).finish();
+    assert_eq!(status.code(), Some(2));
+    assert_eq!(shown, run(&["show", c, d]));
+    let said = refuses(&["show", text(&folder)]);
+    assert!(said.contains("a.jsonl`"), "{said}");
 }
