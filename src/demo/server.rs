@@ -265,7 +265,7 @@ impl Peer for Server {
         let Phase::AwaitKey(name) = &mut self.phase else { return Ok(()) };
         let name = std::mem::take(name);
         let ([_, fields], exchange) =
-            Exchange::own(material, false).ok_or(DemoError::KeyExchange)?;
+            Exchange::own(material, false, false).ok_or(DemoError::KeyExchange)?;
         connection.send(&Message { name: "encryption_begin".into(), value: fields })?;
         self.phase = Phase::AwaitSecret(name, Box::new(exchange));
         Ok(())

@@ -274,7 +274,7 @@ fn page(head: &str, goldens: &[Golden]) -> String {
             (Family::Alpha, [1, 6]) => String::new(),
             (Family::Alpha, [first, 6]) => format!(" (version {first} on)"),
             (Family::Legacy, [first, last]) if first == last => format!(" (version {first})"),
-            (Family::Legacy, [first, 29]) => format!(" (version {first} on)"),
+            (Family::Legacy, [first, 78]) => format!(" (version {first} on)"),
             (Family::Alpha | Family::Legacy, [first, last]) => {
                 format!(" (versions {first} to {last})")
             }
@@ -386,7 +386,7 @@ document's own words; `field` is the path of the decoded field, `len(x)` the len
 Notes say where the document is wrong or incomplete.
 
 Packets have no frames: only their fields tell where they end. All are in state `play`, and the id is
-one byte. The number in the login packet selects the version. After an unknown id no further packet
+one byte. The number in the login packet selects the version, from 1.3 on that in the handshake. After an unknown id no further packet
 boundary can be found: the rest of that direction is forwarded and recorded as raw bytes.
 
 | version | game | new |
@@ -406,7 +406,7 @@ Written by `tests/it/golden` from `tests/golden/alpha.toml`, whose bytes the sam
 encodes.
 ";
 
-const HEAD_LEGACY: &str = "# Beta 1.0 to 1.2.5 (protocols 7 to 29)
+const HEAD_LEGACY: &str = "# Beta 1.0 to 1.6.4 (protocols 7 to 78)
 
 Every packet, with the names that mitmcraft shows and that rules use: those of `minecraft-data` for packets
 that later versions still have. `field` is the path of the decoded field.
@@ -431,8 +431,22 @@ versions is `legacy` in captures and rules, and in rules `pkt.protocol` is absen
 | 23 | `1.1` | 1.1 | `custom_payload`; type of the level |
 | 28 | `1.2.3` | 1.2.1 to 1.2.3 | chunks of sections; host in `handshake`; `tile_entity_data` |
 | 29 | `1.2.5` | 1.2.4, 1.2.5 | `abilities` |
+| 39 | `1.3.2` | 1.3.1, 1.3.2 | encryption; `map_chunk_bulk`, `settings`, `client_command`; NBT of all items |
+| 47 | `1.4.2` | 1.4.2 | age of the world; items in `pickup_spawn` |
+| 49 | `1.4.5` | 1.4.4, 1.4.5 | NBT of items in metadata; 16-bit length in `map` |
+| 51 | `1.4.7` | 1.4.6, 1.4.7 | angles in `spawn_entity`; sky light in `map_chunk_bulk`; no `pickup_spawn` |
+| 60 | `1.5.1` | 1.5, 1.5.1 | scoreboards, teams, `world_particles` |
+| 61 | `1.5.2` | 1.5.2 | no layout |
+| 72 | `1.6` | 1.6 | `steer_vehicle`, `update_attributes`; health as a float |
+| 73 | `1.6.1` | 1.6.1 | no layout |
+| 74 | `1.6.2` | 1.6.2 | modifiers in `update_attributes`; `open_sign_entity` |
+| 77, 78 | `1.6.3`, `1.6.4` | 1.6.3, 1.6.4 | no layout |
 
 Beta 1.1_02 sent the number 8 too, with the packets of Beta 1.1: it is taken for Beta 1.2.
+
+From 1.3 on every server encrypts. The client encrypts from its `encryption_begin` on, the server only after
+`encryption_response`, which it sends in the clear, and the client logs in with `client_command`. A server in
+offline mode has the server id `-`.
 
 ## Sources
 
@@ -458,7 +472,8 @@ Where they disagree:
 | 22 to 29, items | ViaLegacy and mc4p list the items with NBT: what wears out | cuberite: what can be enchanted | ViaLegacy and mc4p: their lists are equal |
 
 The golden bytes below are built from the lists of types of DirtMultiversion and the ids of ViaLegacy
-(of 7, 8 and 13, from ViaLegacy and bravo), not from the tables. Written by `tests/it/golden` from
+(of 7, 8, 13, 47, 49, 72 and 77, for which there is no such list, from the next one and what ViaLegacy, mc4p, bravo and
+mcwiki say has changed), not from the tables. Written by `tests/it/golden` from
 `tests/golden/legacy.toml`, whose bytes the same test decodes and encodes.
 ";
 

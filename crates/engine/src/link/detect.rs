@@ -16,19 +16,12 @@ pub(crate) enum Detected {
     /// A session without frames, with text in this encoding: modified UTF-8 from Alpha to Beta 1.4, then
     /// UTF-16. Its login packet contains the version.
     Unframed(Encoding),
-    /// A login of another generation before 1.7, which is not decoded.
-    Old(Old),
+    /// The handshake of a session without frames that begins with the protocol number, as from 1.3 to 1.6.
+    Release(u8),
+    /// A login without a handshake, with a number that no version has.
+    UnknownLogin(i32),
     /// Anything else.
     Other,
-}
-
-/// A generation that is recognized but not decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Old {
-    /// A login packet with that number.
-    Login(i32),
-    /// A handshake that begins with the protocol number, as from 1.3 to 1.6.
-    Release(u8),
 }
 
 /// Distinguishes the generations as early as the bytes allow, so that a peer that speaks another
@@ -79,9 +72,11 @@ pub fn is_minecraft(bytes: &[u8], last: bool) -> Option<bool> {
     match detected {
         Detected::Unsure => None,
         Detected::Other => Some(false),
-        Detected::Handshake | Detected::LegacyPing | Detected::Unframed(_) | Detected::Old(_) => {
-            Some(true)
-        }
+        Detected::Handshake
+        | Detected::LegacyPing
+        | Detected::Unframed(_)
+        | Detected::Release(_)
+        | Detected::UnknownLogin(_) => Some(true),
     }
 }
 
@@ -122,7 +117,7 @@ fn login(bytes: &[u8]) -> Detected {
         [_, a, b, c, d, ..] => match i32::from_be_bytes([a, b, c, d]) {
             FIRST_NARROW..=LAST_NARROW => Detected::Unframed(Encoding::ModifiedUtf8),
             FIRST_WIDE..=LAST_WIDE => Detected::Unframed(Encoding::Utf16),
-            version => Detected::Old(Old::Login(version)),
+            version => Detected::UnknownLogin(version),
         },
         _ => Detected::Unsure,
     }
@@ -136,7 +131,7 @@ fn old_handshake(bytes: &[u8]) -> Detected {
         [_, 0, _, 0, ..] => Detected::Unframed(Encoding::Utf16),
         [_, 0, _, _, ..] => Detected::Unframed(Encoding::ModifiedUtf8),
         [_, 0, ..] => Detected::Unsure,
-        [_, version, 0, ..] => Detected::Old(Old::Release(version)),
+        [_, version, 0, ..] => Detected::Release(version),
         [_, _, _, ..] => Detected::Other,
         _ => Detected::Unsure,
     }
@@ -228,11 +223,11 @@ mod tests {
             (&hex!("02 0005 53 74657665")[..], NARROW),
             (&hex!("02 0000"), NARROW),
             (&hex!("02 0005 00 53"), WIDE),
-            (&hex!("02 4e 0005 0053"), Detected::Old(Old::Release(78))),
+            (&hex!("02 4e 0005 0053"), Detected::Release(78)),
             (&hex!("01 00000001"), NARROW),
             (&hex!("01 0000000a 0005"), NARROW),
             (&hex!("01 0000000e"), WIDE),
-            (&hex!("01 0000001e"), Detected::Old(Old::Login(30))),
+            (&hex!("01 0000001e"), Detected::UnknownLogin(30)),
         ] {
             assert_eq!(detect(bytes), detected, "{bytes:02x?}");
             assert_eq!(detect(&bytes[..1]), Detected::Unsure);

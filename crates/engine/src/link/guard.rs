@@ -90,7 +90,7 @@ impl Guard {
                 }
             }
             // The proxy exchanges keys with each side, and nothing may come between.
-            Role::EncryptionRequest | Role::EncryptionResponse => {
+            Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted => {
                 if !judgement.is_plain() || judgement.effects.close.is_some() {
                     judgement.effects.notes.comments.push(needed(packet));
                 }

@@ -64,10 +64,11 @@ impl Request {
     }
 
     /// Returns whether the server will ask a session service who the player is. Since 1.20.5 it
-    /// says so; before, servers encrypted for no other reason.
+    /// says so; from 1.7 on, servers encrypted for no other reason; before, all did, and those that did not ask
+    /// had the id `-`.
     pub fn authenticates(&self) -> bool {
         let said = self.value.get("shouldAuthenticate").map(Value::plain);
-        said != Some(&Value::Bool(false))
+        said != Some(&Value::Bool(false)) && self.server_id != ASKS_NOBODY
     }
 
     /// Builds the request that the client gets instead: the server's id and the proxy's key. The
@@ -84,12 +85,15 @@ impl Request {
         } else {
             Bytes::copy_from_slice(&material.token)
         };
-        let exchange = Exchange::new(material, self.server_id.clone(), token)?;
+        let by_id = variant.spared && variant.by_id;
+        let id = if by_id { ASKS_NOBODY } else { &self.server_id };
+        let exchange = Exchange::new(material, id.to_owned(), token)?;
         for (name, value) in &mut fields {
             match &**name {
                 "publicKey" => *value = Value::Bytes(exchange.der.clone()),
                 "verifyToken" => *value = Value::Bytes(exchange.token.clone()),
                 "shouldAuthenticate" if variant.spared => *value = Value::Bool(false),
+                "serverId" if by_id => *value = ASKS_NOBODY.into(),
                 _ => {}
             }
         }
@@ -120,7 +124,12 @@ pub struct RequestVariant {
     pub signs: bool,
     /// `true` if the client need not contact a session service.
     pub spared: bool,
+    /// `true` if the server's id tells the client whether it has to, as from 1.3 to 1.6.
+    pub by_id: bool,
 }
+
+/// The server id of a server in offline mode from 1.3 to 1.6.
+pub(crate) const ASKS_NOBODY: &str = "-";
 
 impl Answer {
     /// Builds the response that replaces the client's.
@@ -175,11 +184,17 @@ impl Exchange {
 
     /// Makes the proxy's own Encryption Request: all forms of it, the newest first, and the
     /// exchange that opens the response. Since 1.20.5 it says whether the client has to
-    /// authenticate.
-    pub fn own(material: &KeyMaterial, authenticates: bool) -> Option<([Value; 2], Self)> {
-        let exchange = Self::new(material, String::new(), Bytes::copy_from_slice(&material.token))?;
+    /// authenticate; with `by_id`, from 1.3 to 1.6, the client asks nobody.
+    pub fn own(
+        material: &KeyMaterial,
+        authenticates: bool,
+        by_id: bool,
+    ) -> Option<([Value; 2], Self)> {
+        let id = if by_id { ASKS_NOBODY } else { "" };
+        let token = Bytes::copy_from_slice(&material.token);
+        let exchange = Self::new(material, id.to_owned(), token)?;
         let fields = [
-            ("serverId", Value::from("")),
+            ("serverId", Value::from(id)),
             ("publicKey", Value::Bytes(exchange.der.clone())),
             ("verifyToken", Value::Bytes(exchange.token.clone())),
         ];

@@ -32,7 +32,7 @@ pub use command_error::CommandError;
 pub(crate) use delay::{DelayQueue, Emission};
 pub(crate) use delivery::{Decided, Delivery, Wire, datagram};
 pub use detect::is_minecraft;
-pub(crate) use detect::{Detected, Old, any_unframed, detect, detect_last, urgent};
+pub(crate) use detect::{Detected, any_unframed, detect, detect_last, urgent};
 pub(crate) use end::End;
 pub use endpoint::Endpoint;
 pub use engine::Engine;

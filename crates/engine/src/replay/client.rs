@@ -8,6 +8,7 @@ use super::client_play::ClientPlay;
 use super::{ClientOptions, ClientStart, Tally};
 use crate::capture::Entry;
 use crate::link::{Endpoint, Engine, Input, Output, Request, Side, Upstream};
+use mitmcraft_protocol::codec::KeyLogLine;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 
@@ -19,6 +20,8 @@ pub struct ClientReplay {
     pub(super) endpoint: Endpoint,
     pub(super) phase: Phase,
     name: String,
+    /// The shared secret that the server has not confirmed, from 1.3 to 1.6.
+    unconfirmed: Option<KeyLogLine>,
     seed: [u8; 32],
 }
 
@@ -52,7 +55,7 @@ impl ClientReplay {
         };
         let endpoint = Endpoint::new(Side::Server, context, options.limits);
         let phase = Phase::Login(at.plus(LOGIN));
-        let mut replay = Self { options, tally, endpoint, phase, name, seed };
+        let mut replay = Self { options, tally, endpoint, phase, name, unconfirmed: None, seed };
         replay.log_in(&upstream);
         replay
     }
@@ -79,10 +82,16 @@ impl ClientReplay {
     fn log_in(&mut self, upstream: &Upstream) {
         let recording = &self.options.recording;
         if recording.is_unframed() {
+            let name = Value::map([("username", Value::from(&*self.name))]);
+            let released = Value::map([
+                ("protocolVersion", Value::Int(recording.version().into())),
+                ("username", Value::from(&*self.name)),
+                ("serverHost", Value::from(&*upstream.host)),
+                ("serverPort", Value::Int(upstream.port.into())),
+            ]);
             self.endpoint.enter(State::Play);
             self.endpoint.set_bare();
-            let name = Value::map([("username", Value::from(&*self.name))]);
-            self.endpoint.send_role(Role::Greeting, &name);
+            self.endpoint.send_first(Role::Greeting, [released, name]);
             return;
         }
         let handshake = Value::map([
@@ -160,6 +169,12 @@ impl ClientReplay {
                 self.begin();
             }
             Some(Role::Greeting) => self.on_greeting(&fields),
+            Some(Role::EncryptionStarted) => {
+                if let Some(key) = self.unconfirmed.take() {
+                    self.endpoint.set_cipher(&key.secret);
+                }
+                self.begin();
+            }
             Some(Role::Disconnect) => self.finish("disconnected by the server"),
             _ => {}
         }
@@ -172,8 +187,16 @@ impl ClientReplay {
         random.fill_bytes(&mut padding);
         let answer = Request::of(fields).and_then(|request| request.answer(&secret, padding));
         let forms = answer.iter().flat_map(|answer| answer.alone());
+        let confirmed = Role::EncryptionStarted;
+        let protocol = &self.endpoint.context().protocol;
+        let confirms = protocol.role(State::Play, Direction::Clientbound, confirmed).is_some();
         if self.endpoint.send_first(Role::EncryptionResponse, forms) {
-            self.endpoint.set_cipher(&secret);
+            // Before 1.7 nothing follows before the server has confirmed it, in the clear.
+            if confirms {
+                self.unconfirmed = answer.map(|answer| answer.key);
+            } else {
+                self.endpoint.set_cipher(&secret);
+            }
         } else {
             self.finish("the server's Encryption Request has no usable key");
         }

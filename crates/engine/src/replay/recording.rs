@@ -127,6 +127,10 @@ impl Recording {
                 self.thresholds = PerSide::from_fn(|_| threshold);
             }
             (_, Some(Role::Greeting | Role::SetCompression)) => {}
+            (
+                _,
+                Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted),
+            ) => {}
             (State::Play | State::Configuration, _) => self.steps.push(Step {
                 at: packet.at(),
                 number: packet.seq(),
@@ -249,7 +253,15 @@ fn is_in_game(record: &Record) -> bool {
             packet.context().protocol.family(),
             Family::Java | Family::Alpha | Family::Legacy
         )
-        && !matches!(packet.role(), Some(Role::Greeting | Role::Disconnect))
+        && !matches!(
+            packet.role(),
+            Some(
+                Role::Greeting
+                    | Role::Disconnect
+                    | Role::EncryptionRequest
+                    | Role::EncryptionStarted
+            )
+        )
 }
 
 /// Returns the JSON of a status response.

@@ -413,8 +413,10 @@ impl Rehearsal {
         let cut_off = record.comment.as_deref() == Some(CUT_OFF);
         // A client whose server could not be reached was answered by the proxy itself.
         let unreached = record.outcome == Outcome::Drop && packet.context().server.is_none();
-        let exchange =
-            matches!(role(record), Some(Role::EncryptionRequest | Role::EncryptionResponse));
+        let exchange = matches!(
+            role(record),
+            Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted)
+        );
         if raw || cut_off || unreached {
             Treatment::Stays
         } else if exchange {

@@ -2,9 +2,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{Detection, Phase, ServerReplay};
-use crate::link::{Detected, Old, any_unframed, detect, detect_last};
+use crate::link::{Detected, any_unframed, detect, detect_last};
 use crate::ping::{Answerer, Reply};
-use mitmcraft_protocol::schema::{LEGACY_PING_ID, Role, State, Value};
+use mitmcraft_protocol::schema::{Family, LEGACY_PING_ID, Role, State, Value};
 use mitmcraft_protocol::wire::Encoding;
 
 /// Detection of the protocol that the client speaks.
@@ -43,15 +43,8 @@ impl ServerReplay {
             Detected::Unsure => {}
             Detected::Handshake => self.await_handshake(held),
             Detected::Unframed(text) => self.on_unframed(text, held),
-            Detected::Old(Old::Login(_)) => self.on_unframed(Encoding::ModifiedUtf8, held),
-            Detected::Old(Old::Release(_)) => {
-                // The kick of these versions is the one that answers a ping.
-                self.speak_legacy_ping();
-                let text = format!("{}; your client speaks another version", self.description());
-                let fields = Value::map([("reason", Value::from(text.as_str()))]);
-                self.endpoint.send_role(Role::StatusResponse, &fields);
-                self.leave("a client of another version");
-            }
+            Detected::UnknownLogin(_) => self.on_unframed(Encoding::ModifiedUtf8, held),
+            Detected::Release(version) => self.on_release(version.into(), held),
             Detected::LegacyPing | Detected::Other => {
                 self.endpoint.receive(held);
                 self.finish("the client does not speak Minecraft");
@@ -76,6 +69,28 @@ impl ServerReplay {
         if !fits {
             self.reject("your client speaks another version from before 1.7");
         }
+    }
+
+    /// Handles the handshake of a client from 1.3 to 1.6, which begins with its version.
+    fn on_release(&mut self, version: i32, held: &[u8]) {
+        let recorded = self.options.recording.protocol();
+        if (recorded.family(), recorded.version()) == (Family::Legacy, version) {
+            let protocol = Arc::clone(recorded);
+            self.endpoint.update_context(|context| {
+                context.version = Some(version);
+                context.protocol = protocol;
+            });
+            self.endpoint.enter(State::Play);
+            self.endpoint.set_bare();
+            self.phase = Phase::Login;
+            return self.endpoint.receive(held);
+        }
+        // The kick of these versions is the one that answers a ping.
+        self.speak_legacy_ping();
+        let text = format!("{}; your client speaks another version", self.description());
+        let fields = Value::map([("reason", Value::from(text.as_str()))]);
+        self.endpoint.send_role(Role::StatusResponse, &fields);
+        self.leave("a client of another version");
     }
 
     /// Answers a ping from before 1.7 if it is complete.

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::playback::Playback;
 use super::server::{KeyRequest, Phase, ServerReplay};
 use super::server_play::ServerPlay;
@@ -15,11 +17,26 @@ impl ServerReplay {
         self.endpoint.record(packet);
         match (std::mem::replace(&mut self.phase, Phase::Login), role) {
             (Phase::Login, Some(Role::LoginStart)) => self.on_login_start(&fields),
+            // From 1.3 to 1.6 the handshake has the name, and every server encrypts.
+            (Phase::Login, Some(Role::Greeting)) => {
+                let name = fields.get("username").and_then(Value::as_text).unwrap_or("").to_owned();
+                self.endpoint.update_context(|context| context.player = Some(name.clone()));
+                self.phase = Phase::AwaitKey(name);
+                self.endpoint.request(Output::GenerateKey);
+            }
             (Phase::AwaitSecret(request), Some(Role::EncryptionResponse)) => {
                 match request.exchange.open(&fields) {
                     Some(opened) => {
+                        let nothing = || Value::Bytes(Bytes::new());
+                        let fields = [("sharedSecret", nothing()), ("verifyToken", nothing())];
+                        let confirmed =
+                            self.endpoint.send_role(Role::EncryptionStarted, &Value::map(fields));
                         self.endpoint.set_cipher(&opened.key.secret);
-                        self.admit(&request.name);
+                        if confirmed {
+                            self.begin();
+                        } else {
+                            self.admit(&request.name);
+                        }
                     }
                     None => self.disconnect("the Encryption Response does not fit the request"),
                 }
@@ -36,7 +53,7 @@ impl ServerReplay {
     pub(super) fn on_key(&mut self, material: &KeyMaterial) {
         let Phase::AwaitKey(name) = &mut self.phase else { return };
         let name = std::mem::take(name);
-        let exchange = Exchange::own(material, false);
+        let exchange = Exchange::own(material, false, self.options.recording.is_unframed());
         let exchange = exchange.filter(|(forms, _)| {
             self.endpoint.send_first(Role::EncryptionRequest, forms.iter().cloned())
         });

@@ -101,7 +101,10 @@ impl Control {
             return self.admit_keep_alive(guard, recorder, packet);
         }
         let late = early && self.login.is_some_and(|at| at.plus(PATIENCE) <= packet.at());
-        let exchange = matches!(role, Some(Role::EncryptionRequest | Role::EncryptionResponse));
+        let exchange = matches!(
+            role,
+            Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted)
+        );
         let held = holdable && !exchange && !late;
         let breakpoint =
             self.breakpoint.as_ref().filter(|it| held && it.condition.matches(&packet));

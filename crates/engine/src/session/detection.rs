@@ -2,6 +2,7 @@ use bytes::BytesMut;
 
 use super::Session;
 use super::phase::{Detection, Phase, Reach, Refusal, leave};
+use super::unframed::not_understood;
 use crate::link::{Detected, Side, detect, detect_last, urgent};
 use mitmcraft_protocol::packet::{RawReason, Timestamp};
 
@@ -63,7 +64,8 @@ impl Session {
             Detected::Handshake => {}
             Detected::LegacyPing => ping = Some(self.begin_legacy_ping(settle)),
             Detected::Unframed(text) => self.begin_unframed(text),
-            Detected::Old(old) => self.relay(old.reason()),
+            Detected::Release(version) => self.begin_release(version.into()),
+            Detected::UnknownLogin(version) => self.relay(not_understood(version)),
             Detected::Other | Detected::Unsure => self.relay(RawReason::NotMinecraft),
         }
         if let Reach::Refused(reason, linger) = reach {

@@ -81,7 +81,9 @@ impl Session {
             let upstream = self.upstream.clone();
             self.outputs.push_back(Output::Notice(Notice::WantsAccount { upstream }));
         }
-        let purpose = if self.config.auth.answers_alone() && self.identity.claimed().is_none() {
+        // Such a client logs in only after the exchange.
+        let alone = self.config.auth.answers_alone() && !self.confirms_encryption();
+        let purpose = if alone && self.identity.claimed().is_none() {
             Purpose::Answer(packet, request)
         } else {
             Purpose::Show(packet, request)
@@ -153,6 +155,23 @@ impl Session {
         }
     }
 
+    /// Handles the server's confirmation, after which it encrypts: from 1.3 to 1.6.
+    pub(super) fn on_encryption_started(&mut self, incoming: Incoming) {
+        let close = self.judge_and_pass(incoming);
+        for side in Side::ALL {
+            if let Some(key) = self.unconfirmed[side].take() {
+                self.ends[side].set_cipher(&key.secret);
+            }
+        }
+        self.finish_change(close, true);
+    }
+
+    /// Returns whether the version's servers confirm the shared secret in the clear, and encrypt only then.
+    fn confirms_encryption(&self) -> bool {
+        let (state, direction) = (State::Play, Direction::Clientbound);
+        self.context().protocol.role(state, direction, Role::EncryptionStarted).is_some()
+    }
+
     pub(super) fn want_key(&mut self, purpose: Purpose) {
         self.phase = Phase::AwaitKey(Box::new(purpose));
         self.outputs.push_back(Output::GenerateKey);
@@ -173,8 +192,8 @@ impl Session {
 
     fn show(&mut self, packet: Packet, request: Request, material: KeyMaterial) {
         let spared = self.config.auth.spares_client();
-        let shown = request
-            .shown(&material, RequestVariant { signs: self.delivery.guard.key_in_login(), spared });
+        let (signs, by_id) = (self.delivery.guard.key_in_login(), self.confirms_encryption());
+        let shown = request.shown(&material, RequestVariant { signs, spared, by_id });
         let shown = shown.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
         let Some((body, exchange)) = shown else { return self.on_sealed(packet) };
         let comment = if self.wants_account {
@@ -255,7 +274,7 @@ impl Session {
                 let comment = "secret and token are the proxy's";
                 self.delivery.replace(&mut self.ends, packet, body, comment);
             }
-            None => self.send(Direction::Serverbound, State::Login, body),
+            None => self.send(Direction::Serverbound, self.login_state(), body),
         }
         self.set_key(Side::Server, key);
         self.state_event();
@@ -293,12 +312,21 @@ impl Session {
         forms: &[Value],
     ) -> Option<Vec<u8>> {
         let protocol = &self.context().protocol;
-        let packet = protocol.role(State::Login, direction, role)?;
+        let packet = protocol.role(self.login_state(), direction, role)?;
         forms.iter().find_map(|form| protocol.encode(packet, form).ok())
     }
 
     fn set_key(&mut self, side: Side, key: KeyLogLine) {
-        self.ends[side].set_cipher(&key.secret);
+        if self.confirms_encryption() {
+            // The client encrypts from now on, the server only after its confirmation.
+            match side {
+                Side::Client => self.ends.client.leg.decoder.set_cipher(&key.secret),
+                Side::Server => self.ends.server.leg.encoder.set_cipher(&key.secret),
+            }
+            self.unconfirmed[side] = Some(key);
+        } else {
+            self.ends[side].set_cipher(&key.secret);
+        }
         self.outputs.push_back(Output::LogKey(key));
     }
 }

@@ -15,6 +15,7 @@ impl Session {
             Role::LoginStart => self.on_login_start(incoming),
             Role::EncryptionRequest => self.on_encryption_request(incoming),
             Role::EncryptionResponse => self.on_encryption_response(incoming),
+            Role::EncryptionStarted => self.on_encryption_started(incoming),
             Role::SetCompression => self.on_set_compression(incoming),
             Role::Greeting => self.on_greeting(incoming),
             Role::Login => self.on_login(incoming),
@@ -144,7 +145,10 @@ impl Session {
             // 1.2 has the host behind the name: `Steve;localhost:25565`.
             let name = |text: &str| text.split(';').next().unwrap_or_default().to_owned();
             let player = value.get("username").and_then(Value::as_text).map(name);
-            self.delivery.recorder.update_context(|context| context.player = player);
+            // From 1.3 to 1.6 the login has no name: the handshake had it.
+            if player.is_some() {
+                self.delivery.recorder.update_context(|context| context.player = player);
+            }
         }
     }
 
@@ -194,10 +198,15 @@ impl Session {
         self.dismiss(reason);
     }
 
+    /// Returns the state in which players log in: before 1.7 there was only one.
+    pub(super) fn login_state(&self) -> State {
+        if self.context().protocol.family().is_unframed_game() { State::Play } else { State::Login }
+    }
+
     /// Ends a login, and tells the player why.
     pub(super) fn dismiss(&mut self, reason: &str) {
         if let Some(body) = self.login_disconnect(reason) {
-            self.send(Direction::Clientbound, State::Login, body);
+            self.send(Direction::Clientbound, self.login_state(), body);
         }
         self.closing.set_reason(reason);
         self.discard_rest();
@@ -215,7 +224,10 @@ impl Session {
 
     /// Tells a player whom the server dropped without a reason what the server probably wanted.
     pub(super) fn explain_silence(&mut self) {
-        let login = self.delivery.recorder.states.clientbound == State::Login;
+        let login = match self.context().protocol.family().is_unframed_game() {
+            true => self.unconfirmed.server.is_some(),
+            false => self.delivery.recorder.states.clientbound == State::Login,
+        };
         if self.closing.is_closed(Side::Client)
             || !login
             || !std::mem::take(&mut self.wants_account)
@@ -224,7 +236,7 @@ impl Session {
         }
         let reason = format!("closed by the server without a word{NO_ACCOUNT}");
         if let Some(body) = self.login_disconnect(&reason) {
-            self.send(Direction::Clientbound, State::Login, body);
+            self.send(Direction::Clientbound, self.login_state(), body);
         }
         self.closing.set_reason(reason);
     }
@@ -232,7 +244,7 @@ impl Session {
     /// Builds a Disconnect of the login state.
     pub(super) fn login_disconnect(&self, reason: &str) -> Option<Vec<u8>> {
         let text = format!("mitmcraft: {reason}");
-        disconnect_body(&self.context().protocol, State::Login, &text)
+        disconnect_body(&self.context().protocol, self.login_state(), &text)
     }
 }
 

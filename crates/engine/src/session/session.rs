@@ -17,7 +17,7 @@ use crate::link::{
     ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Report,
     SHUTTING_DOWN, Side, Upstream,
 };
-use mitmcraft_protocol::codec::{CodecError, Frame, KeyRing, Reservation, Unit};
+use mitmcraft_protocol::codec::{CodecError, Frame, KeyLogLine, KeyRing, Reservation, Unit};
 use mitmcraft_protocol::packet::{
     Content, Context, Packet, RawReason, SentRegistries, Tally, Timestamp,
 };
@@ -51,6 +51,9 @@ pub struct Session {
     pub(super) wants_account: bool,
     pub(super) identity: Identity,
     pub(super) closing: Closing,
+    /// Shared secrets that the server has not confirmed, from 1.3 to 1.6: only what goes to the server is
+    /// encrypted.
+    pub(super) unconfirmed: PerSide<Option<KeyLogLine>>,
     /// Key log of an observed session; `None` when the proxy terminates it.
     pub(super) keys: Option<Arc<KeyRing>>,
     /// What people hold and send.
@@ -90,6 +93,7 @@ impl Session {
             keep_alives: KeepAlives::default(),
             wants_account: false,
             closing: Closing::default(),
+            unconfirmed: PerSide::default(),
             keys: None,
         })
     }

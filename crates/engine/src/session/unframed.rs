@@ -5,7 +5,7 @@ use super::incoming::Incoming;
 use super::login::encode;
 use super::phase::Phase;
 use crate::filter::Verdict;
-use crate::link::{Old, Side, Upstream, any_unframed};
+use crate::link::{Side, Upstream, any_unframed};
 use mitmcraft_protocol::packet::RawReason;
 use mitmcraft_protocol::schema::{Direction, Protocol, Role, State, Value};
 use mitmcraft_protocol::wire::Encoding;
@@ -18,6 +18,21 @@ impl Session {
     pub(super) fn begin_unframed(&mut self, text: Encoding) {
         self.describe_unframed(any_unframed(&self.config.catalog, text));
         self.delivery.recorder.update_context(|context| context.version = None);
+        self.enter_unframed();
+    }
+
+    /// Begins a session whose handshake has the protocol number, as from 1.3 to 1.6.
+    pub(super) fn begin_release(&mut self, version: i32) {
+        match self.config.catalog.unframed_release(version) {
+            Some(protocol) => {
+                self.describe_unframed(protocol);
+                self.enter_unframed();
+            }
+            None => self.relay(not_understood(version)),
+        }
+    }
+
+    fn enter_unframed(&mut self) {
         self.delivery.recorder.enter(State::Play);
         for side in Side::ALL {
             self.measure(side);
@@ -84,15 +99,29 @@ impl Session {
         self.note_player(&incoming.packet);
         let Incoming { packet, role, decided, .. } = incoming;
         let mut judgement = self.delivery.judge(&packet, role, decided);
-        if judgement.verdict == Verdict::Pass && !self.config.keep_host {
-            let value = packet.value().ok();
-            let towards = value.and_then(|value| towards(&value, &self.upstream));
-            if let Some(body) = towards.and_then(|value| encode(&packet, &value)) {
+        if judgement.verdict == Verdict::Pass
+            && let Ok(value) = packet.value()
+        {
+            let upstream = Some(&self.upstream).filter(|_| !self.config.keep_host);
+            let moved = upstream.and_then(|upstream| towards(&value, upstream));
+            let renamed = self.account_name(moved.as_ref().unwrap_or(&value));
+            let mut note = |what: &str| judgement.effects.notes.comments.push(what.into());
+            moved.iter().for_each(|_| note("host and port are the upstream's"));
+            renamed.iter().for_each(|_| note("the player is the account's"));
+            let body = renamed.or(moved).and_then(|value| encode(&packet, &value));
+            if let Some(body) = body {
                 judgement.verdict = Verdict::Replace(body.into());
-                judgement.effects.notes.comments.push("host and port are the upstream's".into());
             }
         }
         self.deliver(packet, judgement);
+    }
+
+    /// Puts the account's name into a handshake from 1.3 on; before, only the client itself can join.
+    fn account_name(&self, handshake: &Value) -> Option<Value> {
+        let name = &self.config.auth.profile()?.name;
+        let theirs = handshake.get("username").and_then(Value::as_text)?;
+        let renames = handshake.get("protocolVersion").is_some() && theirs != name;
+        renames.then(|| handshake.clone().with_field("username", name.as_str().into()))
     }
 
     pub(super) fn on_login(&mut self, incoming: Incoming) {
@@ -105,28 +134,20 @@ impl Session {
 /// Replaces host and port in a handshake by the upstream's; `None` if it has none, or these. 1.2 has them
 /// behind the player's name: `Steve;localhost:25565`.
 fn towards(value: &Value, upstream: &Upstream) -> Option<Value> {
+    let (host, port) = (upstream.host.as_str(), Value::Int(upstream.port.into()));
+    if let Some(known) = value.get("serverHost").and_then(Value::as_text) {
+        let same = known == host && value.get("serverPort") == Some(&port);
+        let moved = || value.clone().with_field("serverHost", host.into());
+        return (!same).then(|| moved().with_field("serverPort", port));
+    }
     let text = value.get("username")?.as_text()?;
     let (name, _) = text.split_once(';')?;
-    let new = format!("{name};{}:{}", upstream.host, upstream.port);
+    let new = format!("{name};{upstream}");
     (new != text).then(|| value.clone().with_field("username", new.as_str().into()))
 }
 
-impl Old {
-    /// Returns why sessions of this generation are relayed as bytes.
-    pub(super) fn reason(self) -> RawReason {
-        match self {
-            Self::Login(version) => not_understood(version),
-            Self::Release(version) => {
-                let what = format!("a handshake of 1.3 to 1.6, protocol {version}");
-                RawReason::Opaque(format!("{what}; {UNDERSTOOD}"))
-            }
-        }
-    }
+/// Returns why a session with this protocol number is relayed as bytes.
+pub(super) fn not_understood(version: i32) -> RawReason {
+    let why = "before 1.7, the releases from Alpha 1.0.17 on are understood";
+    RawReason::Opaque(format!("login with the unknown protocol number {version}; {why}"))
 }
-
-/// Returns why a session with this protocol number in its login is relayed as bytes.
-fn not_understood(version: i32) -> RawReason {
-    RawReason::Opaque(format!("login with the unknown protocol number {version}; {UNDERSTOOD}"))
-}
-
-const UNDERSTOOD: &str = "before 1.7, Alpha 1.0.17 to 1.2.5 are understood";

@@ -111,7 +111,7 @@ impl Session {
 
     /// Sends the proxy's own Encryption Request to a client that has to be verified.
     pub(super) fn ask_who(&mut self, login: HeldLogin, material: &KeyMaterial) {
-        let asked = Exchange::own(material, true).and_then(|(forms, exchange)| {
+        let asked = Exchange::own(material, true, false).and_then(|(forms, exchange)| {
             let role = Role::EncryptionRequest;
             Some((self.own_body(Direction::Clientbound, role, &forms)?, exchange))
         });

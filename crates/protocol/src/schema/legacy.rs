@@ -56,13 +56,23 @@ impl Catalog {
     pub fn unframed(&self, text: Encoding, version: i32) -> Option<Arc<Protocol>> {
         let is_wide = text == Encoding::Utf16;
         let found = match version {
-            FIRST_WIDE.. if is_wide => self.legacy(version),
+            FIRST_WIDE..FIRST_RELEASE if is_wide => self.legacy(version),
             FIRST..FIRST_WIDE if !is_wide => self.legacy(version),
             _ if !is_wide => self.alpha(version),
             _ => return None,
         };
         // Before the first version of Alpha that is known, numbers began at 1 once before.
         found.exact.then_some(found.protocol)
+    }
+}
+
+impl Catalog {
+    /// Returns the protocol of a client whose handshake begins with this number, as from 1.3 to 1.6; `None`
+    /// if it is unknown.
+    #[must_use]
+    pub fn unframed_release(&self, version: i32) -> Option<Arc<Protocol>> {
+        let found = self.legacy(version);
+        (found.exact && version >= FIRST_RELEASE).then_some(found.protocol)
     }
 }
 
@@ -101,6 +111,9 @@ const FIRST: i32 = 7;
 
 /// The number of Beta 1.5, the first with UTF-16.
 const FIRST_WIDE: i32 = 11;
+
+/// After the number of 1.2.5: from here on the handshake begins with it.
+const FIRST_RELEASE: i32 = 30;
 
 const LEGACY: &str = include_str!("data/legacy.json");
 
@@ -142,6 +155,9 @@ mod tests {
         assert_eq!(name(Encoding::ModifiedUtf8, 14), None);
         assert_eq!(name(Encoding::Utf16, 5), None);
         assert_eq!(name(Encoding::Utf16, 15), None);
+        assert_eq!(name(Encoding::Utf16, 78), None);
+        let release = |version| catalog.unframed_release(version).map(|it| it.version());
+        assert_eq!([78, 62, 29].map(release), [Some(78), None, None]);
     }
 
     #[test]

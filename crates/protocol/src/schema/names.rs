@@ -129,6 +129,9 @@ pub enum Role {
     EncryptionRequest,
     /// The shared secret and the token, encrypted.
     EncryptionResponse,
+    /// The server's confirmation of the shared secret, after which it encrypts; from 1.3 to 1.6. The client
+    /// encrypts from its [`EncryptionResponse`](Self::EncryptionResponse) on.
+    EncryptionStarted,
     /// The player's name, and the server's answer with the required authentication; before 1.7.
     Greeting,
     /// Protocol number and player name; before 1.7.
@@ -211,6 +214,7 @@ impl Role {
             Self::Handshake
             | Self::EncryptionRequest
             | Self::EncryptionResponse
+            | Self::EncryptionStarted
             | Self::SetCompression
             | Self::LoginSuccess
             | Self::LoginAcknowledged
@@ -265,8 +269,9 @@ impl Role {
             (Status, Clientbound, "server_info" | "kick_disconnect") => Self::StatusResponse,
             (Status, _, "ping") => Self::Ping,
             (Login, Serverbound, "login_start") => Self::LoginStart,
-            (Login, Clientbound, "encryption_begin") => Self::EncryptionRequest,
-            (Login, Serverbound, "encryption_begin") => Self::EncryptionResponse,
+            (Login | Play, Clientbound, "encryption_begin") => Self::EncryptionRequest,
+            (Login | Play, Serverbound, "encryption_begin") => Self::EncryptionResponse,
+            (Play, Clientbound, "encryption_response") => Self::EncryptionStarted,
             (Login, Clientbound, "compress") => Self::SetCompression,
             (Play, Clientbound, "set_compression") => Self::SetCompression,
             (Play, _, "handshake") => Self::Greeting,

@@ -235,7 +235,12 @@ fn is_query(context: &Context) -> bool {
 fn switches(record: &Record) -> bool {
     matches!(
         record.packet.kind().and_then(|packet| packet.role()),
-        Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::SetCompression)
+        Some(
+            Role::EncryptionRequest
+                | Role::EncryptionResponse
+                | Role::EncryptionStarted
+                | Role::SetCompression
+        )
     )
 }
 

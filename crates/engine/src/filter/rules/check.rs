@@ -222,7 +222,7 @@ impl Check<'_, '_, '_> {
             Role::LoginSuccess => first
                 .map(|key| (key, "without it the client does not enter the game"))
                 .or_else(|| late.map(|key| (key, "what comes next is read by it"))),
-            Role::EncryptionRequest | Role::EncryptionResponse => first
+            Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted => first
                 .or(rewrite)
                 .or(late)
                 .or_else(|| present(&["send", "close"]))

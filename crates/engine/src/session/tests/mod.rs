@@ -15,6 +15,7 @@ mod held_ends;
 mod later;
 mod observe;
 mod old;
+mod old_encryption;
 mod old_faults;
 mod old_pings;
 mod old_rules;

@@ -98,11 +98,15 @@ pub(super) fn legacy_login(version: i32) -> [Vec<u8>; 3] {
 
 const ALPHA: &str = include_str!("../../../../../tests/golden/alpha.toml");
 
-const LEGACY: &str = include_str!("../../../../../tests/golden/legacy.toml");
+pub(super) const LEGACY: &str = include_str!("../../../../../tests/golden/legacy.toml");
 
 /// Every packet of a golden file that a version has: those of these names, or all but logins if none are
 /// given.
-fn goldens(file: &str, version: i64, only: &[&str]) -> HashMap<Direction, Vec<(String, Vec<u8>)>> {
+pub(super) fn goldens(
+    file: &str,
+    version: i64,
+    only: &[&str],
+) -> HashMap<Direction, Vec<(String, Vec<u8>)>> {
     let file: toml::Table = file.parse().unwrap();
     let mut all: HashMap<Direction, Vec<_>> = HashMap::new();
     for packet in file["packet"].as_array().unwrap() {
@@ -159,7 +163,7 @@ fn relays_every_packet_of_every_version_of_alpha_and_records_it_decoded() {
 
 #[test]
 fn relays_every_packet_of_every_version_of_beta_and_records_it_decoded() {
-    for version in Catalog::embedded().legacy_versions() {
+    for version in Catalog::embedded().legacy_versions().filter(|version| *version < 39) {
         for size in SIZES {
             let mut pair = plain(size);
             let [handshake, answer, login] = legacy_login(version);
@@ -358,7 +362,7 @@ fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
             &hex!("02 0001 0053 01 0000000f 0001 0053 0000000000000000 00"),
             "login with the unknown protocol number 15",
         ),
-        (&hex!("02 4e 0002 0053 0074"), "a handshake of 1.3 to 1.6, protocol 78"),
+        (&hex!("02 3e 0002 0053 0074"), "login with the unknown protocol number 62"),
     ] {
         for size in SIZES {
             let mut pair = plain(size);
@@ -372,7 +376,7 @@ fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
             else {
                 panic!()
             };
-            let rest = "; before 1.7, Alpha 1.0.17 to 1.2.5 are understood";
+            let rest = "; before 1.7, the releases from Alpha 1.0.17 on are understood";
             assert_eq!(said.strip_suffix(rest), Some(why));
         }
     }

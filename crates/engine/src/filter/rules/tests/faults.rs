@@ -196,7 +196,7 @@ fn an_unknown_field_comes_with_the_fields_that_there_are_if_they_are_few() {
     for (when, hint) in [
         ("chat and serverbound", Some("it has message")),
         (
-            "world_particles or chat and serverbound",
+            "pkt.family == \"java\" and (world_particles or chat and serverbound)",
             Some(
                 "it has data, longDistance, message, offsetX, offsetY, offsetZ, particleData, \
                  particleId, particles, x, y, z",

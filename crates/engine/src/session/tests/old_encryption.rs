@@ -1,0 +1,200 @@
+//! The key exchange from 1.3 to 1.6: the client encrypts from its response on, the server only after a
+//! confirmation in the clear.
+
+use hex_literal::hex;
+
+use super::old::{LEGACY, goldens};
+use super::*;
+use crate::auth::Profile;
+
+/// A login to a version from 1.3 to 1.6.4 that has come as far as the server's request and the proxy's key.
+/// Returns what the client was shown.
+fn asked(size: usize, config: Config, version: i32, server_id: &str) -> (Pair, Value) {
+    let mut pair = Pair::with(size, config, Pipeline::default());
+    pair.client.decoder.set_opaque();
+    pair.server.decoder.set_opaque();
+    pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+    let host = |host: &str, port: i64, name: &str| {
+        let fields = [
+            ("protocolVersion", Value::Int(version.into())),
+            ("username", name.into()),
+            ("serverHost", host.into()),
+            ("serverPort", Value::Int(port)),
+        ];
+        body(version, Direction::Serverbound, "handshake", fields)
+    };
+    let name = pair.session.config.auth.profile().map_or("Steve", |_| "Account").to_owned();
+    pair.send(Side::Client, &host("localhost", 25566, "Steve"));
+    assert_eq!(pair.got(Side::Server), host("mc.example.org", 25565, &name));
+    let der = key(0).to_public_key().to_public_key_der().unwrap();
+    let request = [
+        ("serverId", server_id.into()),
+        ("publicKey", Value::Bytes(Bytes::copy_from_slice(der.as_bytes()))),
+        ("verifyToken", Value::Bytes(Bytes::from_static(b"tokn"))),
+    ];
+    pair.send(Side::Server, &body(version, Direction::Clientbound, "encryption_begin", request));
+    assert_eq!(pair.outputs.last(), Some(&Output::GenerateKey));
+    let material =
+        KeyMaterial { key: key(1), secret: *b"upstream secret!", token: *b"ours", seed: [3; 32] };
+    pair.input(Input::Key(Box::new(material)));
+    let shown = decoded(version, Direction::Clientbound, &pair.got(Side::Client));
+    (pair, shown)
+}
+
+fn body<const N: usize>(
+    version: i32,
+    direction: Direction,
+    name: &str,
+    fields: [(&str, Value); N],
+) -> Vec<u8> {
+    let protocol = Catalog::embedded().legacy(version).protocol;
+    let packet = protocol.named(State::Play, direction, name).unwrap();
+    protocol.encode(packet, &Value::map(fields)).unwrap()
+}
+
+fn decoded(version: i32, direction: Direction, body: &[u8]) -> Value {
+    let protocol = Catalog::embedded().legacy(version).protocol;
+    let (packet, start) = protocol.identify(State::Play, direction, body).unwrap();
+    protocol.decode(packet, body, start).unwrap()
+}
+
+const SECRET: &[u8; 16] = b"client's secret!";
+
+/// The server's confirmation.
+const CONFIRMED: [u8; 5] = hex!("fc 0000 0000");
+
+/// The client's response to what it was shown.
+fn answer(version: i32, shown: &Value) -> Vec<u8> {
+    let der = shown.get("publicKey").unwrap().as_bytes().unwrap();
+    let public = RsaPublicKey::from_public_key_der(der).unwrap();
+    let token = shown.get("verifyToken").unwrap().as_bytes().unwrap();
+    let protocol = Catalog::embedded().legacy(version).protocol;
+    let packet = protocol.named(State::Play, Direction::Serverbound, "encryption_begin").unwrap();
+    protocol.encode(packet, &response(&public, SECRET, token)).unwrap()
+}
+
+/// Goes on to where both legs are encrypted.
+fn encrypted(pair: &mut Pair, version: i32, shown: &Value) {
+    let had = pair.got(Side::Server).len();
+    pair.send(Side::Client, &answer(version, shown));
+    pair.client.encoder.set_cipher(SECRET);
+    let answered = decoded(version, Direction::Serverbound, &pair.got(Side::Server)[had..]);
+    let open = |name| {
+        let sealed = answered.get(name).unwrap().as_bytes().unwrap();
+        key(0).decrypt(Pkcs1v15Encrypt, sealed).unwrap()
+    };
+    assert_eq!(
+        (open("sharedSecret"), open("verifyToken")),
+        (b"upstream secret!".to_vec(), b"tokn".to_vec())
+    );
+    pair.server.decoder.set_cipher(b"upstream secret!");
+    pair.send(Side::Server, &CONFIRMED);
+    assert!(pair.got(Side::Client).ends_with(&CONFIRMED), "in the clear");
+    pair.server.encoder.set_cipher(b"upstream secret!");
+    pair.client.decoder.set_cipher(SECRET);
+}
+
+/// The versions whose handshake has their number.
+fn releases() -> impl Iterator<Item = i32> {
+    Catalog::embedded().legacy_versions().filter(|version| *version >= 39)
+}
+
+#[test]
+fn relays_every_packet_of_1_3_to_1_6_between_two_encrypted_legs_and_records_it_decoded() {
+    for (version, size) in releases().zip(SIZES.into_iter().cycle()) {
+        let (mut pair, shown) = asked(size, Config::default(), version, "-");
+        assert_eq!(shown.get("serverId").unwrap().as_text(), Some("-"));
+        encrypted(&mut pair, version, &shown);
+        assert!(!pair.outputs.iter().any(|it| matches!(it, Output::Notice(_))), "no account");
+        pair.send(Side::Client, &hex!("cd 00"));
+        assert!(pair.got(Side::Server).ends_with(&hex!("cd 00")));
+        let context = pair.session.context();
+        assert_eq!((context.version, context.player.as_deref()), (Some(version), Some("Steve")));
+        let before = pair.records().len();
+        for (direction, packets) in goldens(LEGACY, version.into(), &[]) {
+            let own = ["encryption_begin", "encryption_response", "handshake"];
+            let packets: Vec<_> =
+                packets.into_iter().filter(|(name, _)| !own.contains(&&**name)).collect();
+            let sent: Vec<u8> = packets.iter().flat_map(|(_, body)| body.clone()).collect();
+            let from = Side::from(direction);
+            let had = pair.got(from.other()).len();
+            pair.send(from, &sent);
+            assert!(pair.got(from.other())[had..] == sent, "version {version}, {direction}");
+            let records = pair.records();
+            let came = records[before..].iter().filter(|it| it.packet.direction() == direction);
+            let came: Vec<_> = came.collect();
+            assert_eq!(came.len(), packets.len());
+            for (record, (name, body)) in came.iter().zip(packets) {
+                assert_eq!(**record.packet.kind().unwrap().name(), *name);
+                assert_eq!(record.packet.error(), None, "{name}");
+                assert_eq!(record.packet.frame().unwrap().wire()[..], body);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_leg_has_a_key_log_line_and_the_capture_what_each_got() {
+    let (mut pair, shown) = asked(7, Config::default(), 61, "1a2b3c");
+    assert_eq!(shown.get("serverId").unwrap().as_text(), Some("1a2b3c"));
+    encrypted(&mut pair, 61, &shown);
+    let wants = |it: &&Output| matches!(it, Output::Notice(Notice::WantsAccount { .. }));
+    assert!(pair.outputs.iter().any(|it| wants(&it)), "the client's account does not fit");
+    let logged: Vec<_> =
+        pair.outputs.iter().filter(|output| matches!(output, Output::LogKey(_))).collect();
+    let lines = [KeyLogLine::new(b"ours", *SECRET), KeyLogLine::new(b"tokn", *b"upstream secret!")];
+    assert_eq!(logged, [&Output::LogKey(lines[0]), &Output::LogKey(lines[1])]);
+    let seen = [
+        "~handshake",
+        "+handshake",
+        "~encryption_begin",
+        "+encryption_begin",
+        "~encryption_begin",
+        "+encryption_begin",
+        "encryption_response",
+    ];
+    assert_eq!(pair.seen(), seen);
+}
+
+#[test]
+fn an_account_joins_in_place_of_a_client_that_is_told_to_ask_nobody() {
+    let profile = Profile { name: "Account".into(), id: 1 };
+    for client in [ClientLeg::Plain, ClientLeg::AsServer] {
+        let auth = AuthMode::Account { profile: profile.clone(), client };
+        let config = Config { auth, ..Config::default() };
+        let (mut pair, shown) = asked(1, config, 78, "1a2b3c");
+        assert_eq!(shown.get("serverId").unwrap().as_text(), Some("-"));
+        let had = pair.got(Side::Server).len();
+        pair.send(Side::Client, &answer(78, &shown));
+        pair.client.encoder.set_cipher(SECRET);
+        let Some(Output::Join { server_hash, lent: None }) = pair.outputs.last() else {
+            panic!("{:?}", pair.outputs.last())
+        };
+        let der = key(0).to_public_key().to_public_key_der().unwrap();
+        let hash = crate::auth::server_hash("1a2b3c", b"upstream secret!", der.as_bytes());
+        assert_eq!(*server_hash, hash);
+        assert_eq!(pair.got(Side::Server).len(), had, "the server waits for the account");
+        pair.input(Input::AccountJoined(Ok(())));
+        assert!(pair.got(Side::Server).len() > had);
+        pair.server.decoder.set_cipher(b"upstream secret!");
+        pair.send(Side::Server, &CONFIRMED);
+        pair.client.decoder.set_cipher(SECRET);
+        pair.send(Side::Client, &hex!("cd 00"));
+        assert!(pair.got(Side::Server).ends_with(&hex!("cd 00")));
+    }
+}
+
+#[test]
+fn a_wrong_response_is_turned_away_with_a_kick_in_the_clear() {
+    let (mut pair, shown) = asked(7, Config::default(), 78, "-");
+    let wrong = [
+        ("sharedSecret", Value::Bytes(Bytes::from_static(&[1; 128]))),
+        ("verifyToken", Value::Bytes(Bytes::new())),
+    ];
+    let had = pair.got(Side::Client).len();
+    assert!(shown.get("publicKey").is_some());
+    pair.send(Side::Client, &body(78, Direction::Serverbound, "encryption_begin", wrong));
+    assert!(pair.session.is_over());
+    let kick = decoded(78, Direction::Clientbound, &pair.got(Side::Client)[had..]);
+    assert!(kick.get("reason").is_some());
+}
