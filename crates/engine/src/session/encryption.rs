@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// Returns whether the version's servers confirm the shared secret in the clear, and encrypt only then.
-    fn confirms_encryption(&self) -> bool {
+    pub(super) fn confirms_encryption(&self) -> bool {
         let (state, direction) = (State::Play, Direction::Clientbound);
         self.context().protocol.role(state, direction, Role::EncryptionStarted).is_some()
     }

@@ -7,9 +7,9 @@ use super::phase::Phase;
 use super::{Config, Session, Start};
 use crate::filter::Pipeline;
 use crate::link::{Engine as _, Input, Side};
-use mitmcraft_protocol::codec::{Decoder, KeyLogLine, KeyRing, Limits, Reservation, Unit};
+use mitmcraft_protocol::codec::{Bare, Decoder, KeyLogLine, KeyRing, Limits, Reservation, Unit};
 use mitmcraft_protocol::packet::RawReason;
-use mitmcraft_protocol::schema::{DecodeCause, DecodeError, Direction, Protocol, State};
+use mitmcraft_protocol::schema::{DecodeCause, DecodeError, Direction, Protocol, Role, State};
 use mitmcraft_protocol::wire::VarInt;
 
 /// Observed sessions: every recorded byte is read once, and nothing is sent.
@@ -78,12 +78,21 @@ impl Session {
             self.relay(RawReason::Opaque("the key exchange has no end".into()));
             return true;
         }
+        let confirms = self.confirms_encryption();
         let Phase::ChooseSecret(secrets) = &mut self.phase else { return false };
         let bytes = self.ends.server.leg.decoder.peek();
         let (limits, protocol) = (self.config.limits, &self.delivery.recorder.context.protocol);
         let mut chosen = None;
+        let encrypted = match confirms {
+            true => after_confirmation(bytes, protocol),
+            false => Some(bytes),
+        };
         secrets.retain(|secret| {
-            let fits = fits(secret, bytes, limits, protocol);
+            let fits = match encrypted {
+                Some(bytes) if confirms => fits_unframed(secret, bytes, limits, protocol),
+                Some(bytes) => fits(secret, bytes, limits, protocol),
+                None => None,
+            };
             if fits == Some(true) {
                 chosen.get_or_insert(*secret);
             }
@@ -99,6 +108,9 @@ impl Session {
             return true;
         };
         self.phase = Phase::Frames;
+        if confirms && let Some(unit) = self.ends.server.poll() {
+            self.on_unit(Direction::Clientbound, unit);
+        }
         for side in Side::ALL {
             self.ends[side].set_cipher(&secret);
         }
@@ -158,6 +170,43 @@ fn fits(secret: &[u8; 16], bytes: &[u8], limits: Limits, protocol: &Protocol) ->
     };
     let Ok(body) = frame.body() else { return Some(false) };
     Some(identify(&body).is_ok_and(|(packet, start)| protocol.decode(packet, &body, start).is_ok()))
+}
+
+/// Returns what follows the server's confirmation of the secret, which is in the clear from 1.3 to 1.6; `None`
+/// if it is not whole.
+fn after_confirmation<'b>(bytes: &'b [u8], protocol: &Protocol) -> Option<&'b [u8]> {
+    let identified = protocol.identify(State::Play, Direction::Clientbound, bytes);
+    let (packet, start) = identified.ok()?;
+    let confirms = packet.role() == Some(Role::EncryptionStarted);
+    let end = protocol.measure(packet, bytes, start).ok().filter(|_| confirms)?;
+    bytes.get(end..)
+}
+
+/// Returns whether the server's first encrypted bytes from 1.3 to 1.6, decrypted with `secret`, begin with a
+/// packet that servers begin with; `None` if they are too few to tell.
+fn fits_unframed(
+    secret: &[u8; 16],
+    bytes: &[u8],
+    limits: Limits,
+    protocol: &Arc<Protocol>,
+) -> Option<bool> {
+    let mut decoder = Decoder::new(Limits::new(limits.frame.min(MAX_FIRST), limits.inflated));
+    decoder.set_bare(Bare::new(Arc::clone(protocol), State::Play, Direction::Clientbound));
+    decoder.set_cipher(secret);
+    decoder.receive(&bytes[..bytes.len().min(MAX_FIRST)]);
+    let begins = |body: &[u8]| {
+        let packet = protocol.identify(State::Play, Direction::Clientbound, body);
+        let role = packet.ok().and_then(|(packet, _)| packet.role());
+        matches!(role, Some(Role::Join | Role::Disconnect | Role::PluginMessage))
+    };
+    match decoder.poll() {
+        Some(Unit::Frame(frame)) => Some(begins(frame.wire())),
+        Some(Unit::Piece { .. } | Unit::Opaque { .. }) => Some(false),
+        None => {
+            let front = decoder.peek();
+            (!front.is_empty() && !begins(front)).then_some(false)
+        }
+    }
 }
 
 fn unknown(challenge: [u8; 4]) -> RawReason {

@@ -173,7 +173,7 @@ impl Session {
         }
     }
 
-    fn on_unit(&mut self, direction: Direction, unit: Unit) {
+    pub(super) fn on_unit(&mut self, direction: Direction, unit: Unit) {
         match unit {
             Unit::Frame(frame) => self.on_frame(direction, frame),
             Unit::Piece { bytes, frame, left } => {

@@ -6,6 +6,7 @@ use hex_literal::hex;
 use super::old::{LEGACY, goldens};
 use super::*;
 use crate::auth::Profile;
+use mitmcraft_protocol::codec::KeyRing;
 
 /// A login to a version from 1.3 to 1.6.4 that has come as far as the server's request and the proxy's key.
 /// Returns what the client was shown.
@@ -197,4 +198,72 @@ fn a_wrong_response_is_turned_away_with_a_kick_in_the_clear() {
     assert!(pair.session.is_over());
     let kick = decoded(78, Direction::Clientbound, &pair.got(Side::Client)[had..]);
     assert!(kick.get("reason").is_some());
+}
+
+#[test]
+fn an_observed_session_is_decrypted_with_the_secret_that_fits_the_bytes_after_the_confirmation() {
+    for size in SIZES {
+        for (secrets, version) in
+            [(vec![SECRET], 39), (vec![b"another secret!!", SECRET], 78), (vec![], 61)]
+        {
+            let mut ring = KeyRing::default();
+            secrets.iter().for_each(|secret| ring.add(KeyLogLine::new(b"tokn", **secret)));
+            let start = Start {
+                session: 1,
+                at: Timestamp(1),
+                client: "127.0.0.1:50000".parse().unwrap(),
+                upstream: Upstream { host: "mc.example.org".into(), port: 25565 },
+            };
+            let server = "127.0.0.1:25565".parse().unwrap();
+            let config = Arc::new(Config::default());
+            let mut session = Session::observe(config, start, server, Arc::new(ring)).unwrap();
+            let handshake = [
+                ("protocolVersion", Value::Int(version.into())),
+                ("username", "Steve".into()),
+                ("serverHost", "localhost".into()),
+                ("serverPort", Value::Int(25565)),
+            ];
+            let request = [
+                ("serverId", "-".into()),
+                ("publicKey", Value::Bytes(Bytes::from_static(b"key"))),
+                ("verifyToken", Value::Bytes(Bytes::from_static(b"tokn"))),
+            ];
+            let login = goldens(LEGACY, version.into(), &["login"]);
+            let (mut client, mut server) = (Leg::default(), Leg::default());
+            let mut hear = |side: Side, leg: &mut Leg, bytes: &[u8]| {
+                leg.encoder.put(bytes);
+                while !leg.encoder.pending().is_empty() {
+                    let count = leg.encoder.pending().len().min(size);
+                    let input = Input::Received(side, &leg.encoder.pending()[..count]);
+                    session.handle(Timestamp(2), input);
+                    leg.encoder.advance(count);
+                }
+            };
+            let said = body(version, Direction::Serverbound, "handshake", handshake);
+            hear(Side::Client, &mut client, &said);
+            let said = body(version, Direction::Clientbound, "encryption_begin", request);
+            hear(Side::Server, &mut server, &said);
+            hear(Side::Client, &mut client, &hex!("fc 0000 0000"));
+            client.set_cipher(SECRET);
+            hear(Side::Client, &mut client, &hex!("cd 00"));
+            hear(Side::Server, &mut server, &CONFIRMED);
+            server.set_cipher(SECRET);
+            hear(Side::Server, &mut server, &login[&Direction::Clientbound][0].1);
+            let mut entries = Vec::new();
+            session.take_entries(&mut entries);
+            let records: Vec<&Record> = entries.iter().filter_map(Entry::record).collect();
+            let name = |it: &&Record| {
+                it.packet.kind().map_or_else(|| "?".into(), |it| it.name().to_string())
+            };
+            let mut names: Vec<String> = records.iter().map(name).collect();
+            let first = ["handshake", "encryption_begin", "encryption_begin"];
+            assert_eq!(names.drain(..3).collect::<Vec<_>>(), first);
+            if secrets.is_empty() {
+                assert!(session.relayed().is_some());
+                continue;
+            }
+            names.sort();
+            assert_eq!(names, ["client_command", "encryption_response", "login"]);
+        }
+    }
 }
