@@ -2,7 +2,8 @@
 //!
 //! An [`Entry`] goes to a [`Sink`]. [`JsonlSink`], [`PcapngSink`] and [`PcapSink`] write files;
 //! [`create_sink`] chooses one of them by the file's name. [`open_capture`] reads the entries of a
-//! JSONL or pcapng file back. `docs/captures.md` specifies the formats.
+//! JSONL or pcapng file back. `docs/captures.md` and `docs/capture-formats.md` specify
+//! the formats.
 
 mod body_places;
 mod drain;

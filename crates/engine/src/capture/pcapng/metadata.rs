@@ -6,7 +6,7 @@ use mitmcraft_protocol::schema::{DescriptionId, Family, State};
 use mitmcraft_protocol::wire::{Reader, write_varint, write_varlong};
 
 /// The facts about a packet that its option contains: those that are not derived from the packets
-/// before it. `docs/captures.md` specifies the bytes.
+/// before it. `docs/capture-formats.md` specifies the bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Metadata {
     /// The session, and what holds for the following packets of the same direction too.

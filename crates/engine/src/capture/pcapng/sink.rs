@@ -22,7 +22,7 @@ use mitmcraft_protocol::schema::Family;
 /// Writes a capture as pcapng, which Wireshark opens without a plugin. Each view has interfaces of
 /// its own; in the view `plain`, each session is a TCP connection without encryption and
 /// compression. Everything that the views do not show is stored beside them, so that reading the
-/// file returns every entry. `docs/captures.md` specifies the format.
+/// file returns every entry. `docs/capture-formats.md` specifies the format.
 pub struct PcapngSink<W: Write + Send> {
     plain: PlainView,
     json: JsonView,

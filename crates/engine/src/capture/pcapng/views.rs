@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use mitmcraft_protocol::schema::UnknownName;
 
-/// The views that a pcapng file has. `docs/captures.md` describes them.
+/// The views that a pcapng file has. `docs/capture-formats.md` describes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Views {
