@@ -13,7 +13,7 @@ use super::output::Output;
 use super::plural::count;
 use super::version;
 
-/// Check a filter file, and print every fault with its place and a hint
+/// Check a filter file, and print every mistake with its place and a hint
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft check rules.toml
@@ -25,8 +25,8 @@ pub(crate) struct Arguments {
     /// The filter file; `-` is stdin
     file: PathBuf,
 
-    /// Check only against this version, such as `47`, `1.8.9` or `beta-1.7.3`: each field then has the type that it
-    /// has in this version (repeatable)
+    /// Check only against this version, such as `47`, `1.8.9` or `beta-1.7.3`, and the types of its
+    /// fields (repeatable)
     #[arg(
         long = "for",
         value_name = "VERSION",

@@ -15,14 +15,16 @@ use super::settings::{CommandLine, Settings};
   mitmcraft --config other.toml config
   mitmcraft config --write
 
-Flags override environment variables (`MITMCRAFT_PROXY__LISTEN`, else `MITMCRAFT_LISTEN`; lists are
-separated by commas), which override the configuration file, which overrides defaults. The file is
-`--config FILE` or `MITMCRAFT_CONFIG`, else `mitmcraft/config.toml` in the user's configuration folder.
-The output has the format of this file; to create or complete the file, use `--write`, not `>`, which
-empties the file before it is read.")]
+Flags override environment variables (`MITMCRAFT_PROXY__LISTEN`, else `MITMCRAFT_LISTEN`; \
+separate the items of lists with commas). Variables override the configuration file, and the file \
+overrides defaults. The file is `--config FILE` or `MITMCRAFT_CONFIG`, else \
+`mitmcraft/config.toml` in the user's configuration folder.
+
+The output has the format of this file. To create or complete the file, use `--write`; a \
+redirection with `>` would empty the file before it is read.")]
 pub(crate) struct Arguments {
-    /// Create the configuration file and its folder, or complete it: what it sets stays, and each
-    /// missing setting is added as a comment
+    /// Create the configuration file and its folder, or add each missing setting to it as a
+    /// comment; existing settings stay
     #[arg(long = "write", conflicts_with = "command")]
     write_file: bool,
 

@@ -40,8 +40,8 @@ pub(crate) struct Arguments {
     from: PathBuf,
 
     /// The capture to write. The ending selects the format: .jsonl, .pcapng or .pcap, and .gz or
-    /// .zst after it to compress; .parquet has columns for DuckDB, Spark and the like; .mcpr is a
-    /// replay for ReplayMod; `-` is stdout
+    /// .zst after it to compress; .parquet for DuckDB, Spark and the like; .mcpr for ReplayMod; `-`
+    /// is stdout
     #[arg(value_name = "OUT")]
     to: PathBuf,
 
@@ -69,12 +69,13 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_body: bool,
 
-    /// Add to JSONL and Parquet what values mean, as `meaning`: `{"type":"creeper","yaw":"90°"}`
+    /// Add the meanings of values to JSONL and Parquet, as `meaning`:
+    /// `{"type":"creeper","yaw":"90°"}`
     #[arg(long)]
     annotate: bool,
 
-    /// Write a table with a row per packet of one name, and columns of the types that its fields
-    /// have: `chat: time, session.player, message`. OUT ends in .parquet
+    /// Write a table with one row per packet of this name, and columns with the types of its
+    /// fields: `chat: time, session.player, message`. OUT ends in .parquet
     #[arg(long, value_name = "PACKET: COLUMN, ..", conflicts_with_all = ["only", "no_body", "annotate"])]
     table: Option<String>,
 

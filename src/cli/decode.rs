@@ -26,12 +26,15 @@ use super::stdio::is_stdio;
   tcpdump -i any -s 0 -U -w - port 25565 | mitmcraft decode -
   mitmcraft decode part.pcap part.pcap1 part.pcap2
 
-Sessions are detected by their first bytes, on any port. A session that began before the recording
-is detected only on port 25565, or on those of `--port`. Several files are read as one recording, in
-the order given. Encrypted sessions need a key log: lines of
-`<first 4 bytes of the verify token> <shared secret>` in hex, as `proxy --key-log` writes them.
+Sessions are detected by their first bytes, on any port. A session that began before the \
+recording is detected only on port 25565, or on the ports of `--port`. Several files are read as \
+one recording, in the order given. `-Y` does not affect captures that `-w` writes.
 
-Exit code: 1 if there is no Minecraft session, 2 if a file is damaged (it is read up to the damage).")]
+Encrypted sessions need a key log: lines of `<first 4 bytes of the verify token> <shared secret>` \
+in hex, as `proxy --key-log` writes them.
+
+Exit code: 1 if there is no Minecraft session, 2 if a file is damaged (it is read up to the \
+damage).")]
 pub(crate) struct Arguments {
     /// Recordings: pcap or pcapng, may be compressed (.gz, .zst); `-` is stdin
     #[arg(required = true, value_name = "PCAP")]
@@ -44,7 +47,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: OutputFiles,
 
-    /// Read only connections to this port of a server, whatever they carry (repeatable)
+    /// Read only connections to this port of a server, including traffic that is not Minecraft
+    /// (repeatable)
     #[arg(short, long, value_name = "N")]
     port: Vec<u16>,
 

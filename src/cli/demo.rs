@@ -29,12 +29,12 @@ use super::summary::SummaryReceiver;
   mitmcraft demo -q && mitmcraft show -v demo.pcapng
   mitmcraft demo --all
 
-A 1.8 client pings, logs in and plays for three seconds, encrypted and compressed, through the
-proxy. With `--all`, all four Server List Pings, Query and a player of Alpha go before it. Packets
-that repeat many times a second are one line (`×20/s`), unless `-v` is given.
-`demo.jsonl` and `demo.pcapng` hold all of it.")]
+A 1.8 client pings, logs in and plays for three seconds through the proxy, encrypted and \
+compressed. With `--all`, all four Server List Pings, Query and a player of Alpha come first. \
+Packets that repeat many times a second are shown as one line (`×20/s`), unless `-v` is given. \
+`demo.jsonl` and `demo.pcapng` contain all packets.")]
 pub(crate) struct Arguments {
-    /// Where `demo.jsonl` and `demo.pcapng` go
+    /// Folder for `demo.jsonl` and `demo.pcapng`
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 

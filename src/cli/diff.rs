@@ -24,12 +24,14 @@ use super::plural::count;
   mitmcraft diff --bytes before.jsonl after.jsonl
   mitmcraft diff --legs session.jsonl
 
-`-` marks a packet that only the first capture has, `+` one that only the second has, `~` one that
-differs, followed by its fields. With `--legs`: dropped, made and rewritten by the proxy. Exit code:
-0 if nothing differs, 1 if something does, 2 on an error.
+`-` marks a packet that only the first capture has, `+` a packet that only the second has, and \
+`~` a packet that differs, followed by its fields. With `--legs`, the marks mean dropped, made \
+and rewritten by the proxy.
 
-The directions of a session are compared separately. Values that differ from run to run are ignored:
-times, keys, random numbers, and the numbers of entities. `--list-ignored` lists them.")]
+The directions of a session are compared separately. Values that differ from run to run are \
+ignored: times, keys, random numbers, and entity ids. `--list-ignored` lists them.
+
+Exit code: 0 if nothing differs, 1 if something does, 2 on an error.")]
 pub(crate) struct Arguments {
     /// The first capture, in any format; `-` is stdin
     #[arg(required_unless_present = "list_ignored", value_name = "A")]
@@ -58,8 +60,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     ignore_nothing: bool,
 
-    /// Compare bytes too: packets with equal values and different bytes differ, such as a number with more
-    /// bytes than it needs
+    /// Compare bytes too: report packets with equal values and different bytes, such as a number in
+    /// more bytes than it needs
     #[arg(long)]
     bytes: bool,
 
@@ -71,7 +73,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Print nothing: the exit code is the answer
+    /// Print nothing; the exit code gives the result
     #[arg(short, long, conflicts_with_all = ["json", "verbose"])]
     quiet: bool,
 

@@ -12,20 +12,23 @@ use super::input::Input;
 use super::output::Output;
 use super::rules::load;
 
-/// Judge captures by the expectations of filter files: what fails is shown with the packets around it
+/// Check captures against the expectations in filter files, and show failures with the packets
+/// around them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft expect session.jsonl -f tests.toml
   mitmcraft expect a.jsonl b.pcapng -f tests.toml --junit results.xml --annotations github
   mitmcraft expect session.jsonl -f tests.toml --json | jq .failed
 
-The file has `[[expect]]` tables: `when`, `after`, `within`, `count`, `never`, `order`, `same`, `bytes`,
-`rate`, `per`. `proxy -f` and `replay client -f` judge running sessions by the same files.
-Exit code: 0 if every expectation was met, 1 if one was not or if none could be judged. A damaged or
-truncated capture is judged up to the damage; the exit code is then 2.")]
+The file contains `[[expect]]` tables with `when`, `after`, `within`, `count`, `never`, `order`, \
+`same`, `bytes`, `rate` and `per`. `proxy -f` and `replay client -f` apply the same files to \
+running sessions.
+
+Exit code: 0 if every expectation was met, 1 if one was not or if none could be judged. A damaged \
+or truncated capture is judged up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
-    /// Captures in any format, each a run of its own; `-` is stdin. A folder stands for all captures in it
-    /// and below, a quoted pattern (`'logs/*.jsonl.zst'`) for the files that match it
+    /// Captures in any format, each judged as a separate run; `-` is stdin. A folder means all captures in
+    /// it and its subfolders, a quoted pattern (`'logs/*.jsonl.zst'`) the files that match it
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 

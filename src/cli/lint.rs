@@ -10,17 +10,19 @@ use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
 
-/// Judge what servers sent as the game of that version would: what does not decode, or is refused
+/// Check the packets of servers by the game's rules: find packets that do not decode or that the
+/// game would refuse
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft lint --capture session.jsonl
   mitmcraft lint --capture a.jsonl b.pcapng --junit results.xml
   mitmcraft lint --capture session.jsonl --json | jq '.findings[].rule'
 
-Prints each kind of fault with its first packet, the place in its bytes and what the player sees, and a
-matrix of versions and rules. docs/lint.md has the rules with their sources.
-Exit code: 0 without findings, 1 with findings. A damaged or truncated capture is judged up to the
-damage; the exit code is then 2.")]
+Prints, for each kind of error, the first packet, the place in its bytes and what the player \
+sees, and then a matrix of versions and rules. docs/lint.md lists the rules with their sources.
+
+Exit code: 0 without findings, 1 with findings. A damaged or truncated capture is judged up to \
+the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
     /// Captures in any format; `-` is stdin. A folder stands for all captures in it and below, a quoted
     /// pattern (`'logs/*.jsonl.zst'`) for the files that match it

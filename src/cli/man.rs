@@ -83,7 +83,7 @@ fn see_also(page: &str) -> Roff {
     roff
 }
 
-/// Formats the text below the options line by line: examples must not be joined into a paragraph.
+/// Formats the text below the options: examples line by line, every other line as a paragraph.
 fn notes(help: &str) -> Roff {
     let mut roff = Roff::new();
     let (title, text) = match help.strip_prefix("Examples:\n") {
@@ -92,7 +92,11 @@ fn notes(help: &str) -> Roff {
     };
     roff.control("SH", [title]).control("nf", []);
     for line in text.lines() {
-        roff.text([roman(line)]);
+        if line.starts_with(' ') {
+            roff.text([roman(line)]);
+        } else {
+            roff.control("fi", []).text([roman(line)]).control("nf", []);
+        }
     }
     roff.control("fi", []);
     roff

@@ -27,6 +27,20 @@ fn the_help_of_every_verb_has_examples() {
     }
 }
 
+#[test]
+fn the_text_below_the_options_is_wrapped_once() {
+    for (name, command) in leaves() {
+        let help = command.term_width(80).render_long_help().to_string();
+        let (_, text) = help.rsplit_once("Examples:\n").unwrap();
+        let text: Vec<&str> = text.lines().skip_while(|line| line.starts_with("  ")).collect();
+        for lines in text.windows(2).filter(|lines| !lines[0].is_empty()) {
+            let Some(word) = lines[1].split_whitespace().next() else { continue };
+            let fits = lines[0].trim_end().chars().count() + 1 + word.chars().count() < 80;
+            assert!(!fits, "{name}: `{word}` fits on the line before: {}", lines[0]);
+        }
+    }
+}
+
 /// Returns a section for each verb.
 fn verbs() -> String {
     let mut text = String::new();

@@ -16,7 +16,7 @@ use super::exit::Done;
 use super::output::Output;
 use super::version;
 
-/// List the known versions, the packets of one version, or what differs between two
+/// List the known versions, the packets of one version, or the differences between two versions
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft protocols

@@ -16,7 +16,7 @@ use super::output::Output;
 use super::screen::Screen;
 use super::stdio::is_stdio;
 
-/// Print captures the way `proxy` prints packets live
+/// Print captures as `proxy` prints packets live
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft show session.jsonl
@@ -37,8 +37,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     condition: Condition,
 
-    /// Follow a capture that is still being written, until Ctrl-C. The capture is an uncompressed
-    /// file
+    /// Follow a capture that is still being written, until Ctrl-C. The file must not be compressed
     #[arg(long)]
     follow: bool,
 

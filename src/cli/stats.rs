@@ -10,7 +10,7 @@ use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
 
-/// Summarize captures: packets, bytes, plugin channels, round trips, and what does not decode
+/// Summarize captures: packets, bytes, plugin channels, round trips, and packets that do not decode
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft stats session.jsonl
@@ -18,8 +18,10 @@ use super::output::Output;
   mitmcraft stats --where 'clientbound and play' --plot timeline.svg session.jsonl
   mitmcraft stats --json session.jsonl | jq '.packets[0]'
 
-Packets are counted as the peers sent them; those that the proxy dropped, rewrote or made are listed
-after the name. A damaged or truncated capture is counted up to the damage; the exit code is then 2.")]
+Packets are counted as the peers sent them. The numbers of packets that the proxy dropped, \
+rewrote or made follow the name.
+
+A damaged or truncated capture is counted up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
     /// Captures in any format; `-` is stdin. A folder stands for all captures in it and below, a quoted
     /// pattern (`'logs/*.jsonl.zst'`) for the files that match it

@@ -26,9 +26,10 @@ use super::view_sources::ViewSources;
   mitmcraft view evening.pcap --keys keys.txt --web 127.0.0.1:9000
   ssh -L 8766:127.0.0.1:8766 host mitmcraft view session.pcapng --web
 
-Without `--web`, they are shown in this terminal; `?` lists the keys. The first packets are shown while the rest is read. Bodies are read again from uncompressed
-pcapng captures; those of other files go to a temporary file of their size, in the folder that TMPDIR
-names, which is deleted at the end.")]
+Without `--web`, the packets are shown in this terminal; `?` lists the keys. The first packets \
+are shown while the rest is read. Bodies of uncompressed pcapng captures are read from the \
+capture when needed. Those of other files go to a temporary file of their size, in the folder \
+that TMPDIR names, and the file is deleted at the end.")]
 pub(crate) struct Arguments {
     /// Captures in any format, and recordings of tcpdump or Wireshark; may be compressed. A folder stands
     /// for all captures in it and below, a quoted pattern (`'logs/*.jsonl.zst'`) for the files that match it

@@ -18,8 +18,8 @@ use super::version;
   mitmcraft wireshark 1.8.9 1.20.4 -o minecraft.lua
   tshark -X lua_script:minecraft.lua -r session.pcapng -Y 'minecraft.map_chunk.x == -9'
 
-It dissects captures of mitmcraft and recordings of tcpdump, up to where a session is encrypted.
-`decode --keys` converts an encrypted recording to a capture.")]
+The dissector reads captures of mitmcraft and recordings of tcpdump, up to the point at which a \
+session is encrypted. `decode --keys` converts an encrypted recording to a capture.")]
 pub(crate) struct Arguments {
     /// Protocol numbers or game versions: `47`, `1.8.9` [default: all known versions]
     #[arg(

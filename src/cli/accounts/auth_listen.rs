@@ -8,8 +8,8 @@ use crate::cli::args::listen_address;
 /// The address at which games find their services.
 #[derive(Debug, Args)]
 pub(crate) struct AuthListen {
-    /// Address at which the game finds its web services with `--auth client`: a loopback address, the
-    /// same whenever the game runs
+    /// Address at which the proxy serves the game's web services with `--auth client`: a loopback
+    /// address that stays the same
     #[arg(
         long,
         value_name = "ADDR",

@@ -14,16 +14,18 @@ use crate::cli::output::Output;
   mitmcraft jvm-args --auth-listen 127.0.0.1:9000
   mitmcraft jvm-args --authlib-injector authlib-injector.jar
 
-Put the line into the JVM arguments of a launcher profile of its own, and start the game with this
-profile while `mitmcraft proxy --auth client` is running: otherwise that game reaches no service.
-The line holds a random path that only you should know, and stays valid. Versions before 1.16 have
-fixed addresses: for them, authlib-injector (https://github.com/yushijinhun/authlib-injector)
-replaces these in the game.")]
+Put the line into the JVM arguments of a separate launcher profile, and start the game with this \
+profile while `mitmcraft proxy --auth client` is running. Without the proxy, that game cannot \
+reach its services. The line contains a random path, which you should keep secret; the line stays \
+valid.
+
+Versions before 1.16 use fixed addresses, which authlib-injector \
+(https://github.com/yushijinhun/authlib-injector) replaces in the game.")]
 pub(crate) struct JvmArgsArguments {
     #[command(flatten)]
     listen: AuthListen,
 
-    /// Print the argument for authlib-injector, whose file this is, instead: for versions before 1.16
+    /// Print the argument for this authlib-injector jar instead, for versions before 1.16
     #[arg(long, value_name = "JAR", help_heading = "Accounts")]
     authlib_injector: Option<String>,
 }

@@ -16,19 +16,19 @@ use crate::cli::plural::count;
   MITMCRAFT_CLIENT_ID=01234567-.. mitmcraft login
   mitmcraft login --account Steve
 
-Prints a code to enter in a browser on any machine. Tokens are stored in `accounts.json` in the
-state folder (`mitmcraft`, or MITMCRAFT_STATE_DIR), readable only by you; `logout` removes them.
-By default, `proxy --auth account` uses the account logged in last.
+Prints a code to enter in a browser on any machine. Tokens are stored in `accounts.json` in the \
+state folder (`mitmcraft`, or MITMCRAFT_STATE_DIR), which only you can read; `logout` removes \
+them. By default, `proxy --auth account` uses the account that logged in last.
 
-Microsoft identifies applications by a client id, and Minecraft's services accept only ids that
-Mojang has approved. mitmcraft has none: register an application (personal Microsoft accounts,
+Microsoft identifies applications by a client id, and Minecraft's services accept only ids that \
+Mojang has approved. mitmcraft has none: register an application (personal Microsoft accounts, \
 public client flows allowed), and request permission at https://aka.ms/mce-reviewappid.")]
 pub(crate) struct LoginArguments {
     /// Client id of the application, as registered with Microsoft
     #[arg(long, value_name = "ID")]
     client_id: Option<String>,
 
-    /// Refuse any account but that of this player
+    /// Accept only the account of this player
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
 

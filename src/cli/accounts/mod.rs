@@ -22,13 +22,13 @@ pub(super) use options::{AccountOptions, Credentials, Settled};
 /// Addresses of the services for accounts.
 #[derive(Debug, Args)]
 pub(super) struct Services {
-    /// Replace addresses of Microsoft's and Minecraft's services by those in a TOML file:
-    /// device_code, token, xbox, xsts, minecraft, profile, lookup; and the scope: scope
+    /// Read addresses of Microsoft's and Minecraft's services from a TOML file, with the keys
+    /// device_code, token, xbox, xsts, minecraft, profile, lookup, and scope
     #[arg(long, value_name = "FILE", help_heading = "Accounts")]
     auth_endpoints: Option<PathBuf>,
 
-    /// Scope that your application asks Microsoft for; `service::user.auth.xboxlive.com::MBI_SSL` for one of
-    /// Xbox Live [default: XboxLive.signin offline_access]
+    /// Scope that your application requests from Microsoft; for an application of Xbox Live,
+    /// `service::user.auth.xboxlive.com::MBI_SSL` [default: XboxLive.signin offline_access]
     #[arg(long, value_name = "SCOPE", help_heading = "Accounts")]
     auth_scope: Option<String>,
 }

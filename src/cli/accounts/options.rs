@@ -19,11 +19,11 @@ use crate::cli::run::bind;
 /// Options for the accounts of both connections.
 #[derive(Debug, Args)]
 pub(crate) struct AccountOptions {
-    /// Who authenticates to whom
+    /// How the two connections are authenticated
     #[arg(long, value_enum, value_name = "MODE", default_value_t = Mode::Offline, help_heading = "Accounts")]
     auth: Mode,
 
-    /// Account to use [default: the one logged in last]
+    /// Account to use [default: the account that logged in last]
     #[arg(
         long,
         value_name = "NAME",
@@ -37,7 +37,7 @@ pub(crate) struct AccountOptions {
     #[arg(long, value_name = "FILE", help_heading = "Accounts")]
     access_token_file: Option<PathBuf>,
 
-    /// Owner of the access token: a name, a UUID, or NAME:UUID, which needs no look-up
+    /// Owner of the access token: a name, a UUID, or NAME:UUID (no look-up needed)
     #[arg(long, value_name = "WHO", help_heading = "Accounts")]
     profile: Option<Wanted>,
 
@@ -78,12 +78,12 @@ impl Settled {
     }
 }
 
-/// Who authenticates to whom.
+/// How the two connections are authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// No one: both connections are encrypted if the server requests it
+    /// No authentication; both connections are encrypted if the server requests it
     Offline,
-    /// Each game joins with its own account, which it lends: see `mitmcraft jvm-args`
+    /// Each game lends its own account to the proxy: see `mitmcraft jvm-args`
     Client,
     /// The proxy joins with your account; clients are not verified
     Account,

@@ -23,8 +23,8 @@ pub(crate) struct CaptureOptions {
     #[arg(long, value_name = "SIZE|TIME")]
     rotate: Option<Rotation>,
 
-    /// Keep only the newest of the files that `--rotate` or a name with `{..}` creates, in this run and
-    /// earlier ones: so many (`10`), of that size together (`20G`), or of that age (`14d`)
+    /// Keep only the newest of the files that `--rotate` or a name with `{..}` creates, in this run
+    /// and earlier ones: a number (`10`), a total size (`20G`) or an age (`14d`)
     #[arg(long, value_name = "N|SIZE|TIME")]
     keep: Option<Keep>,
 
@@ -32,8 +32,8 @@ pub(crate) struct CaptureOptions {
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnLogError::Drop)]
     on_log_error: OnLogError,
 
-    /// Bytes to which a session's compressed packets may inflate in a second of the log. What exceeds
-    /// that is recorded compressed, with a remark, and forwarded like any other packet
+    /// Limit on the inflated size of a session's compressed packets in the log, in bytes per
+    /// second. Packets beyond it are forwarded as usual and recorded compressed, with a remark
     #[arg(long, value_name = "SIZE", default_value_t = Size(LogOptions::INFLATION as u64))]
     max_inflate: Size,
 
@@ -41,7 +41,8 @@ pub(crate) struct CaptureOptions {
     #[arg(long)]
     no_body: bool,
 
-    /// Add to JSONL what values mean, under the key `meaning`: `{"type":"creeper","yaw":"90°"}`
+    /// Add the meanings of values to JSONL, under the key `meaning`:
+    /// `{"type":"creeper","yaw":"90°"}`
     #[arg(long)]
     annotate: bool,
 
@@ -52,7 +53,7 @@ pub(crate) struct CaptureOptions {
     #[arg(long, value_enum, value_name = "KIND")]
     only: Option<Only>,
 
-    /// Record only packets that match
+    /// Record only packets that match (`-Y` does not affect captures)
     #[arg(long, value_name = "EXPR")]
     write_where: Option<String>,
 }
@@ -60,9 +61,9 @@ pub(crate) struct CaptureOptions {
 /// The action taken if a capture cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OnLogError {
-    /// End the run with exit code 2: what was on its way at that moment is not recorded
+    /// End the run with exit code 2; packets in transit at that moment are not recorded
     Stop,
-    /// Go on, report the entries that are missing from the capture, and end with exit code 1
+    /// Continue, report the number of missing entries, and end with exit code 1
     Drop,
 }
 

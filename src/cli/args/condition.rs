@@ -8,7 +8,7 @@ use crate::cli::output::Output;
 /// `-Y`, which selects packets.
 #[derive(Debug, Args)]
 pub(crate) struct Condition {
-    /// Show, count, compare or convert only packets that match; does not affect what `-w` records
+    /// Select only packets that match this expression
     #[arg(short = 'Y', long = "where", value_name = "EXPR")]
     condition: Option<String>,
 }

@@ -9,7 +9,7 @@ pub(crate) struct ExpectOptions {
     #[arg(long, value_name = "FILE", requires = "filters")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Also print failed expectations as annotations, which the service that runs the tests shows
+    /// Also print failed expectations as annotations for the service that runs the tests
     #[arg(long, value_enum, value_name = "SERVICE", requires = "filters")]
     pub(crate) annotations: Option<Annotations>,
 }

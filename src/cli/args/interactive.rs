@@ -13,8 +13,8 @@ pub(crate) struct Interactive {
     #[arg(long)]
     tui: bool,
 
-    /// Hold packets that match from the start, until somebody forwards, edits or drops them (needs
-    /// `--tui` or `--web`)
+    /// From the start, hold packets that match until you forward, edit or drop them (needs `--tui`
+    /// or `--web`)
     #[arg(long, value_name = "EXPR")]
     intercept: Option<String>,
 }

@@ -6,7 +6,7 @@ use mitmcraft_engine::text::TimeForm;
 /// Options for printing packets, shared by every verb that prints them.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Lines {
-    /// Print the number that each packet has in its session
+    /// Print each packet's number in its session
     #[arg(long)]
     pub(crate) number: bool,
 
@@ -14,7 +14,8 @@ pub(crate) struct Lines {
     #[arg(long, value_enum, value_name = "FORM", default_value_t = Time::Absolute)]
     time: Time,
 
-    /// Cut lines to N columns; `none` cuts none [default: the terminal's width, or none elsewhere]
+    /// Cut lines to N columns; `none` disables cutting [default: the terminal's width, or `none` if
+    /// stdout is not a terminal]
     #[arg(long, value_name = "N")]
     pub(crate) width: Option<Width>,
 
@@ -44,7 +45,7 @@ enum Time {
     Date,
     /// Seconds since the session began
     Relative,
-    /// Seconds since the line before
+    /// Seconds since the previous line
     Delta,
 }
 

@@ -8,8 +8,8 @@ use crate::cli::plural::count;
 /// `--max-memory`, the ceiling of what grows with traffic.
 #[derive(Debug, Args)]
 pub(crate) struct Memory {
-    /// Ceiling of the memory for packets. What does not fit is passed on in pieces, or left out with
-    /// a message, and not decoded
+    /// Upper limit of the memory for packets. Data beyond it is forwarded in pieces, or left out
+    /// with a message, and not decoded
     #[arg(
         long,
         value_name = "SIZE",

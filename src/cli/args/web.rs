@@ -14,8 +14,8 @@ use crate::cli::run::bind;
 /// `--web` and `--open`, the interface in a browser.
 #[derive(Debug, Args)]
 pub(crate) struct Web {
-    /// Browse packets in a web browser, at this address [default: 127.0.0.1:8766]. Only who has the
-    /// printed URL gets in
+    /// Browse packets in a web browser, at this address [default: 127.0.0.1:8766]. Only someone who
+    /// has the printed URL can open the page
     #[arg(
         long,
         value_name = "ADDR",

@@ -24,8 +24,8 @@ use crate::cli::args::{
   mitmcraft proxy --transparent -l 0.0.0.0:25566
   mitmcraft proxy mc.example.org -w - --format pcapng | wireshark -k -i -
 
-Then add the address after `-l`, or localhost:25566, to the server list of the game; with `--lan`,
-it is there already, under Multiplayer.")]
+Then add the address after `-l`, or localhost:25566, to the server list of the game. With \
+`--lan`, the proxy already appears there, under Multiplayer.")]
 pub(crate) struct Arguments {
     /// The server: `host[:port]` or `[ipv6]:port`. Without a port, its SRV record is looked up, and
     /// 25565 is used if there is none. With `--transparent`, used for connections that were not
@@ -104,17 +104,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(super) max_sessions: usize,
 
-    /// On SIGTERM, let the players go on for so long, and refuse new ones; then end the run. A second signal
-    /// ends it before
+    /// On SIGTERM, refuse new players, let the present ones play for up to this time, and then end
+    /// the run. A second signal ends it at once
     #[arg(long, value_name = "TIME", value_parser = Period::positive)]
     pub(super) drain: Option<Period>,
 
-    /// What to do while captures and screen cannot keep up
+    /// What to do if captures or the screen cannot keep up
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnFullLog::Wait)]
     pub(super) on_full: OnFullLog,
 
-    /// Timeouts, each a duration or `none`: `connect` for connecting to the server; `login` for
-    /// silence before the game begins, `idle` for silence in the game
+    /// Timeouts, each a duration or `none`: `connect` for connecting to the server, `login` for
+    /// silence before the game begins, `idle` for silence during the game
     #[arg(
         long,
         value_name = "NAME=DURATION",
@@ -153,10 +153,10 @@ pub(crate) struct Arguments {
     pub(super) no_collapse: bool,
 }
 
-/// What to do while captures and screen cannot keep up.
+/// What to do if captures or the screen cannot keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum OnFullLog {
-    /// Slow the sessions down: nothing is lost
+    /// Slow the sessions down, so that nothing is lost
     Wait,
     /// Leave entries out, and count them
     Drop,

@@ -37,8 +37,10 @@ use crate::cli::run::{logged, stop_on_signals};
   mitmcraft replay client session.jsonl localhost --expect --expect-where '*chat* or window_items'
   mitmcraft replay client session.jsonl localhost -f tests.toml --junit results.xml
 
-Each packet waits for those before it in the recording; keep-alives, teleports and the like are
-answered as this connection needs. The server must be in offline mode.
+Each packet is sent after the server has sent the packets that precede it in the recording. \
+Keep-alives, teleports and the like are answered with the values of this connection. The server \
+must be in offline mode.
+
 Exit code: 0 if everything was replayed (and answered as expected), else 1.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -56,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ClientPace::Recorded)]
     pace: ClientPace,
 
-    /// Number of clients; their names get numbers
+    /// Number of clients; numbers are appended to their names
     #[arg(long, value_name = "N", default_value_t = 1)]
     clients: usize,
 
@@ -72,7 +74,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "repeat")]
     hold: bool,
 
-    /// Compare the answers of the server with the recording, and print what differs
+    /// Compare the packets of the server with the recording, and print the differences
     #[arg(long, conflicts_with = "from")]
     expect: bool,
 
@@ -80,8 +82,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "EXPR", requires = "expect")]
     expect_where: Option<String>,
 
-    /// Also let a packet (`entity_*`) or a field (`map_chunk.x`) differ (repeatable). What
-    /// `mitmcraft diff --list-ignored` lists and the numbers of entities may differ by default
+    /// Also let a packet (`entity_*`) or a field (`map_chunk.x`) differ (repeatable). By default,
+    /// entity ids and everything that `mitmcraft diff --list-ignored` prints may differ
     #[arg(long, value_name = "PATH|PACKET", requires = "expect")]
     ignore: Vec<String>,
 
@@ -100,9 +102,9 @@ pub(crate) struct Arguments {
 /// When packets are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ClientPace {
-    /// Once the server has sent what came before, and the recorded time has passed
+    /// Once the server has sent everything that precedes it, and the recorded time has passed
     Recorded,
-    /// As soon as the server has sent what came before
+    /// As soon as the server has sent everything that precedes it
     Lockstep,
     /// At once
     Asap,

@@ -18,17 +18,19 @@ use crate::cli::rules::{describe, load};
 use crate::cli::screen::Screen;
 use crate::cli::stdio::is_stdio;
 
-/// Run filter files over a capture offline: show what each rule would have done, and judge the result
-/// by their expectations
+/// Apply filter files to a capture offline: show what each rule would have done, and check the
+/// result against their expectations
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft replay filters session.jsonl -f rules.toml
   mitmcraft replay filters session.pcapng -f rules.toml -q
   mitmcraft replay filters session.jsonl -f rules.toml -w after.jsonl
 
-Shows each packet that a rule acts on with the names of the rules, and then what each rule did.
-Packets are judged as they came from the peers, whatever rules were active during the recording.
-Rules with `chance` make the same decisions in each run.
+Shows each packet that a rule acts on, with the names of the rules, and then the counts of each \
+rule. Rules see packets as the peers sent them, whatever rules were active during the recording. \
+Rules with `chance` make the same decisions in each run. `-Y` does not affect the capture that \
+`-w` writes.
+
 Exit code: 1 if an expectation of a file was not met, or if none could be judged; else 0.")]
 pub(crate) struct Arguments {
     /// The capture, in any format; `-` is stdin

@@ -40,7 +40,7 @@ pub(super) struct PlayArguments {
     #[arg(long, value_name = "POINT")]
     pub(super) to: Option<Point>,
 
-    /// How long to wait for a packet of the peer that came first in the recording
+    /// How long to wait for a packet of the peer that precedes the next packet in the recording
     #[arg(
         long,
         value_name = "DURATION",

@@ -22,8 +22,8 @@ use crate::cli::run::{bind, logged, stop_on_signals};
   mitmcraft replay server session.jsonl --from 60 --to 90 --loop
   mitmcraft replay server session.jsonl --pace lockstep --extra log -v
 
-Clients log in with their own names, and must have the recorded version. With `--from`, they first
-receive the state at that point: the world, entities, the inventory.")]
+Clients log in with their own names, and must have the recorded version. With `--from`, they \
+first receive the state at that point: the world, entities, the inventory.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     play: PlayArguments,
@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "repeat")]
     hold: bool,
 
-    /// What to do about packets that are not in the recording
+    /// Reaction to packets that are not in the recording
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = ExtraPackets::Ignore)]
     extra: ExtraPackets,
 
@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
 enum ServerPace {
     /// At the recorded times, whatever the client does
     Recorded,
-    /// As soon as the client has sent what came before in the recording
+    /// As soon as the client has sent everything that precedes it in the recording
     Lockstep,
     /// At once
     Asap,
