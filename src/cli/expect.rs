@@ -27,8 +27,9 @@ running sessions.
 Exit code: 0 if every expectation was met, 1 if one was not or if none could be judged. A damaged \
 or truncated capture is judged up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
-    /// Captures in any format, each judged as a separate run; `-` is stdin. A folder means all captures in
-    /// it and its subfolders, a quoted pattern (`'logs/*.jsonl.zst'`) the files that match it
+    /// Captures in any format, each judged as a separate run; `-` is stdin. A folder means all
+    /// captures in it and its subfolders; a quoted pattern (`'logs/*.jsonl.zst'`) means the files
+    /// that match it
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 

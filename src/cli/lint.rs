@@ -24,8 +24,8 @@ sees, and then a matrix of versions and rules. docs/lint.md lists the rules with
 Exit code: 0 without findings, 1 with findings. A damaged or truncated capture is judged up to \
 the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
-    /// Captures in any format; `-` is stdin. A folder stands for all captures in it and below, a quoted
-    /// pattern (`'logs/*.jsonl.zst'`) for the files that match it
+    /// Captures in any format; `-` is stdin. A folder means all captures in it and its subfolders;
+    /// a quoted pattern (`'logs/*.jsonl.zst'`) means the files that match it
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     capture: Vec<PathBuf>,
 

@@ -29,8 +29,8 @@ use super::stdio::is_stdio;
 
 A damaged or truncated capture is shown up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
-    /// Captures in any format; `-` is stdin. A folder stands for all captures in it and below, a quoted
-    /// pattern (`'logs/*.jsonl.zst'`) for the files that match it
+    /// Captures in any format; `-` is stdin. A folder means all captures in it and its subfolders;
+    /// a quoted pattern (`'logs/*.jsonl.zst'`) means the files that match it
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 

@@ -23,8 +23,8 @@ rewrote or made follow the name.
 
 A damaged or truncated capture is counted up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
-    /// Captures in any format; `-` is stdin. A folder stands for all captures in it and below, a quoted
-    /// pattern (`'logs/*.jsonl.zst'`) for the files that match it
+    /// Captures in any format; `-` is stdin. A folder means all captures in it and its subfolders;
+    /// a quoted pattern (`'logs/*.jsonl.zst'`) means the files that match it
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 

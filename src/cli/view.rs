@@ -31,8 +31,9 @@ are shown while the rest is read. Bodies of uncompressed pcapng captures are rea
 capture when needed. Those of other files go to a temporary file of their size, in the folder \
 that TMPDIR names, and the file is deleted at the end.")]
 pub(crate) struct Arguments {
-    /// Captures in any format, and recordings of tcpdump or Wireshark; may be compressed. A folder stands
-    /// for all captures in it and below, a quoted pattern (`'logs/*.jsonl.zst'`) for the files that match it
+    /// Captures in any format, and recordings of tcpdump or Wireshark; may be compressed. A folder
+    /// means all captures in it and its subfolders; a quoted pattern (`'logs/*.jsonl.zst'`) means
+    /// the files that match it
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
