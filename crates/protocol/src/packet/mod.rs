@@ -19,6 +19,7 @@ mod styled_text;
 mod tally;
 mod timestamp;
 
+pub use self::glob::{Glob, glob_matches};
 pub use cause::Cause;
 pub use chat::{plain_nbt, plain_text};
 pub use component_fields::{component_packets, is_component};
@@ -27,8 +28,6 @@ pub use diagnostic::Diagnostic;
 pub use diagnostics::Diagnostics;
 pub use field_path::position;
 pub use field_path::{FieldPath, PathError, PathStep};
-pub use glob::Glob;
-pub use glob::glob_matches;
 pub use outcome::Outcome;
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub use per_protocol::PerProtocol;
