@@ -14,6 +14,7 @@ mod lake;
 mod lan;
 mod lint;
 mod metrics;
+mod old;
 mod online;
 mod ping;
 mod real;
