@@ -37,6 +37,7 @@
 //! | [`query`] | the Query protocol |
 //! | [`decode`] | sessions from recordings of tcpdump and Wireshark |
 //! | [`replay`] | recorded sessions played to a client or a server, or through filters |
+//! | [`regress`] | how a server behaves differently from a recorded one |
 //!
 //! # A session in memory
 //!
@@ -141,3 +142,5 @@ pub mod query;
 pub mod decode;
 
 pub mod replay;
+
+pub mod regress;

@@ -14,7 +14,8 @@ use mitmcraft::proxy::{
 use mitmcraft_engine::analysis::Ignore;
 use mitmcraft_engine::capture::{Entry, EventKind, Sink};
 use mitmcraft_engine::lang::amount::Period;
-use mitmcraft_engine::replay::{ClientOptions, Differing, Expectation, Pace, Recording, Tally};
+use mitmcraft_engine::regress::{Behaviour, Comparison, Normalisation, Regression, Run};
+use mitmcraft_engine::replay::{ClientOptions, Pace, Recording, Tally};
 use mitmcraft_engine::text::Verbosity;
 use tokio::task::JoinSet;
 
@@ -130,7 +131,7 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     options.hold = arguments.hold;
     let expectations = planned_expectations(&mut arguments, output)?;
     let planned = arguments.play.plan(output)?;
-    let (outcome, outcomes) = OutcomeSink::named(expectation(&arguments, &recording, output)?);
+    let (outcome, outcomes) = OutcomeSink::named(regression(&arguments, &recording, output)?);
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
     let connection = ServerConnection::open(&upstream).await;
     let connection = connection.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
@@ -175,17 +176,9 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         for (reason, sessions) in &outcomes.reasons {
             output.note(&format!("{sessions} × {reason}"));
         }
-        for differing in &outcomes.differing {
-            output.line(&describe(differing, output))?;
-            done = Done::No;
-        }
-        if let Some(compared) = outcomes.compared {
-            let differ: usize = outcomes.differing.iter().map(|it| it.differences.len()).sum();
-            output.note(&format!("{} compared, {} differ", count(compared, "packet"), differ));
-            if compared == 0 {
-                output.error("`--expect` has compared no packet");
-                done = Done::No;
-            }
+        if let Some(answers) = outcomes.answers {
+            let normalisation = normalisation(&arguments)?;
+            done = done.and(compare(&answers, &normalisation, output)?);
         }
     }
     if let Some(expectations) = expectations {
@@ -289,54 +282,80 @@ fn planned_expectations(
     PlannedExpectations::new(&files, &loaded, options, arguments.play.overwrite())
 }
 
-fn expectation(
+fn regression(
     arguments: &Arguments,
-    recording: &Arc<Recording>,
+    recording: &Recording,
     output: &Output,
-) -> anyhow::Result<Option<Expectation>> {
+) -> anyhow::Result<Option<Regression>> {
     if !arguments.expect {
         return Ok(None);
     }
+    // A rule that is invalid is reported before the server is asked.
+    normalisation(arguments)?;
     let condition = arguments.expect_where.as_deref();
     let condition = compile(condition, "--expect-where", &arguments.play.catalog()?, output)?;
+    Ok(Some(Regression::new(recording, condition, arguments.play.to)))
+}
+
+fn normalisation(arguments: &Arguments) -> anyhow::Result<Normalisation> {
     let mut ignore = if arguments.ignore_nothing { Ignore::nothing() } else { Ignore::default() };
     for rule in &arguments.ignore {
         ignore.add(rule).context("`--ignore`")?;
     }
-    Ok(Some(Expectation::new(recording, ignore, condition, arguments.play.to)))
+    Ok(Normalisation::new(ignore))
 }
 
-/// Describes how a session differs: `-` marks a missing packet, `+` one that was not expected, `~` one
-/// that is different.
-fn describe(differing: &Differing, output: &Output) -> String {
-    let Differing { session, player, differences } = differing;
-    let mut text = format!("session {session} ({player}) differs from the recording:\n");
+/// Prints how the sessions differ from the recorded one.
+fn compare(
+    (baseline, runs): &(Behaviour, Vec<Run>),
+    normalisation: &Normalisation,
+    output: &Output,
+) -> anyhow::Result<Done> {
+    let (mut compared, mut differ) = (0, 0);
+    for run in runs {
+        let comparison = baseline.compare(&run.behaviour, normalisation);
+        compared += comparison.compared;
+        differ += comparison.deviations.len();
+        if !comparison.deviations.is_empty() {
+            output.line(&describe(run, &comparison, output))?;
+        }
+    }
+    output.note(&format!("{} compared, {differ} differ", count(compared, "packet")));
+    if compared == 0 {
+        output.error("`--expect` has compared no packet");
+    }
+    Ok(if differ == 0 && compared > 0 { Done::Yes } else { Done::No })
+}
+
+/// Describes how a session differs.
+fn describe(run: &Run, comparison: &Comparison, output: &Output) -> String {
+    let mut text =
+        format!("session {} ({}) differs from the recording:\n", run.session, run.player);
     let options = Output::line_options(Verbosity::Main, output.colors_stdout());
-    differences.iter().for_each(|difference| difference.write(&mut text, &options));
+    comparison.deviations.iter().for_each(|deviation| deviation.write(&mut text, &options));
     text.truncate(text.trim_end().len());
     text
 }
 
-/// Collects how sessions end and what differs, and sends it when the log is complete.
-struct OutcomeSink {
-    expectation: Option<Expectation>,
+/// Collects how sessions end and what the server answers, and sends it when the log is complete.
+pub(super) struct OutcomeSink {
+    regression: Option<Regression>,
     reasons: BTreeMap<String, u64>,
     done: mpsc::Sender<Outcomes>,
 }
 
 /// How the sessions of a replay ended.
-struct Outcomes {
-    /// The number of packets that were compared; `None` if there is no expectation.
-    compared: Option<u64>,
+pub(super) struct Outcomes {
     /// How many sessions ended for each reason.
-    reasons: BTreeMap<String, u64>,
-    differing: Vec<Differing>,
+    pub(super) reasons: BTreeMap<String, u64>,
+    /// The recorded answers, and those of each session; `None` if they are not compared.
+    pub(super) answers: Option<(Behaviour, Vec<Run>)>,
 }
 
 impl OutcomeSink {
-    fn named(expectation: Option<Expectation>) -> (NamedSink, mpsc::Receiver<Outcomes>) {
+    pub(super) fn named(regression: Option<Regression>) -> (NamedSink, mpsc::Receiver<Outcomes>) {
         let (done, outcomes) = mpsc::channel();
-        let sink = Self { expectation, reasons: BTreeMap::new(), done };
+        let sink = Self { regression, reasons: BTreeMap::new(), done };
         (("the summary".to_owned(), Box::new(sink)), outcomes)
     }
 }
@@ -348,7 +367,7 @@ impl Sink for OutcomeSink {
         {
             *self.reasons.entry(summary.reason.clone()).or_default() += 1;
         }
-        self.expectation.as_mut().map_or(Ok(()), |expectation| expectation.write(entry))
+        self.regression.as_mut().map_or(Ok(()), |regression| regression.write(entry))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -356,11 +375,10 @@ impl Sink for OutcomeSink {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let differing = self.expectation.as_mut().map(Expectation::take).unwrap_or_default();
-        let compared = self.expectation.as_ref().map(Expectation::compared);
+        let answers = self.regression.as_mut().map(|it| (it.baseline().clone(), it.take()));
         let reasons = std::mem::take(&mut self.reasons);
         // There is no receiver if the run could not begin.
-        let _ = self.done.send(Outcomes { compared, reasons, differing });
+        let _ = self.done.send(Outcomes { reasons, answers });
         Ok(())
     }
 }

@@ -2,6 +2,7 @@ mod client;
 mod filters;
 mod play;
 mod progress;
+pub(super) mod regress;
 mod server;
 
 use clap::{Args, Subcommand};

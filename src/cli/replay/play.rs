@@ -34,7 +34,7 @@ pub(super) struct PlayArguments {
 
     /// Start at this point: seconds since the session began (`12.5`), or a packet (`@120`)
     #[arg(long, value_name = "POINT")]
-    from: Option<Point>,
+    pub(super) from: Option<Point>,
 
     /// End at this point
     #[arg(long, value_name = "POINT")]

@@ -62,7 +62,7 @@ impl Place {
             (version, &["778.json"]),
             (wire, &["evening.pcapng"]),
             (runs, &["runs.jsonl"]),
-            (settings, &["other.toml"]),
+            (settings, &["other.toml", "normal.toml"]),
             (keys, &["keys.txt"]),
             (rules, &["rules.toml", "more.toml"]),
             (root().join("examples/expectations/join.toml"), &["tests.toml"]),
@@ -138,7 +138,9 @@ impl Place {
         let said = program.errors();
         match code {
             Some(0) => Ok(()),
-            Some(1) if words.iter().any(|word| word == "diff" || word == "lint") => Ok(()),
+            Some(1) if words.iter().any(|word| ["diff", "lint", "regress"].contains(&&**word)) => {
+                Ok(())
+            }
             // No client came whose session could be judged.
             Some(1) if said.contains(": 0 passed, 0 failed, ") => Ok(()),
             _ if command.partial && INCOMPLETE.iter().any(|it| said.contains(it)) => Ok(()),
@@ -151,6 +153,9 @@ impl Place {
         let server = self.server.as_ref().unwrap().local_addr();
         let server = match words.get(..2) {
             Some([replay, client]) if (&**replay, &**client) == ("replay", "client") => {
+                format!("127.0.0.1:{}", self.recorded_port)
+            }
+            Some([regress, _]) if regress == "regress" => {
                 format!("127.0.0.1:{}", self.recorded_port)
             }
             _ => server.to_string(),
@@ -223,8 +228,15 @@ fn outputs(words: &[String]) -> Vec<&Path> {
     outputs
 }
 
-const JSONL: &[&str] =
-    &["session.jsonl", "a.jsonl", "b.jsonl", "before.jsonl", "after.jsonl", "to-share.jsonl"];
+const JSONL: &[&str] = &[
+    "session.jsonl",
+    "a.jsonl",
+    "b.jsonl",
+    "before.jsonl",
+    "after.jsonl",
+    "to-share.jsonl",
+    "baseline.jsonl",
+];
 const PCAPNG: &[&str] = &["session.pcapng", "b.pcapng", "after.pcapng", "demo.pcapng"];
 const PCAP: &[&str] = &["evening.pcap", "recording.pcap", "part.pcap", "part.pcap1", "part.pcap2"];
 

@@ -27,6 +27,7 @@ pub use counting_sink::{CountingSink, SessionCounts};
 use counts_by_packet::packet_name;
 pub use counts_by_packet::{CountedPacket, CountsByPacket};
 pub use diagnostic_counts::DiagnosticCounts;
+pub(crate) use diff::fingerprint;
 pub use diff::{Change, DiffSide, Differ, Difference, Ignore, IgnoreError, LegDiffer};
 pub use named_counts::NamedCounts;
 pub use packet_counts::PacketCounts;

@@ -6,15 +6,13 @@
 //!
 //! ```text
 //! Recording ──> Playback (what to send next, and when) ──┬─> ServerReplay ── client
-//!     │                                                  └─> ClientReplay ── server
-//!     └──> Expectation (a sink): how the server's answers differ
+//!                                                        └─> ClientReplay ── server
 //! ```
 
 mod client;
 mod client_options;
 mod client_play;
 mod client_start;
-mod expectation;
 mod extra;
 mod filters;
 mod framed;
@@ -41,7 +39,6 @@ mod tests;
 pub use client::ClientReplay;
 pub use client_options::ClientOptions;
 pub use client_start::ClientStart;
-pub use expectation::{Differing, Expectation};
 pub use extra::Extra;
 pub use filters::{Act, FilterReplay, HiddenEffect, Judged};
 pub use pace::Pace;

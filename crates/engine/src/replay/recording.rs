@@ -1,11 +1,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::framed::framed;
 use super::step::Step;
 use super::{Point, RecordingError};
 use crate::capture::{Entry, EventKind, ReadError, Record};
 use crate::link::PerSide;
-use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Family, Name, Protocol, Role, State, Value};
 
 /// One recorded session, held in memory.
@@ -71,6 +72,30 @@ impl Recording {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// The packets that the recorded server sent after the login, up to `end`.
+    pub(crate) fn clientbound(&self, end: Option<Point>) -> impl Iterator<Item = Record> {
+        let end = end.map_or(self.steps.len(), |end| self.step_at(end));
+        let came = self.steps[..end].iter().filter(|step| step.came);
+        came.filter(|step| step.direction == Direction::Clientbound).map(|step| {
+            let content = Content::Frame(framed(self.protocol(), step.body.clone()));
+            let context = Arc::clone(&self.context);
+            let packet =
+                Packet::new(context, step.number, step.at, step.direction, step.state, content);
+            Record::passed(packet)
+        })
+    }
+
+    /// The time of the last packet up to `end`.
+    pub(crate) fn ended(&self, end: Option<Point>) -> Option<Timestamp> {
+        let end = end.map_or(self.steps.len(), |end| self.step_at(end));
+        self.steps[..end].last().map(|step| step.at)
+    }
+
+    /// The fields of Login Success.
+    pub(crate) fn success(&self) -> Option<&Value> {
+        self.success.as_ref()
     }
 
     pub(super) fn protocol(&self) -> &Arc<Protocol> {

@@ -30,6 +30,8 @@ pub(super) struct AlignmentContext<'f> {
     pub(super) entities: &'f mut EntityIds,
     /// `true` if bytes that differ are a difference although the values are equal.
     pub(super) bytes: bool,
+    /// The numbers of the packets that were paired; `None` if nobody asks.
+    pub(super) pairs: Option<&'f mut Vec<(u64, u64)>>,
     pub(super) put: &'f mut dyn FnMut(u64, Difference),
 }
 
@@ -174,6 +176,9 @@ impl Aligner {
     /// Pairs the first packets of both and compares their fields.
     fn pair(&mut self, found: &mut AlignmentContext<'_>) {
         let (Some(a), Some(b)) = (self.take_a(), self.take_b()) else { return };
+        if let Some(pairs) = &mut found.pairs {
+            pairs.push((a.record.packet.seq(), b.record.packet.seq()));
+        }
         let mut changes = match a.same == b.same && !a.entities {
             true => Vec::new(),
             false => compare(&a.record, &b.record, found.ignore, found.entities),

@@ -27,6 +27,8 @@ pub struct Differ {
     same: u64,
     recoded: u64,
     bytes: bool,
+    /// The numbers of the packets that were compared with each other; `None` if they are not kept.
+    compared: Option<Vec<(u64, u64)>>,
 }
 
 /// One of the two captures.
@@ -70,6 +72,7 @@ impl Differ {
             same: 0,
             recoded: 0,
             bytes: false,
+            compared: None,
         }
     }
 
@@ -91,6 +94,13 @@ impl Differ {
     #[must_use]
     pub fn sessions(mut self, only: Option<(u64, u64)>) -> Self {
         self.only = only;
+        self
+    }
+
+    /// Keeps the numbers of the packets that were compared with each other, for
+    /// [`compared`](Self::compared).
+    pub(crate) fn keep_compared(mut self) -> Self {
+        self.compared = Some(Vec::new());
         self
     }
 
@@ -130,6 +140,11 @@ impl Differ {
     /// Returns the next difference found, if there is one.
     pub fn poll(&mut self) -> Option<Difference> {
         self.found.pop_front().map(|(_, difference)| difference)
+    }
+
+    /// The numbers of the packets that were compared with each other so far, if they are kept.
+    pub(crate) fn compared(&self) -> &[(u64, u64)] {
+        self.compared.as_deref().unwrap_or_default()
     }
 
     /// The number of packets found in both captures so far.
@@ -228,6 +243,7 @@ impl Differ {
             ignore: &self.ignore,
             entities: &mut pair.entities,
             bytes: self.bytes,
+            pairs: self.compared.as_mut(),
             put: &mut put,
         };
         act(&mut pair.aligners[direction], &mut found);

@@ -70,7 +70,7 @@ impl Ignore {
     }
 
     /// Returns `true` if the whole packet is ignored.
-    pub(super) fn packet(&self, packet: &Packet) -> bool {
+    pub(crate) fn packet(&self, packet: &Packet) -> bool {
         let Some(kind) = packet.kind() else { return false };
         let mut whole = self.rules.iter().filter(|rule| rule.field.is_none());
         whole.any(|rule| rule.packets.matches(kind.name()))

@@ -45,6 +45,11 @@ impl DiffItem {
     }
 }
 
+/// Returns a hash of everything in a packet that is compared, except entity ids.
+pub(crate) fn fingerprint(record: &Record, ignore: &Ignore) -> u64 {
+    DiffItem::new(record.clone(), ignore).same
+}
+
 /// Removes the fields that are ignored.
 pub(super) fn prune(value: &mut Value, packet: &Packet, ignore: &Ignore) {
     prune_inside(value, &ignore.fields(packet));

@@ -19,4 +19,5 @@ pub use differ::{DiffSide, Differ};
 use difference::DifferenceOrder;
 pub use difference::{Change, Difference};
 pub use ignore::{Ignore, IgnoreError};
+pub(crate) use item::fingerprint;
 pub use legs::LegDiffer;

@@ -6,10 +6,10 @@ use crate::analysis::{Difference, Ignore};
 use crate::capture::Sink as _;
 use crate::lang::Expr;
 use crate::link::Engine;
+use crate::regress::{Deviation, Normalisation, Regression};
 use crate::replay::step::Step;
 use crate::replay::{
-    ClientOptions, ClientReplay, Expectation, Pace, PlayOptions, Point, ServerOptions,
-    ServerReplay, Tally,
+    ClientOptions, ClientReplay, Pace, PlayOptions, Point, ServerOptions, ServerReplay, Tally,
 };
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{Direction, Name, Protocol, Role, State, Value};
@@ -242,7 +242,7 @@ fn expected(
     let condition = condition.map(|text| Expr::parse(text, Catalog::embedded()).unwrap().0);
     let mut rules = Ignore::default();
     ignore.iter().for_each(|rule| rules.add(rule).unwrap());
-    let mut expectation = Expectation::new(&recorded, rules, condition, None);
+    let mut regression = Regression::new(&recorded, condition, None);
     let mut other = (*recorded).clone();
     change(&mut other.steps);
     let tally = Tally::default();
@@ -253,14 +253,17 @@ fn expected(
     );
     pair.run();
     for entry in &pair.client_entries {
-        expectation.write(entry).unwrap();
+        regression.write(entry).unwrap();
     }
-    let mut differing = expectation.take();
-    assert!(differing.len() <= 1);
-    differing.pop().map_or_else(Vec::new, |differing| {
-        assert_eq!((differing.session, &*differing.player), (1, name));
-        differing.differences
-    })
+    let runs = regression.take();
+    let [run] = &runs[..] else { panic!("{runs:?}") };
+    assert_eq!((run.session, &*run.player), (1, name));
+    let compared = regression.baseline().compare(&run.behaviour, &Normalisation::new(rules));
+    let differences = compared.deviations.into_iter().map(|deviation| match deviation {
+        Deviation::Packet(difference) => difference,
+        other => panic!("{other:?}"),
+    });
+    differences.collect()
 }
 
 fn renumber(steps: &mut [Step]) {

@@ -5,6 +5,7 @@ mod differential;
 mod filters;
 mod made;
 mod pair;
+mod regress;
 mod server;
 
 use std::path::Path;

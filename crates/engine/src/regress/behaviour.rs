@@ -1,0 +1,25 @@
+use crate::capture::Record;
+use mitmcraft_protocol::packet::Timestamp;
+
+/// The packets that a server sent in one session, after the login.
+#[derive(Debug, Clone)]
+pub struct Behaviour {
+    /// In the order in which they came.
+    pub(super) records: Vec<Record>,
+    /// The end of the session.
+    pub(super) ended: Timestamp,
+}
+
+impl Behaviour {
+    /// Returns the number of packets.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Returns whether the server sent nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+}

@@ -1,0 +1,256 @@
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
+
+use super::{Behaviour, Deviation, Freedom, Normalisation};
+use crate::analysis::{DiffSide, Differ, Difference, fingerprint};
+use crate::capture::{Entry, Record};
+use mitmcraft_protocol::schema::{Role, State};
+
+/// The result of comparing two behaviours.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The number of packets of the first behaviour, or of the second one if it has more, that were
+    /// compared.
+    pub compared: u64,
+    /// How the second differs.
+    pub deviations: Vec<Deviation>,
+}
+
+impl Behaviour {
+    /// Compares another behaviour with this one.
+    ///
+    /// Packets are aligned by type, those of each type in order, and then the order of types is compared.
+    #[must_use]
+    pub fn compare(&self, other: &Self, normalisation: &Normalisation) -> Comparison {
+        let comparing = Comparing { normalisation, a: self, b: other };
+        let [a, b] = [self, other].map(|it| comparing.selected(it));
+        let compared = a.len().max(b.len()) as u64;
+        let mut deviations = comparing.packets(a, b);
+        deviations.extend(comparing.late());
+        Comparison { compared, deviations }
+    }
+}
+
+/// Packets that correspond, and the remaining ones of both.
+type Matched<'c> = (Vec<(&'c Record, &'c Record)>, Vec<&'c Record>, Vec<&'c Record>);
+
+struct Comparing<'c> {
+    normalisation: &'c Normalisation,
+    a: &'c Behaviour,
+    b: &'c Behaviour,
+}
+
+impl<'c> Comparing<'c> {
+    /// Returns the packets of a behaviour whose values are compared.
+    fn selected(&self, behaviour: &'c Behaviour) -> Vec<&'c Record> {
+        let wanted = |record: &&Record| {
+            !self.normalisation.ignore.packet(&record.packet)
+                && !self.normalisation.allows(Freedom::Periodic, name(record))
+        };
+        behaviour.records.iter().filter(wanted).collect()
+    }
+
+    fn packets(&self, a: Vec<&'c Record>, b: Vec<&'c Record>) -> Vec<Deviation> {
+        let (known, mut a, mut b) = self.matched(a, b);
+        let mut differ = Differ::new(self.normalisation.ignore.clone()).keep_compared();
+        let mut push = |side, record: &Record| differ.push(side, &Entry::Packet(record.clone()));
+        // Equal spawns say first which entity ids correspond.
+        for (a, b) in known {
+            push(DiffSide::A, a);
+            push(DiffSide::B, b);
+        }
+        a.sort_by_key(|record| kind(record));
+        b.sort_by_key(|record| kind(record));
+        a.into_iter().for_each(|record| push(DiffSide::A, record));
+        b.into_iter().for_each(|record| push(DiffSide::B, record));
+        differ.finish();
+        let differences: Vec<Difference> = std::iter::from_fn(|| differ.poll()).collect();
+        self.ordered(differences, differ.compared())
+    }
+
+    /// Takes out the packets that both have and whose order is free. Returns the pairs of those that spawn
+    /// entities, and the remaining packets of both.
+    fn matched(&self, a: Vec<&'c Record>, b: Vec<&'c Record>) -> Matched<'c> {
+        // What the entities of the first are called in the second.
+        let mut entities = HashMap::new();
+        let login = |all: &[&Record]| {
+            entity(all.iter().find(|record| record.packet.role() == Some(Role::Login))?)
+        };
+        entities.extend(login(&a).zip(login(&b)));
+        let is_spawn = |record: &&Record| record.packet.role() == Some(Role::Spawn);
+        let [(spawns_a, others_a), (spawns_b, others_b)] =
+            [a, b].map(|all| all.into_iter().partition::<Vec<&Record>, _>(is_spawn));
+        let (spawns, mut rest_a, mut rest_b) = self.equal(spawns_a, spawns_b, None);
+        let ids = spawns.iter().filter_map(|(a, b)| entity(a).zip(entity(b)));
+        entities.extend(ids);
+        let (_, more_a, more_b) = self.equal(others_a, others_b, Some(&entities));
+        rest_a.extend(more_a);
+        rest_b.extend(more_b);
+        rest_a.sort_by_key(|record| record.packet.seq());
+        rest_b.sort_by_key(|record| record.packet.seq());
+        (spawns, rest_a, rest_b)
+    }
+
+    /// Pairs equal packets whose order is free, and returns the pairs and the rest. With `entities`, only
+    /// those of the same entity are equal.
+    fn equal(
+        &self,
+        a: Vec<&'c Record>,
+        b: Vec<&'c Record>,
+        entities: Option<&HashMap<i64, i64>>,
+    ) -> Matched<'c> {
+        let known: HashSet<i64> =
+            entities.into_iter().flat_map(|it| it.values().copied()).collect();
+        let key = |record: &Record, entity: Option<i64>| {
+            let free = self.normalisation.allows(Freedom::AnyOrder, name(record));
+            free.then(|| (fingerprint(record, &self.normalisation.ignore), entity))
+        };
+        let mut waiting: HashMap<_, Vec<&Record>> = HashMap::new();
+        let (mut pairs, mut rest_a, mut rest_b) = (Vec::new(), Vec::new(), Vec::new());
+        for record in a.into_iter().rev() {
+            let there = entities.and_then(|it| it.get(&entity(record)?).copied());
+            match key(record, there) {
+                Some(key) => waiting.entry(key).or_default().push(record),
+                None => rest_a.push(record),
+            }
+        }
+        for record in b {
+            let there = entities.and_then(|_| entity(record)).filter(|id| known.contains(id));
+            match key(record, there).and_then(|key| waiting.get_mut(&key)?.pop()) {
+                Some(first) => pairs.push((first, record)),
+                None => rest_b.push(record),
+            }
+        }
+        rest_a.extend(waiting.into_values().flatten());
+        (pairs, rest_a, rest_b)
+    }
+
+    /// Adds packets that have moved to the differences, among which each is missing and new.
+    fn ordered(&self, differences: Vec<Difference>, pairs: &[(u64, u64)]) -> Vec<Deviation> {
+        let print = |record: &Record| fingerprint(record, &self.normalisation.ignore);
+        let mut added: HashMap<u64, Vec<u64>> = HashMap::new();
+        for difference in differences.iter().rev() {
+            if let Difference::Added(record) = difference {
+                added.entry(print(record)).or_default().push(record.packet.seq());
+            }
+        }
+        let mut pairs = pairs.to_vec();
+        let (mut deviations, mut moved) = (Vec::new(), Vec::new());
+        for difference in differences {
+            if let Difference::Removed(record) = &difference
+                && let Some(place) = added.get_mut(&print(record)).and_then(Vec::pop)
+            {
+                moved.push(place);
+                pairs.push((record.packet.seq(), place));
+                continue;
+            }
+            deviations.push(difference);
+        }
+        deviations.retain(|difference| match difference {
+            Difference::Added(record) if moved.contains(&record.packet.seq()) => false,
+            Difference::Added(record) | Difference::Removed(record) => {
+                !self.normalisation.allows(Freedom::AnyNumber, name(record))
+            }
+            Difference::Changed(..) => true,
+        });
+        let moved = self.moved(pairs);
+        deviations.into_iter().map(Deviation::Packet).chain(moved).collect()
+    }
+
+    /// Returns the packets that came at another place, given which packets correspond.
+    fn moved(&self, mut pairs: Vec<(u64, u64)>) -> Vec<Deviation> {
+        let [a, b] = [self.a, self.b].map(|it| {
+            let free = |record: &&Record| {
+                self.normalisation.allows(Freedom::AnyOrder, name(record))
+                    || self.normalisation.allows(Freedom::AnyNumber, name(record))
+            };
+            let ordered = it.records.iter().filter(|record| !free(record));
+            ordered.map(|record| (record.packet.seq(), record)).collect::<BTreeMap<_, _>>()
+        });
+        pairs.retain(|(first, second)| a.contains_key(first) && b.contains_key(second));
+        pairs.sort_unstable();
+        let kept = longest_rising(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>());
+        let seqs = kept.iter().map(|place| pairs[*place]);
+        let (in_a, in_b): (HashSet<u64>, HashSet<u64>) = seqs.unzip();
+        let before = |all: &BTreeMap<u64, &Record>, place: u64, known: &HashSet<u64>| {
+            let mut before = all.range(..place).rev();
+            let found = before.find(|(seq, _)| known.contains(seq));
+            found.map(|(_, record)| name(record).to_owned())
+        };
+        let moved =
+            pairs.iter().enumerate().filter(|(place, _)| kept.binary_search(place).is_err());
+        let moved = moved.filter_map(|(_, (first, second))| {
+            let after = [before(&a, *first, &in_a), before(&b, *second, &in_b)];
+            let record = Box::new(Record::clone(b.get(second)?));
+            Some(Deviation::Moved { record, after })
+        });
+        moved.collect()
+    }
+
+    /// Returns the periodic packets that came too late.
+    fn late(&self) -> Vec<Deviation> {
+        let names = self.a.records.iter().filter(|it| it.packet.state() == State::Play).map(name);
+        let mut names: Vec<&str> =
+            names.filter(|name| self.normalisation.allows(Freedom::Periodic, name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        let late = names.into_iter().filter_map(|name| {
+            let longest = [self.a, self.b].map(|it| longest_without(it, name));
+            let is_late = longest[1] > longest[0] + self.normalisation.late;
+            is_late.then(|| Deviation::Late { packet: name.to_owned(), longest })
+        });
+        late.collect()
+    }
+}
+
+/// Returns the longest time without a packet, from the first packet of the server to the session's end.
+fn longest_without(behaviour: &Behaviour, packet: &str) -> Duration {
+    let Some(first) = behaviour.records.first() else { return Duration::ZERO };
+    let (mut longest, mut last) = (Duration::ZERO, first.packet.at());
+    let came = behaviour.records.iter().filter(|record| name(record) == packet);
+    for at in came.map(|record| record.packet.at()).chain([behaviour.ended]) {
+        longest = longest.max(at.since(last));
+        last = at;
+    }
+    longest
+}
+
+/// Returns the places of a longest rising subsequence.
+fn longest_rising(values: &[u64]) -> Vec<usize> {
+    // The place of the smallest last value of a subsequence of each length.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut previous = vec![None; values.len()];
+    for (place, value) in values.iter().enumerate() {
+        let length = ends.partition_point(|end| values[*end] < *value);
+        previous[place] = length.checked_sub(1).map(|before| ends[before]);
+        if length == ends.len() {
+            ends.push(place);
+        } else {
+            ends[length] = place;
+        }
+    }
+    let mut found: Vec<usize> =
+        std::iter::successors(ends.last().copied(), |place| previous[*place]).collect();
+    found.reverse();
+    found
+}
+
+/// Sorts packets by type. The login says first which entity id the player has, then spawns those of others.
+fn kind<'r>(record: &&'r Record) -> (u8, State, &'r str) {
+    let rank = match record.packet.role() {
+        Some(Role::Login) => 0,
+        Some(Role::Spawn) => 1,
+        _ => 2,
+    };
+    (rank, record.packet.state(), name(record))
+}
+
+fn name(record: &Record) -> &str {
+    record.packet.kind().map_or("", |kind| kind.name())
+}
+
+/// Returns the entity that a packet is about.
+fn entity(record: &Record) -> Option<i64> {
+    record.packet.value().ok()?.get("entityId")?.as_int()
+}

@@ -1,0 +1,169 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::Args;
+use mitmcraft::proxy::{ConnectError, LogWriter, ReplayClient, Resolver, ServerConnection};
+use mitmcraft::proxy::{Stop, UpstreamName};
+use mitmcraft_engine::regress::{Behaviour, Freedom, Normalisation, Regression, Run};
+use mitmcraft_engine::replay::{ClientOptions, Pace, Tally};
+use mitmcraft_engine::text::Verbosity;
+use serde_json::json;
+
+use super::client::OutcomeSink;
+use super::play::PlayArguments;
+use crate::cli::exit::Done;
+use crate::cli::output::Output;
+use crate::cli::plural::count;
+use crate::cli::run::{logged, stop_on_signals};
+
+/// Play a recorded client against another build of the server, and report how its behaviour differs
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mitmcraft regress baseline.jsonl localhost:25565
+  mitmcraft regress baseline.jsonl localhost --calibrate 3 > normal.toml
+  mitmcraft regress baseline.jsonl localhost --normalise normal.toml --json
+
+`-` marks a packet that is missing, `+` one that is new, `~` one with other fields, `>` one that came at
+another place, `!` one that came too late. What differs between any two runs of a server is not reported;
+`--calibrate` finds what differs between those of this one. docs/regress.md explains it.
+Exit code: 0 if the server behaves as recorded, 1 if not, 2 on an error.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    play: PlayArguments,
+
+    /// The server: `host[:port]` or `[ipv6]:port`
+    upstream: UpstreamName,
+
+    /// The player's name [default: as recorded]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Play N times against the recorded build, and print a file of what differs, for `--normalise`
+    #[arg(long, value_name = "N", conflicts_with = "json")]
+    calibrate: Option<u32>,
+
+    /// Also let differ what a file says (repeatable)
+    #[arg(long, value_name = "FILE")]
+    normalise: Vec<PathBuf>,
+
+    /// Also let a packet (`entity_*`) or a field (`map_chunk.x`) differ (repeatable)
+    #[arg(long, value_name = "PATH|PACKET")]
+    ignore: Vec<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(play(arguments, output))
+}
+
+async fn play(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
+    if arguments.play.from.is_some() {
+        bail!("`--from` cannot be used here: the recording is played from its beginning");
+    }
+    if arguments.calibrate == Some(0) {
+        bail!("`--calibrate 0`: expected at least 1");
+    }
+    let mut normalisation = normalisation(arguments)?;
+    let recording = Arc::new(arguments.play.recording(output)?);
+    let name = arguments.name.clone().or_else(|| recording.context.player.clone());
+    let name =
+        name.ok_or_else(|| anyhow!("the recording has no player name: give one with `--name`"))?;
+    let resolver = Resolver::new();
+    let upstream = resolver.resolve(&arguments.upstream).await;
+    resolver.check(&upstream).await?;
+    let mut options = ClientOptions::new(Arc::clone(&recording));
+    options.play = arguments.play.options(Pace::FAITHFUL)?;
+    let planned = arguments.play.plan(output)?;
+    let connection = ServerConnection::open(&upstream).await;
+    let connection = connection.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
+    let mut sinks = planned.create()?;
+    let regression = Regression::new(&recording, None, arguments.play.to);
+    let (outcome, outcomes) = OutcomeSink::named(Some(regression));
+    sinks.push(outcome);
+    let (log, writer) =
+        LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
+    let (tally, stop) = (Tally::default(), Stop::new());
+    stop_on_signals(&stop, output);
+    let client = ReplayClient::new(upstream.clone(), options, log.clone(), tally.clone());
+    let rounds = arguments.calibrate.unwrap_or(1);
+    let stopping = stop.clone();
+    let running = async move {
+        client.play_over(connection, &name, &stopping).await;
+        for _ in 1..rounds {
+            tokio::time::sleep(PAUSE).await;
+            client.play(&name, &stopping).await?;
+        }
+        Ok::<(), ConnectError>(())
+    };
+    let (played, recorded) = logged(running, &stop, log, writer, output).await?;
+    played.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
+    let outcomes = outcomes.try_recv().context("the log was not completed")?;
+    let (baseline, runs) = outcomes.answers.context("nothing was compared")?;
+    if tally.counts().finished < u64::from(rounds) {
+        for reason in outcomes.reasons.keys() {
+            output.note(reason);
+        }
+        output.warning("the recording was not played to its end");
+    }
+    if arguments.calibrate.is_some() {
+        let all: Vec<&Behaviour> =
+            std::iter::once(&baseline).chain(runs.iter().map(|run| &run.behaviour)).collect();
+        normalisation.calibrate(&all);
+        let title =
+            format!("# What differs between {} of {upstream}.", count(rounds.into(), "run"));
+        output.line(format!("{title}\n{}", normalisation.toml()).trim_end())?;
+        return Ok(recorded);
+    }
+    Ok(recorded.and(report(arguments, &baseline, &runs, &normalisation, output)?))
+}
+
+/// Prints how the server deviates.
+fn report(
+    arguments: &Arguments,
+    baseline: &Behaviour,
+    runs: &[Run],
+    normalisation: &Normalisation,
+    output: &Output,
+) -> anyhow::Result<Done> {
+    let run = runs.first().context("the server did not let the client in")?;
+    let comparison = baseline.compare(&run.behaviour, normalisation);
+    let deviations = &comparison.deviations;
+    if arguments.json {
+        let all: Vec<_> = deviations.iter().map(|deviation| deviation.json()).collect();
+        output.json(&json!({ "compared": comparison.compared, "deviations": all }))?;
+    } else {
+        let options = Output::line_options(Verbosity::Main, output.colors_stdout());
+        let mut text = String::new();
+        deviations.iter().for_each(|deviation| deviation.write(&mut text, &options));
+        if !text.is_empty() {
+            output.line(text.trim_end())?;
+        }
+        let compared = count(comparison.compared, "packet");
+        output
+            .note(&format!("{compared} compared, {}", count(deviations.len() as u64, "deviation")));
+    }
+    let same = deviations.is_empty() && comparison.compared > 0;
+    Ok(if same { Done::Yes } else { Done::No })
+}
+
+fn normalisation(arguments: &Arguments) -> anyhow::Result<Normalisation> {
+    let mut normalisation = Normalisation::default();
+    for path in &arguments.normalise {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        normalisation.read(&text).with_context(|| format!("`{}`", path.display()))?;
+    }
+    for rule in &arguments.ignore {
+        normalisation.add(Freedom::Ignore, rule).context("`--ignore`")?;
+    }
+    Ok(normalisation)
+}
+
+/// Between two runs.
+const PAUSE: Duration = Duration::from_millis(250);
