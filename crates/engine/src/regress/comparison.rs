@@ -60,8 +60,8 @@ impl<'c> Comparing<'c> {
             push(DiffSide::A, a);
             push(DiffSide::B, b);
         }
-        a.sort_by_key(|record| kind(record));
-        b.sort_by_key(|record| kind(record));
+        a.sort_by_key(kind);
+        b.sort_by_key(kind);
         a.into_iter().for_each(|record| push(DiffSide::A, record));
         b.into_iter().for_each(|record| push(DiffSide::B, record));
         differ.finish();
