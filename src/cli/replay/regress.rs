@@ -25,10 +25,8 @@ use crate::cli::run::{logged, stop_on_signals};
   mitmcraft regress baseline.jsonl localhost --calibrate 3 > normal.toml
   mitmcraft regress baseline.jsonl localhost --normalise normal.toml --json
 
-`-` marks a packet that is missing, `+` one that is new, `~` one with other fields, `>` one that
-came at another place, `!` one that came too late. What differs between any two runs of a server is
-not reported; `--calibrate` finds what differs between those of this one. docs/regress.md explains
-it.
+`-`: missing, `+`: new, `~`: changed, `>`: at another place, `!`: too late. See docs/regress.md.
+
 Exit code: 0 if the server behaves as recorded, 1 if not, 2 on an error.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
