@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::anyhow;
-use mitmcraft::proxy::{OnFull, RefusalError, RunNotice};
+use mitmcraft::proxy::{LakeNotice, OnFull, RefusalError, RunNotice};
 use mitmcraft_engine::auth::AuthError;
 use mitmcraft_engine::capture::{ClaimError, CreateError, EntryError, McprError, ReadError};
 use mitmcraft_engine::decode::{DecodeNotice, DecodedConnection};
@@ -148,6 +148,27 @@ pub(super) fn create_error(error: CreateError) -> anyhow::Error {
             anyhow!("{error}: write `.jsonl`, and make it of that with `mitmcraft convert`")
         }
         error => error.into(),
+    }
+}
+
+/// Returns the text of a notice about a lake.
+pub(super) fn lake_notice(notice: &LakeNotice<'_>) -> String {
+    match notice {
+        LakeNotice::Recovered { parts } => {
+            format!(
+                "added {} that an earlier run had left to the lake",
+                count(*parts as u64, "part")
+            )
+        }
+        LakeNotice::Fails { part, cause } => format!(
+            "cannot add `{}` to the lake: {cause}; it is kept and tried again",
+            part.display()
+        ),
+        LakeNotice::Damaged { kept, fault } => format!(
+            "not all of a part can be read ({fault}): the lake has the rest, and the part is kept as `{}`",
+            kept.display()
+        ),
+        _ => format!("{notice:?}"),
     }
 }
 

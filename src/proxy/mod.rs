@@ -22,8 +22,8 @@ pub use caught::caught;
 pub use clock::Clock;
 pub use control::{Attachment, ControlHandle};
 pub use log::{
-    KeyLog, LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink, OnError, OnFull,
-    PassedCounts, StoreSink,
+    Compactor, KeyLog, LakeNotice, LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink,
+    OnError, OnFull, PassedCounts, StoreSink,
 };
 pub use metrics::{Metrics, MetricsServer, Trouble};
 pub(crate) use net::{Accepted, Newcomers};

@@ -1,12 +1,15 @@
 //! Captures in Parquet, read by DuckDB and pyarrow with the queries of `docs/lake.md`.
 
 use std::fs;
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mitmcraft_engine::capture::{CreateOptions, create_sink};
 use serde_json::Value as Json;
 
+use crate::support::game::{Upstream, first_body, hello};
 use crate::support::samples::*;
 use crate::support::{Program, convert, root, scratch_file, text};
 
@@ -242,4 +245,31 @@ fn a_table_has_the_types_of_the_fields() {
         rows[0][0].starts_with("[{") && rows[0][3].starts_with("2026-11-21T02:20:01."),
         "{rows:?}"
     );
+}
+
+#[test]
+fn the_lake_of_a_proxy_has_its_date_and_host_as_columns() {
+    let folder = scratch_file("growing");
+    let lake = folder.join("lake");
+    let upstream = Upstream::answering();
+    for host in ["eu1", "eu2"] {
+        let options = ["--lake", text(&lake), "--lake-host", host];
+        let mut proxy = Program::proxy(&upstream.address, &options);
+        let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
+        client.write_all(&hello(2)).unwrap();
+        first_body(&mut client);
+        proxy.interrupt();
+        proxy.succeed();
+    }
+    let query = "SELECT host, packet, count(*), count(DISTINCT date = strftime(time, '%Y-%m-%d')) \
+        FROM read_parquet('lake/**/*.parquet', hive_partitioning = true, hive_types_autocast = false) \
+        WHERE packet IS NOT NULL AND verdict <> 'send' GROUP BY host, packet ORDER BY host, packet";
+    let expected: Vec<Vec<String>> = ["eu1", "eu2"]
+        .into_iter()
+        .flat_map(|host| {
+            ["login_start", "set_protocol", "success"]
+                .map(|packet| [host, packet, "1", "1"].map(str::to_owned).to_vec())
+        })
+        .collect();
+    assert_eq!(python(&folder, &[DUCKDB, query]), expected);
 }

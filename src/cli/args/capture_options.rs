@@ -1,7 +1,9 @@
-use anyhow::bail;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{LogOptions, OnError};
-use mitmcraft_engine::capture::{CreateOptions, Keep, Rotation};
+use mitmcraft_engine::capture::{CreateOptions, Keep, Lake, Rotation};
 use mitmcraft_engine::lang::amount::Size;
 use mitmcraft_engine::text::write_info;
 use mitmcraft_protocol::schema::Catalog;
@@ -23,7 +25,7 @@ pub(crate) struct CaptureOptions {
     #[arg(long, value_name = "SIZE|TIME")]
     rotate: Option<Rotation>,
 
-    /// Keep only the newest of the files that `--rotate` or a name with `{..}` creates, in this run
+    /// Keep only the newest of the files that `--rotate`, `--lake` or a name with `{..}` creates, in this run
     /// and earlier ones: a number (`10`), a total size (`20G`) or an age (`14d`)
     #[arg(long, value_name = "N|SIZE|TIME")]
     keep: Option<Keep>,
@@ -99,17 +101,19 @@ impl CaptureOptions {
         log.inflation = usize::try_from(self.max_inflate.0).unwrap_or(usize::MAX);
     }
 
-    /// Checks the options and that every capture can be created, and creates none.
+    /// Checks the options and that every capture can be created, and creates none. A lake is a folder and
+    /// the name of this machine in it.
     pub(crate) fn plan(
         &self,
+        lake: Option<(&Path, &str)>,
         catalog: &Catalog,
         output: &Output,
     ) -> anyhow::Result<PlannedCaptures> {
         let condition = compile(self.write_where.as_deref(), "--write-where", catalog, output)?;
         self.views.check(&self.files.write, self.files.stdout.format)?;
         let has_pattern = self.files.write.iter().any(|it| it.to_string_lossy().contains('{'));
-        if self.keep.is_some() && self.rotate.is_none() && !has_pattern {
-            bail!("`--keep` needs `--rotate`, or `{{session}}` in the name of `-w`");
+        if self.keep.is_some() && self.rotate.is_none() && !has_pattern && lake.is_none() {
+            bail!("`--keep` needs `--rotate`, `--lake`, or `{{session}}` in the name of `-w`");
         }
         if self.rotate.is_some() && self.on_stdout() {
             bail!("`--rotate` cannot be used with `-w -`: stdout is one file");
@@ -122,6 +126,11 @@ impl CaptureOptions {
         }
         let mut planned = self.files.plan(self.options(), condition)?.only(self.only);
         planned.redaction = self.redaction.seed();
+        if let Some((folder, host)) = lake {
+            let lake = Lake::new(folder, host, &self.options());
+            lake.check().with_context(|| format!("cannot write to `{}`", folder.display()))?;
+            planned.lake = Some((folder.display().to_string(), lake));
+        }
         Ok(planned)
     }
 }

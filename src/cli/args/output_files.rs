@@ -3,14 +3,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::proxy::NamedSink;
+use mitmcraft::proxy::{Compactor, LakeNotice, NamedSink};
 use mitmcraft_engine::capture::{
-    CaptureTarget, CreateOptions, Entry, FileType, Format, Sink, Views, WhereSink, Wire, write_sink,
+    CaptureTarget, CreateOptions, Entry, FileType, Format, Lake, Sink, Views, WhereSink, Wire,
+    write_sink,
 };
 use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::{Only, Overwrite, RedactionSeed};
-use crate::cli::notice::create_error;
+use crate::cli::notice::{create_error, lake_notice};
 use crate::cli::output::Output;
 use crate::cli::stdio::is_stdio;
 
@@ -88,6 +90,8 @@ pub(crate) struct PlannedCaptures {
     targets: Vec<Target>,
     condition: Option<Expr>,
     pub(crate) redaction: RedactionSeed,
+    /// The name of a lake's folder, and the lake.
+    pub(crate) lake: Option<(String, Lake)>,
     only: Option<Only>,
 }
 
@@ -124,7 +128,7 @@ impl PlannedCaptures {
         }
         let targets = files.iter().map(|path| Target::new(path, format, options));
         let targets = targets.collect::<anyhow::Result<_>>()?;
-        Ok(Self { targets, condition, redaction: RedactionSeed::default(), only: None })
+        Ok(Self { targets, condition, redaction: RedactionSeed::default(), lake: None, only: None })
     }
 
     /// Leaves out all packets, or all events.
@@ -133,15 +137,30 @@ impl PlannedCaptures {
     }
 
     /// Creates the captures.
-    pub(crate) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
-        let create = |target: Target| {
-            let (name, sink) = target.create()?;
-            // What is private decides still which packets match.
-            let sink = WhereSink::new(self.redaction.apply(sink), self.condition.clone());
-            let sink = sink.with_kinds(Only::packets(self.only), Only::events(self.only));
-            Ok((name, Box::new(sink) as Box<dyn Sink>))
-        };
-        self.targets.into_iter().map(create).collect()
+    pub(crate) fn create(mut self) -> anyhow::Result<Vec<NamedSink>> {
+        let targets = std::mem::take(&mut self.targets);
+        targets.into_iter().map(|target| target.create().map(|sink| self.selected(sink))).collect()
+    }
+
+    /// Creates the first part of the lake, if there is one, and starts what compacts its parts.
+    pub(crate) fn create_lake(
+        &mut self,
+        catalog: &Catalog,
+        output: Output,
+    ) -> anyhow::Result<Option<(NamedSink, Compactor)>> {
+        let Some((name, lake)) = self.lake.take() else { return Ok(None) };
+        let report = move |notice: &LakeNotice<'_>| output.warning(&lake_notice(notice));
+        let (sink, compactor) = Compactor::start(lake, catalog.clone(), report)
+            .with_context(|| format!("cannot write to `{name}`"))?;
+        Ok(Some((self.selected((name, sink)), compactor)))
+    }
+
+    /// Returns a sink for the entries that are recorded, redacted if they have to be.
+    fn selected(&self, (name, sink): NamedSink) -> NamedSink {
+        // What is private decides still which packets match.
+        let sink = WhereSink::new(self.redaction.apply(sink), self.condition.clone());
+        let sink = sink.with_kinds(Only::packets(self.only), Only::events(self.only));
+        (name, Box::new(sink))
     }
 }
 

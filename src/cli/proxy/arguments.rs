@@ -22,6 +22,7 @@ use crate::cli::args::{
   mitmcraft proxy mc.example.org --auth client
   mitmcraft proxy 10.0.0.5 --proxy-protocol in,out --metrics 127.0.0.1:9150 --timeout idle=10m
   mitmcraft proxy --transparent -l 0.0.0.0:25566
+  mitmcraft proxy mc.example.org --lake lake --lake-host eu1 --keep 30d
   mitmcraft proxy mc.example.org -w - --format pcapng | wireshark -k -i -
 
 Then add the address after `-l`, or localhost:25566, to the server list of the game. With \
@@ -50,6 +51,16 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     pub(super) captures: CaptureOptions,
+
+    /// Record to a folder of Parquet files, `date=2026-11-21/host=NAME/part-….parquet`, which DuckDB, Spark and
+    /// Trino read. A part is added every minute or 64 MiB. `--keep` limits the parts, and what a run that
+    /// was killed has left is added by the next one
+    #[arg(long, value_name = "DIR")]
+    pub(super) lake: Option<PathBuf>,
+
+    /// The name of this proxy in the lake [default: the machine's]
+    #[arg(long, value_name = "NAME", requires = "lake")]
+    pub(super) lake_host: Option<String>,
 
     /// Apply the rules in a filter file, which is reloaded when it changes, and judge the sessions by its
     /// expectations (repeatable, in order)

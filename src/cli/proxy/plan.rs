@@ -76,7 +76,9 @@ impl Plan {
         let overwrite = arguments.captures.overwrite();
         let expect = std::mem::take(&mut arguments.expect);
         let expectations = PlannedExpectations::new(&files, &loaded, expect, overwrite)?;
-        let captures = arguments.captures.plan(&catalog, output)?;
+        let host = arguments.lake_host.clone().unwrap_or_else(machine);
+        let lake = arguments.lake.as_deref().map(|folder| (folder, &*host));
+        let captures = arguments.captures.plan(lake, &catalog, output)?;
         if let Some(path) = arguments.key_log.as_deref().filter(|path| captures.writes_to(path)) {
             bail!("`--key-log` and `-w` both name `{}`: choose another file", path.display());
         }
@@ -129,7 +131,11 @@ impl Plan {
 
         let (counting, summary) = SummaryReceiver::new();
         let mut sinks = vec![counting];
-        sinks.extend(create_captures(self.captures, self.rings, browsing.as_mut())?);
+        let mut captures = self.captures;
+        let lake = captures.create_lake(&config.catalog, *output)?;
+        sinks.extend(create_captures(captures, self.rings, browsing.as_mut())?);
+        let (lake, compactor) = lake.unzip();
+        sinks.extend(lake);
         let (judging, expectations) = self.expectations.live()?.unzip();
         sinks.extend(judging);
         match &browsing {
@@ -161,7 +167,18 @@ impl Plan {
         let (stop, drain) = (Stop::new(), arguments.drain.map(|limit| limit.0));
         let run = Run { listener, options, log, sinks, services, stop, drain };
         let Arguments { web, memory: ceiling, .. } = arguments;
-        Ok(Ready { run, web, page, browsing, summary, expectations, sets, ceiling, memory })
+        Ok(Ready {
+            compactor,
+            run,
+            web,
+            page,
+            browsing,
+            summary,
+            expectations,
+            sets,
+            ceiling,
+            memory,
+        })
     }
 
     /// Looks the servers up, and returns that of Query, if it is relayed, with its name.
@@ -232,6 +249,15 @@ impl Bound {
         }
         Ok(Self { listener, services, page: url })
     }
+}
+
+/// Returns the name of this machine.
+fn machine() -> String {
+    #[cfg(unix)]
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+    if name.is_empty() { "localhost".to_owned() } else { name }
 }
 
 /// Creates the captures, and those of rules.

@@ -1,3 +1,6 @@
+use std::time::Duration;
+
+use mitmcraft::proxy::Compactor;
 use mitmcraft_engine::filter::RuleSet;
 use mitmcraft_protocol::codec::MemoryBudget;
 use tokio::sync::watch;
@@ -20,6 +23,8 @@ pub(super) struct Ready {
     pub(super) page: Option<String>,
     pub(super) browsing: Option<Browsing>,
     pub(super) summary: SummaryReceiver,
+    /// What compacts the parts of the lake, if there is one.
+    pub(super) compactor: Option<Compactor>,
     /// The expectations of the filter files, if there are any.
     pub(super) expectations: Option<LiveExpectations>,
     /// The active rules, with their counts.
@@ -39,6 +44,9 @@ impl Ready {
         if let Some(browsing) = self.browsing {
             browsing.save_notes(self.ceiling.bytes(), output);
         }
+        if self.compactor.is_some_and(|compactor| !compactor.finish(PATIENCE)) {
+            output.warning("the last parts are not in the lake yet: the next run adds them");
+        }
         self.summary.print(usize::MAX, output);
         print_counts(&self.sets.borrow(), output);
         self.ceiling.report(&self.memory, output);
@@ -46,3 +54,6 @@ impl Ready {
         served.map(|done| done.and(expected.unwrap_or(Done::Yes)))
     }
 }
+
+/// How long a run that ends waits for the last parts of its lake.
+const PATIENCE: Duration = Duration::from_secs(3);

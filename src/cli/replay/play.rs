@@ -121,7 +121,7 @@ impl PlayArguments {
     pub(super) fn plan(&self, output: &Output) -> anyhow::Result<PlannedSinks> {
         let catalog = self.protocols.catalog()?;
         let condition = self.condition.compile(&catalog, output)?;
-        let captures = self.captures.plan(&catalog, output)?;
+        let captures = self.captures.plan(None, &catalog, output)?;
         let shows = self.shows_packets() && !self.quiet.quiet;
         output.check_screen(shows && self.captures.on_stdout())?;
         let screen = shows.then(|| {

@@ -9,9 +9,10 @@ use super::value::Origin;
 
 /// Options, and those of which at least one is needed, with any value or this one. A verb that has none
 /// of the needed options is not concerned.
-const NEEDS: [(&[&str], &[&str]); 8] = [
+const NEEDS: [(&[&str], &[&str]); 9] = [
     // Rules write a capture too.
-    (&["rotate", "keep", "no-body", "write-where", "on-log-error"], &["write", "filters"]),
+    (&["rotate"], &["write", "filters"]),
+    (&["keep", "no-body", "write-where", "on-log-error"], &["write", "filters", "lake"]),
     (&["format"], &["write -"]),
     (&["overwrite"], &["write", "filters", "icon", "plot", "output"]),
     (

@@ -1,5 +1,6 @@
 //! The log's own thread, the queue before it, and what it writes to.
 
+mod compactor;
 mod inflation;
 mod key_log;
 mod passed_counts;
@@ -10,6 +11,7 @@ mod store_sink;
 mod wire_tap;
 mod writer;
 
+pub use compactor::{Compactor, LakeNotice};
 pub use key_log::KeyLog;
 pub use passed_counts::PassedCounts;
 pub(super) use queue::Depth;

@@ -5,6 +5,7 @@ mod captures;
 mod closing;
 mod expect;
 mod formats;
+mod lake;
 mod lint;
 mod log;
 mod memory;

@@ -31,10 +31,10 @@ use body_places::{NotedPlaces, PartLength};
 use drain::drain;
 use entry_writer::EntryWriter;
 pub use files::{
-    CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, Compression, CreateError,
-    CreateOptions, Entries, FileType, Format, Keep, Rotation, UnknownPlaceholder,
-    check_capture_name, check_file, claim_file, create_sink, is_table, open_capture, open_table,
-    read_capture, read_capture_within, unpack, write_sink,
+    CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, CompactedPart, Compression,
+    CreateError, CreateOptions, Entries, FileType, Format, Keep, Lake, OpenLake, Rotation,
+    UnknownPlaceholder, check_capture_name, check_file, claim_file, create_sink, is_table,
+    open_capture, open_table, read_capture, read_capture_within, unpack, write_sink,
 };
 pub use head::RawKind;
 use jsonl::edit_line;

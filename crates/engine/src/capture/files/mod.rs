@@ -8,6 +8,7 @@ mod file_sink;
 mod file_type;
 mod growing_file;
 mod keep;
+mod lake;
 mod manifest;
 mod name_pattern;
 mod open;
@@ -24,6 +25,7 @@ pub use create::{
 };
 pub use file_type::{Compression, FileType, Format};
 pub use keep::Keep;
+pub use lake::{CompactedPart, Lake, OpenLake};
 pub use name_pattern::UnknownPlaceholder;
 pub use open::{Entries, is_table, open_capture, open_table, read_capture, read_capture_within};
 pub use rotation::Rotation;

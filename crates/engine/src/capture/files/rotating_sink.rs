@@ -2,6 +2,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Unrecorded, Wire};
 use super::claim::claim_new;
@@ -20,6 +22,8 @@ pub(super) struct RotatingSink {
     file_type: FileType,
     options: CreateOptions,
     rotation: Rotation,
+    /// For the parts of a lake: their age, and who compacts them.
+    lake: Option<(Duration, Sender<PathBuf>)>,
     retention: Retention,
     current: Option<CurrentFile>,
     /// The open sessions.
@@ -70,6 +74,7 @@ impl RotatingSink {
             file_type,
             options: *options,
             rotation,
+            lake: None,
             retention,
             current: None,
             sessions: HashMap::new(),
@@ -77,6 +82,39 @@ impl RotatingSink {
         };
         sink.current = Some(sink.next()?);
         Ok(sink)
+    }
+
+    /// Also closes a file at that age and at midnight (UTC), and passes on each that is closed.
+    pub(super) fn into_lake(self, age: Duration, closed: Sender<PathBuf>) -> Self {
+        Self { lake: Some((age, closed)), ..self }
+    }
+
+    /// Closes a file with entries that is full at the time `at`.
+    pub(super) fn close_due(&mut self, at: Timestamp) -> io::Result<()> {
+        if self.is_due(at) { self.close(at) } else { Ok(()) }
+    }
+
+    fn is_due(&self, at: Timestamp) -> bool {
+        let Some(CurrentFile { sink, first, .. }) = &self.current else { return false };
+        let day = |at: Timestamp| at.0 / NANOS_PER_DAY;
+        self.rotation.is_due(sink.written(), *first, at)
+            || self.lake.as_ref().is_some_and(|(age, _)| {
+                first.is_some_and(|first| at >= first.plus(*age) || day(at) != day(first))
+            })
+    }
+
+    /// Completes the current file.
+    fn close(&mut self, at: Timestamp) -> io::Result<()> {
+        let Some(mut current) = self.current.take() else { return Ok(()) };
+        if let Err(error) = current.sink.finish() {
+            self.current = Some(current);
+            return Err(error);
+        }
+        if let Some((_, closed)) = &self.lake {
+            // Without a receiver, the next program finds it.
+            let _ = closed.send(current.path.clone());
+        }
+        self.retention.done(current.path, at)
     }
 
     fn next(&mut self) -> io::Result<CurrentFile> {
@@ -89,14 +127,7 @@ impl RotatingSink {
     /// Returns the file for what happened at `at`, beginning a new one if the current one is full.
     fn current(&mut self, at: Timestamp) -> io::Result<&mut CurrentFile> {
         self.last = at;
-        if let Some(current) = &mut self.current
-            && self.rotation.is_due(current.sink.written(), current.first, at)
-        {
-            current.sink.finish()?;
-            let path = std::mem::take(&mut current.path);
-            self.current = None;
-            self.retention.done(path, at)?;
-        }
+        self.close_due(at)?;
         let current = match self.current.take() {
             Some(current) => current,
             None => self.next()?,
@@ -166,11 +197,12 @@ impl Sink for RotatingSink {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let Some(mut current) = self.current.take() else { return Ok(()) };
-        current.sink.finish()?;
-        self.retention.done(current.path, self.last)
+        self.close(self.last)
     }
 }
+
+/// Nanoseconds.
+const NANOS_PER_DAY: u64 = 24 * 3600 * 1_000_000_000;
 
 impl FileSeries {
     fn of(path: &Path) -> io::Result<Self> {
