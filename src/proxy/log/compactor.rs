@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use crate::proxy::Clock;
 use mitmcraft_engine::capture::{CompactedPart, Lake, OpenLake, Sink};
 use mitmcraft_protocol::schema::Catalog;
 
@@ -49,7 +50,10 @@ impl Compactor {
         catalog: Catalog,
         report: impl Fn(&LakeNotice<'_>) + Send + 'static,
     ) -> io::Result<(Box<dyn Sink>, Self)> {
-        let OpenLake { sink, closed, left } = lake.create()?;
+        let OpenLake { sink, closed, left } = lake.create({
+            let clock = Clock::new();
+            move || clock.now()
+        })?;
         let compaction = Compaction { lake, catalog, report, waiting: left };
         let thread = std::thread::Builder::new().name("lake".into());
         let (ending, done) = mpsc::channel::<()>();

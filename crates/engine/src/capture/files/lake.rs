@@ -2,7 +2,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::super::{CreateOptions, Entry, FileType, ParquetSink, ReadError, Sink};
 use super::claim::claim_file;
@@ -73,11 +73,11 @@ impl Lake {
         }
     }
 
-    /// Creates the folders and the first raw part.
+    /// Creates the folders and the first raw part. `now` tells the time.
     ///
     /// # Errors
     /// [`io::Error`] if they cannot be created.
-    pub fn create(&self) -> io::Result<OpenLake> {
+    pub fn create(&self, now: impl Fn() -> Timestamp + Send + 'static) -> io::Result<OpenLake> {
         let raw = self.raw();
         fs::create_dir_all(&raw)?;
         let left = self.left()?;
@@ -86,7 +86,7 @@ impl Lake {
         let (path, retention) = (raw.join(RAW_NAME), Retention::new(None, &raw));
         let sink =
             RotatingSink::create(&path, FileType::JSONL, &self.options, rotation, retention)?;
-        let sink = LakeSink { parts: sink.into_lake(PART_TIME, sender) };
+        let sink = LakeSink { parts: sink.into_lake(PART_TIME, sender), now: Box::new(now) };
         Ok(OpenLake { sink: Box::new(sink), closed, left })
     }
 
@@ -221,6 +221,7 @@ impl std::fmt::Debug for OpenLake {
 /// Writes raw parts, and closes one that is old even if no entry follows.
 struct LakeSink {
     parts: RotatingSink,
+    now: Box<dyn Fn() -> Timestamp + Send>,
 }
 
 impl Sink for LakeSink {
@@ -233,8 +234,7 @@ impl Sink for LakeSink {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.parts.close_due(Timestamp(0).plus(now))?;
+        self.parts.close_due((self.now)())?;
         self.parts.flush()
     }
 }
@@ -283,7 +283,7 @@ mod tests {
 
     /// Writes entries as a run does that ends. Returns the closed parts.
     fn record(lake: &Lake, entries: &[Entry]) -> Vec<PathBuf> {
-        let OpenLake { mut sink, closed, .. } = lake.create().unwrap();
+        let OpenLake { mut sink, closed, .. } = lake.create(|| Timestamp(0)).unwrap();
         entries.iter().for_each(|entry| sink.write(entry).unwrap());
         sink.finish().unwrap();
         drop(sink);
@@ -329,8 +329,8 @@ mod tests {
             let raw = killed(&lake, &entries, cut);
             // It was killed while it made a file of the part.
             fs::write(raw.with_extension("parquet.part"), "PAR1").unwrap();
-            let OpenLake { sink, left, .. } = lake.create().unwrap();
-            assert_eq!(left, [raw.clone()]);
+            let OpenLake { sink, left, .. } = lake.create(|| Timestamp(0)).unwrap();
+            assert_eq!(left, std::slice::from_ref(&raw));
             assert!(!raw.with_extension("parquet.part").exists());
             let file = compact(&lake, &raw).file.unwrap();
             let whole = entries.len() - usize::from(cut > 1);
@@ -339,8 +339,8 @@ mod tests {
             fs::remove_dir_all(raw.parent().unwrap()).unwrap();
         }
         // The part of a run that goes on is not touched.
-        let open = lake.create().unwrap();
-        assert!(lake.create().unwrap().left.is_empty());
+        let open = lake.create(|| Timestamp(0)).unwrap();
+        assert!(lake.create(|| Timestamp(0)).unwrap().left.is_empty());
         drop(open);
     }
 
@@ -403,6 +403,26 @@ mod tests {
                 read(file).first(),
                 Some(Entry::Event(Event { kind: EventKind::Open, .. }))
             ));
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_old_is_closed_though_no_entry_follows() {
+        let folder = tempfile::tempdir().unwrap();
+        let lake = lake(folder.path());
+        let entries = entries();
+        let first = entries[0].at();
+        for (seconds, parts) in [(59, 0), (61, 1)] {
+            let now = first.plus(Duration::from_secs(seconds));
+            let OpenLake { mut sink, closed, .. } = lake.create(move || now).unwrap();
+            sink.flush().unwrap();
+            assert_eq!(closed.try_iter().count(), 0, "an empty part is not closed");
+            sink.write(&entries[0]).unwrap();
+            sink.flush().unwrap();
+            assert_eq!(closed.try_iter().count(), parts);
+            sink.write(&entries[1]).unwrap();
+            sink.finish().unwrap();
+            assert_eq!(closed.try_iter().count(), 1);
         }
     }
 
