@@ -358,3 +358,29 @@ fn exact(version: i32) -> Arc<Protocol> {
     assert!(exact, "{version}");
     protocol
 }
+
+/// The order of ViaLegacy (`r1_7_6_10tor1_8`, `BlockChangeRecordArrayType`): a short of x, z and y, then a
+/// short of the block's number and its data.
+#[test]
+fn changed_blocks_of_1_7_begin_with_their_place() {
+    for version in [4, 5] {
+        let bytes = hex!("00000002 ffffffff 0002 00000008 b340 0015 0fff 1234");
+        let changes = decoded(version, "multi_block_change", &bytes);
+        for (place, block) in [("x", [11, 0]), ("z", [3, 15]), ("y", [0x40, 0xff])] {
+            for (record, value) in block.into_iter().enumerate() {
+                let found = at(&changes, &["records"]);
+                let Value::List(records) = found else { panic!("{found:?}") };
+                assert_eq!(
+                    at(&records[record], &[place]).as_int(),
+                    Some(value),
+                    "{version} {place}"
+                );
+            }
+        }
+        let Value::List(records) = at(&changes, &["records"]) else { panic!("no list") };
+        let of = |record: usize| {
+            ["blockId", "metadata"].map(|name| at(&records[record], &[name]).as_int().unwrap())
+        };
+        assert_eq!((of(0), of(1)), ([1, 5], [0x123, 4]), "{version}");
+    }
+}

@@ -107,6 +107,26 @@ pub(crate) const PATCHES: &[Patch] = &[
         },
     },
     Patch {
+        name: "a record of changed blocks begins with x (1.7)",
+        reason: "ViaLegacy (`r1_7_6_10tor1_8`, `BlockChangeRecordArrayType`): x, z and y, then the number of the \
+                 block and its data. The tables begin with the lowest bit, and a bitfield with the highest.",
+        versions: 4..=5,
+        apply: |tables| {
+            let records = field(packet(tables, "multi_block_change"), "records");
+            let Some(parts) = records[1]["type"][1].as_array_mut() else { return false };
+            let first = |part: &Json, name: &str| part["type"][1][0]["name"] == name;
+            let [block, _, place] = &mut parts[..] else { return false };
+            if !first(block, "metadata") || !first(place, "z") {
+                return false;
+            }
+            for bits in [block, place] {
+                bits["type"][1].as_array_mut().into_iter().for_each(|it| it.reverse());
+            }
+            parts.reverse();
+            true
+        },
+    },
+    Patch {
         name: "the time in which a world border moves is a VarLong",
         reason: "MCProtocolLib since 1.17 (9541ab9b), ViaVersion, which does not change it after 1.17, and the \
                  codec of 26.2 (hyperion's protocol.json). The tables have it in 1.17 and 1.18, then a VarInt.",
