@@ -16,7 +16,7 @@ use mitmcraft_protocol::schema::Catalog;
 /// A folder of Parquet files that many proxies may share: `date=2026-11-21/host=eu1/part-….parquet`.
 ///
 /// What is recorded goes to a JSONL capture in a hidden folder, a raw part, which is closed after
-/// [`PART_TIME`] or [`PART_SIZE`] bytes, and at midnight (UTC). [`compact`](Self::compact) makes a Parquet file of
+/// a minute or 64 MiB, and at midnight (UTC). [`compact`](Self::compact) makes a Parquet file of
 /// it, moves that into place when it is complete, and only then deletes the raw part. A program that is
 /// killed at any moment leaves raw parts, which the next one finds.
 #[derive(Debug, Clone)]
