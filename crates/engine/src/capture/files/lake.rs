@@ -109,7 +109,8 @@ impl Lake {
         let file = match last {
             Some(last) => Some(self.publish(raw, &unfinished, last)?),
             None => {
-                fs::remove_file(&unfinished)?;
+                // There is none if the part is no capture.
+                let _ = fs::remove_file(&unfinished);
                 None
             }
         };
@@ -120,7 +121,12 @@ impl Lake {
             }
             Some(fault) => {
                 let name = raw.file_name().unwrap_or_default().to_string_lossy();
-                let kept = raw.with_file_name(format!("damaged-{name}"));
+                let names = (1..).map(|again: u32| match again {
+                    1 => format!("damaged-{name}"),
+                    again => format!("damaged-{again}-{name}"),
+                });
+                let mut paths = names.map(|name| raw.with_file_name(name));
+                let kept = paths.find(|path| !path.exists()).ok_or(ErrorKind::AlreadyExists)?;
                 fs::rename(raw, &kept)?;
                 Some((kept, fault))
             }
@@ -368,6 +374,15 @@ mod tests {
         assert_eq!(fs::read(kept).unwrap(), damaged);
         assert!(read(&file).len() >= entries.len() - 2);
         assert!(!raw.exists());
+
+        // Another one of that number, of which nothing can be read.
+        fs::write(&raw, [0; 100]).unwrap();
+        let CompactedPart { file: None, damaged: Some((other, _)) } = compact(&lake, &raw) else {
+            panic!("no capture")
+        };
+        assert_eq!(fs::read(other).unwrap(), [0; 100]);
+        let kept = raw.with_file_name("damaged-part-00001.jsonl");
+        assert_eq!(fs::read(kept).unwrap(), damaged);
     }
 
     #[test]

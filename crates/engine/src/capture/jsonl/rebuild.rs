@@ -196,14 +196,18 @@ impl Rebuilder {
                 context.protocol = protocol.unwrap_or(context.protocol);
             }
             family => {
-                // Before the login of Alpha only the name says which description was used.
-                let is_named = |version: &i32| {
-                    let found = self.tables.catalog().find_in(family, *version);
-                    found.is_some_and(|found| Some(found.protocol.name()) == name.as_deref())
+                // Before the login only the name says which description was used.
+                let catalog = self.tables.catalog();
+                let number = context.version.and_then(|it| catalog.find_in(family, it));
+                let named = || {
+                    let is = |it: &Arc<Protocol>| {
+                        it.family() == family && Some(it.name()) == name.as_deref()
+                    };
+                    catalog.old().find(is)
                 };
-                let version = context.version.or_else(|| (1..=6).find(is_named));
-                let found = self.tables.catalog().find_in(family, version.unwrap_or_default());
-                context.protocol = found.ok_or(EntryError::NoProtocol)?.protocol;
+                let found = number.map(|it| it.protocol).or_else(named);
+                let any = || catalog.find_in(family, 0).map(|it| it.protocol);
+                context.protocol = found.or_else(any).ok_or(EntryError::NoProtocol)?;
             }
         }
         let (client, server) = (keys.inside("client")?, keys.inside("server")?);
