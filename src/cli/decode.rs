@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use mitmcraft::proxy::{NamedSink, read_source};
-use mitmcraft_engine::capture::{CreateOptions, Entry, unpack};
+use mitmcraft_engine::capture::{CreateOptions, Entry, InflationBudget, unpack};
 use mitmcraft_engine::decode::{PcapReadError, PcapReader, Traffic, TrafficCounts, TrafficOptions};
 use mitmcraft_protocol::codec::KeyRing;
 
-use super::args::{Condition, Lines, Memory, OutputFiles, Protocols, Quiet, Verbose};
+use super::args::{Condition, Lines, MaxInflate, Memory, OutputFiles, Protocols, Quiet, Verbose};
 use super::exit::{Done, chain};
-use super::notice::decode_notice;
+use super::notice::{decode_notice, inflates_too_much};
 use super::output::Output;
 use super::plural::count;
 use super::screen::Screen;
+use super::signals::Interrupted;
 use super::stdio::is_stdio;
 
 /// Decode the game's sessions in recordings of tcpdump or Wireshark
@@ -56,6 +57,9 @@ pub(crate) struct Arguments {
     memory: Memory,
 
     #[command(flatten)]
+    max_inflate: MaxInflate,
+
+    #[command(flatten)]
     condition: Condition,
 
     #[command(flatten)]
@@ -78,6 +82,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let open = |path: &PathBuf| Ok((path.clone(), PcapReader::new(open(path)?).peekable()));
     let recordings = arguments.recordings.iter().map(open);
     let mut recordings = recordings.collect::<anyhow::Result<Vec<_>>>()?;
+    let interrupted = Interrupted::watch(*output)?;
     let planned = arguments.files.plan(CreateOptions::default(), None)?;
     // Files that are no recordings must not cost the user an existing capture.
     let unreadable = recordings.iter_mut().all(|(_, it)| matches!(it.peek(), Some(Err(_))));
@@ -93,10 +98,19 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     options.keys = keys;
     options.memory = memory.clone();
     options.ports = arguments.port.clone();
-    let mut run = Run { traffic: Traffic::new(options), sinks, entries: Vec::new(), output };
+    let mut run = Run {
+        traffic: Traffic::new(options),
+        inflation: InflationBudget::new(arguments.max_inflate.bytes()),
+        sinks,
+        entries: Vec::new(),
+        output,
+    };
     let mut faults = Vec::new();
-    for (path, recording) in recordings {
+    'recordings: for (path, recording) in recordings {
         for captured in recording {
+            if interrupted.get() {
+                break 'recordings;
+            }
             match captured {
                 Ok(captured) => run.traffic.handle(&captured),
                 Err(fault) => {
@@ -118,6 +132,10 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let seen = run.traffic.counts();
     output.note(&summary(seen));
     arguments.memory.report(&memory, output);
+    // A stream from tcpdump ends in no other way; of a file, the rest was not read.
+    if interrupted.get() && !arguments.recordings.iter().all(|path| is_stdio(path)) {
+        faults.push(anyhow!("interrupted: the captures hold what came before"));
+    }
     let last = faults.pop();
     for fault in faults {
         output.error(&chain(&fault));
@@ -132,6 +150,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
 /// Traffic that is being decoded, and where its entries go.
 struct Run<'a> {
     traffic: Traffic,
+    inflation: InflationBudget,
     sinks: Vec<NamedSink>,
     entries: Vec<Entry>,
     output: &'a Output,
@@ -146,6 +165,11 @@ impl Run<'_> {
         self.traffic.take_entries(&mut self.entries);
         if self.entries.is_empty() {
             return Ok(());
+        }
+        for entry in &mut self.entries {
+            if let Some(session) = self.inflation.bound(entry) {
+                self.output.warning(&inflates_too_much(session));
+            }
         }
         for (name, sink) in &mut self.sinks {
             let written = self.entries.iter().try_for_each(|entry| sink.write(entry));

@@ -44,10 +44,7 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
             "`{}` was deleted while it was written: what it holds is lost, and what follows too",
             path.display()
         ),
-        RunNotice::InflatesTooMuch { session } => format!(
-            "packets of session {session} inflate to more than `--max-inflate` allows in a second: \
-             they are recorded compressed"
-        ),
+        RunNotice::InflatesTooMuch { session } => inflates_too_much(*session),
         RunNotice::OtherVersion(mismatch) => mismatch.to_string(),
         RunNotice::SinkStalls { sink, on_full } => {
             let meanwhile = match on_full {
@@ -74,6 +71,14 @@ fn turned_away(clients: u64, reason: &RefusalError) -> String {
         _ => "; see `--max-sessions`",
     };
     format!("turned away {}: {reason}{hint}", count(clients, "client"))
+}
+
+/// Says that packets of a session exceed the budget of `--max-inflate`.
+pub(super) fn inflates_too_much(session: u64) -> String {
+    format!(
+        "packets of session {session} inflate to more than `--max-inflate` allows in a second: \
+         they are recorded compressed"
+    )
 }
 
 /// Returns an error of accounts with the option or verb that solves it.

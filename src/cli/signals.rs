@@ -1,5 +1,11 @@
 //! The signals that end a run.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::output::Output;
+
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -68,4 +74,37 @@ pub(super) async fn end() -> Ending {
 #[cfg(not(unix))]
 pub(super) async fn end_at_once() {
     let _ = end().await;
+}
+
+/// Whether a person wants a verb that reads to its end to complete what it has written, and stop.
+#[derive(Debug, Clone)]
+pub(super) struct Interrupted(Arc<AtomicBool>);
+
+impl Interrupted {
+    /// Watches for signals on a thread of its own: the first sets the value, the second ends the program.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub(super) fn watch(output: Output) -> io::Result<Self> {
+        let interrupted = Self(Arc::default());
+        let watched = interrupted.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let first = runtime.block_on(async { end() });
+        let watch = async move {
+            first.await;
+            watched.0.store(true, Ordering::Relaxed);
+            output.note("stopping: completing captures (Ctrl-C again ends at once)");
+            end_at_once().await;
+            std::process::exit(130);
+        };
+        std::thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || runtime.block_on(watch))?;
+        Ok(interrupted)
+    }
+
+    /// Returns whether a signal came.
+    pub(super) fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }

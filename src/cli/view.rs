@@ -86,6 +86,9 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     tokio::spawn(async move {
         signals::end().await;
         ending.stop("stopped by the user");
+        // The terminal may take nothing more.
+        signals::end_at_once().await;
+        std::process::exit(130);
     });
     std::thread::spawn(move || sources.read_all(&files));
     let Some(server) = server else {

@@ -4,11 +4,12 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{LogOptions, OnError};
 use mitmcraft_engine::capture::{CreateOptions, Keep, Lake, Rotation};
-use mitmcraft_engine::lang::amount::Size;
 use mitmcraft_engine::text::write_info;
 use mitmcraft_protocol::schema::Catalog;
 
-use super::{Only, OutputFiles, Overwrite, PcapViews, PlannedCaptures, Redaction, compile};
+use super::{
+    MaxInflate, Only, OutputFiles, Overwrite, PcapViews, PlannedCaptures, Redaction, compile,
+};
 use crate::cli::output::Output;
 
 /// Options of captures that are written while a run goes on.
@@ -34,10 +35,8 @@ pub(crate) struct CaptureOptions {
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnLogError::Drop)]
     on_log_error: OnLogError,
 
-    /// Limit on the inflated size of a session's compressed packets in the log, in bytes per
-    /// second. Packets beyond it are forwarded as usual and recorded compressed, with a remark
-    #[arg(long, value_name = "SIZE", default_value_t = Size(LogOptions::INFLATION as u64))]
-    max_inflate: Size,
+    #[command(flatten)]
+    max_inflate: MaxInflate,
 
     /// Leave the packets' bytes out of JSONL, and write only the decoded fields
     #[arg(long)]
@@ -98,7 +97,7 @@ impl CaptureOptions {
             OnLogError::Stop => OnError::Stop,
             OnLogError::Drop => OnError::Drop,
         };
-        log.inflation = usize::try_from(self.max_inflate.0).unwrap_or(usize::MAX);
+        log.inflation = self.max_inflate.bytes();
     }
 
     /// Checks the options and that every capture can be created, and creates none. A lake is a folder and

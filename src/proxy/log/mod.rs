@@ -1,7 +1,6 @@
 //! The log's own thread, the queue before it, and what it writes to.
 
 mod compactor;
-mod inflation;
 mod key_log;
 mod passed_counts;
 mod progress;

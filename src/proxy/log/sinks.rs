@@ -2,12 +2,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::inflation::Inflation;
 use super::progress::LogProgress;
 use super::writer::{Batch, LogFault, NamedSink, OnError};
 use crate::proxy::{Metrics, Notices, RunNotice, Trouble};
 use mitmcraft_engine::analysis::VersionCheck;
-use mitmcraft_engine::capture::{Sink, Unrecorded};
+use mitmcraft_engine::capture::{InflationBudget, Sink, Unrecorded};
 
 /// The sinks of a run, and the faults of those that could not go on.
 pub(super) struct LogSinks {
@@ -16,7 +15,7 @@ pub(super) struct LogSinks {
     notices: Notices,
     metrics: Arc<Metrics>,
     progress: Arc<LogProgress>,
-    inflation: Inflation,
+    inflation: InflationBudget,
     versions: VersionCheck,
     faults: Vec<LogFault>,
 }
@@ -42,7 +41,7 @@ impl LogSinks {
         notices: Notices,
         metrics: Arc<Metrics>,
         progress: Arc<LogProgress>,
-        inflation: Inflation,
+        inflation: InflationBudget,
     ) -> Self {
         let written = |(place, (name, sink))| NamedState {
             name,
@@ -242,7 +241,7 @@ mod tests {
             notices,
             Arc::default(),
             progress,
-            Inflation::new(0),
+            InflationBudget::new(0),
         );
         let begin = Instant::now();
         for second in 0..200 {

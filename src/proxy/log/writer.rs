@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
 
-use super::inflation::Inflation;
 use super::progress::LogProgress;
 use super::queue::{Depth, LogQueue, Next};
 use super::sinks::LogSinks;
 use crate::proxy::{Metrics, Notices, PassedCounts, Trouble};
-use mitmcraft_engine::capture::{Entry, Sink, Wire, WireKind};
+use mitmcraft_engine::capture::{Entry, InflationBudget, Sink, Wire, WireKind};
 use mitmcraft_protocol::packet::Tally;
 
 /// Policy for entries while the log cannot keep up.
@@ -57,11 +56,6 @@ pub struct LogOptions {
     pub passed: PassedCounts,
 }
 
-impl LogOptions {
-    /// The default of [`inflation`](Self::inflation): far above what the game sends.
-    pub const INFLATION: usize = 128 << 20;
-}
-
 impl Default for LogOptions {
     /// 64 MiB may wait; nothing is dropped; 128 MiB are inflated; notices are not shown.
     fn default() -> Self {
@@ -69,7 +63,7 @@ impl Default for LogOptions {
             queue: 64 << 20,
             on_full: OnFull::default(),
             on_error: OnError::default(),
-            inflation: Self::INFLATION,
+            inflation: InflationBudget::DEFAULT,
             notices: Notices::default(),
             passed: PassedCounts::default(),
         }
@@ -305,7 +299,7 @@ impl LogWriter {
         let progress = Arc::new(LogProgress::new(names));
         tokio::spawn(progress.watch(on_full, notices.clone(), Arc::clone(&metrics)));
         let (finished, done) = channel();
-        let inflation = Inflation::new(inflation);
+        let inflation = InflationBudget::new(inflation);
         let (counted, shown) = (Arc::clone(&metrics), Arc::clone(&progress));
         let sinks = LogSinks::new(sinks, on_error, notices, counted, shown, inflation);
         let thread =

@@ -296,9 +296,7 @@ impl<E: Engine> Driver<E> {
     async fn log_keys(&mut self) {
         for line in std::mem::take(&mut self.keys) {
             let Some(key_log) = self.shared.key_log.clone() else { continue };
-            // The disk may be slow, and a worker serves other sessions, too.
-            let written = tokio::task::spawn_blocking(move || key_log.put(line)).await;
-            if let Err(error) = written.unwrap_or_else(|gone| Err(gone.into())) {
+            if let Err(error) = key_log.put(line).await {
                 self.shared.notices.show(&RunNotice::KeyLog(&error));
             }
         }

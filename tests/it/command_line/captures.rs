@@ -1,9 +1,10 @@
 //! `show`, `stats`, `diff` and `convert`.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use crate::support::game::{Upstream, first_body, hello};
-use crate::support::{Program, convert, refuses, root, scratch_file, text};
+use crate::support::{Program, convert, mitmcraft, read_lines, refuses, root, scratch_file, text};
 
 #[test]
 fn show_prints_what_the_condition_lets_through() {
@@ -310,4 +311,42 @@ fn a_folder_and_a_pattern_stand_for_the_captures_in_them() {
     assert_eq!(shown, run(&["show", c, d]));
     let said = refuses(&["show", text(&folder)]);
     assert!(said.contains("a.jsonl`"), "{said}");
+}
+
+#[test]
+fn decode_records_compressed_what_exceeds_its_budget() {
+    let recording = root().join("captures/session-1.20.4-wire.pcapng");
+    let keys = root().join("captures/session-1.20.4-wire.keys");
+    let [whole, bounded] = ["whole.jsonl", "bounded.jsonl"].map(scratch_file);
+    let decode = |capture: &Path, options: &[&str]| {
+        let mut command = mitmcraft();
+        command.args([
+            "decode",
+            text(&recording),
+            "--keys",
+            text(&keys),
+            "-q",
+            "-w",
+            text(capture),
+        ]);
+        let output = command.args(options).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!decode(&whole, &[]).contains("--max-inflate"));
+    let said = decode(&bounded, &["--max-inflate", "2K"]);
+    assert_eq!(said.matches("inflate to more than `--max-inflate` allows").count(), 2, "{said}");
+    let [whole, bounded] = [whole, bounded].map(|path| read_lines(&path));
+    assert_eq!(whole.len(), bounded.len());
+    let compressed: Vec<_> = bounded.iter().filter(|line| line["raw"] == "frame").collect();
+    assert!(!compressed.is_empty() && compressed.len() < whole.len());
+    for line in compressed {
+        let same = whole.iter().find(|it| {
+            (&it["session"], &it["seq"]) == (&line["session"], &line["seq"])
+                && it["event"].is_null()
+        });
+        let same = same.unwrap();
+        assert_eq!((&line["packet"], &line["wire"]), (&same["packet"], &same["wire"]));
+        assert!(line["comment"].as_str().unwrap().contains("recorded compressed"), "{line}");
+    }
 }

@@ -18,6 +18,7 @@ mod replay;
 mod rules;
 mod settings;
 mod show;
+mod signals;
 mod start;
 mod tables;
 mod terminal;

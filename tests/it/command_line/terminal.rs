@@ -1,36 +1,10 @@
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::support::game::{Upstream, hello};
 use crate::support::{Program, mitmcraft, root, scratch_file};
-
-#[test]
-fn a_second_interrupt_ends_at_once() {
-    // A capture that is read slowly: the first interrupt waits until it is complete.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let upstream = listener.local_addr().unwrap().to_string();
-    std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        while socket.write_all(&[0; 65536]).is_ok() {}
-    });
-    let mut proxy = Program::proxy(&upstream, &["-w", "-", "--format", "jsonl"]);
-    let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
-    client.write_all(b"hello\r\n").unwrap();
-    let mut capture = proxy.take_stdout();
-    std::thread::spawn(move || {
-        while capture.read_exact(&mut [0; 64 << 10]).is_ok() {
-            std::thread::sleep(Duration::from_millis(300));
-        }
-    });
-    // Much more than a pipe holds.
-    client.read_exact(&mut vec![0; 4 << 20]).unwrap();
-    proxy.interrupt();
-    proxy.wait_for_error("Ctrl-C again ends at once");
-    proxy.interrupt();
-    assert_eq!(proxy.end_unread().code(), Some(130));
-}
 
 #[test]
 fn whoever_closes_the_pipe_has_seen_enough() {

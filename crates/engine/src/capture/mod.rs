@@ -10,6 +10,7 @@ mod drain;
 mod entry_writer;
 mod files;
 mod head;
+mod inflation_budget;
 mod jsonl;
 mod mcpr;
 mod parquet;
@@ -37,6 +38,7 @@ pub use files::{
     open_capture, open_table, read_capture, read_capture_within, unpack, write_sink,
 };
 pub use head::RawKind;
+pub use inflation_budget::InflationBudget;
 use jsonl::edit_line;
 pub use jsonl::raw_content;
 pub use jsonl::{JsonlReader, JsonlSink};

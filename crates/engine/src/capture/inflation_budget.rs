@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use mitmcraft_engine::capture::{Entry, EventKind, Record};
+use super::{Entry, EventKind, Record};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Timestamp};
 
@@ -9,7 +9,7 @@ use mitmcraft_protocol::packet::{Content, Timestamp};
 /// A packet of a few kilobytes may inflate to megabytes. One that exceeds the budget is recorded as it
 /// came, with a remark; it was forwarded like any other.
 #[derive(Debug)]
-pub(super) struct Inflation {
+pub struct InflationBudget {
     limit: usize,
     /// The second that began last in a session, and the bytes to which packets have inflated in it.
     seconds: HashMap<u64, Second>,
@@ -23,19 +23,24 @@ struct Second {
     exceeded: bool,
 }
 
-impl Inflation {
-    pub(super) fn new(limit: usize) -> Self {
+impl InflationBudget {
+    /// The usual limit, far above what the game sends.
+    pub const DEFAULT: usize = 128 << 20;
+
+    /// Creates a budget of `limit` bytes per session and second.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
         Self { limit, seconds: HashMap::new() }
     }
 
-    /// Records all compressed packets as they come from now on.
-    pub(super) fn stop(&mut self) {
+    /// Keeps all packets compressed from now on.
+    pub fn stop(&mut self) {
         self.limit = 0;
     }
 
     /// Keeps the packet of an entry compressed if it exceeds the budget of its session. Returns the
     /// number of the session if this is the first such packet of it.
-    pub(super) fn bound(&mut self, entry: &mut Entry) -> Option<u64> {
+    pub fn bound(&mut self, entry: &mut Entry) -> Option<u64> {
         let record = match entry {
             Entry::Packet(record) => record,
             Entry::Event(event) => {
@@ -81,7 +86,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use mitmcraft_engine::capture::{
+    use crate::capture::{
         Compression, CreateOptions, Event, FileType, Format, Summary, open_capture, write_sink,
     };
     use mitmcraft_protocol::codec::{Decoder, Encoder, Limits, Unit};
@@ -116,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_session_has_a_budget_for_each_second() {
-        let mut inflation = Inflation::new(100_000);
+        let mut inflation = InflationBudget::new(100_000);
         let mut bound = |session, at, size| {
             let mut entry = packet(session, at, size);
             let first = inflation.bound(&mut entry);
@@ -152,7 +157,7 @@ mod tests {
     fn what_is_recorded_compressed_has_its_name_its_size_and_all_its_bytes() {
         let mut entry = packet(1, 0, 1 << 20);
         let wire = entry.record().unwrap().packet.frame().unwrap().wire().clone();
-        Inflation::new(1000).bound(&mut entry);
+        InflationBudget::new(1000).bound(&mut entry);
         for format in [Format::Jsonl, Format::Pcapng] {
             let out = tempfile::NamedTempFile::new().unwrap();
             let kind = FileType { format, compression: Compression::None };
