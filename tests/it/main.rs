@@ -12,6 +12,8 @@ mod diagnostics;
 mod documents;
 mod examples;
 mod golden;
+#[path = "../bench/shared/page.rs"]
+mod page;
 mod relay;
 mod security;
 mod soak;

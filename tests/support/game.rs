@@ -30,6 +30,14 @@ pub fn body(state: State, direction: Direction, name: &str, value: Value) -> Vec
     protocol.encode(protocol.named(state, direction, name).unwrap(), &value).unwrap()
 }
 
+/// Returns the fields of a packet.
+#[allow(dead_code, reason = "some programs do not use it")]
+pub fn fields(state: State, direction: Direction, body: &[u8]) -> Value {
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    let (packet, start) = protocol.identify(state, direction, body).unwrap();
+    protocol.decode(packet, body, start).unwrap()
+}
+
 pub fn first_body(socket: &mut TcpStream) -> Vec<u8> {
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut leg = Leg::default();

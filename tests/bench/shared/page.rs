@@ -6,11 +6,11 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocket};
 
 /// The page of `--web`, without a browser.
-pub struct Page(WebSocket<TcpStream>);
+pub(crate) struct Page(WebSocket<TcpStream>);
 
 impl Page {
     /// Opens the page at an URL, as mitmcraft prints it.
-    pub fn open(url: &str) -> Self {
+    pub(crate) fn open(url: &str) -> Self {
         let (address, token) = url.strip_prefix("http://").unwrap().split_once("/#").unwrap();
         let mut socket = TcpStream::connect(address).unwrap();
         socket.set_nodelay(true).unwrap();
@@ -34,13 +34,13 @@ impl Page {
     }
 
     /// Sends a request.
-    pub fn say(&mut self, request: &Json) {
+    pub(crate) fn say(&mut self, request: &Json) {
         // A program that has ended takes none.
         let _ = self.0.send(Message::text(request.to_string()));
     }
 
     /// Returns the next message; `None` at the end.
-    pub fn next(&mut self) -> Option<Json> {
+    pub(crate) fn next(&mut self) -> Option<Json> {
         loop {
             match self.0.read() {
                 Ok(Message::Text(text)) => return Some(serde_json::from_str(&text).unwrap()),
@@ -52,7 +52,7 @@ impl Page {
 
     /// Returns the next message that is wanted.
     #[allow(dead_code, reason = "one of the two programs uses it")]
-    pub fn until(&mut self, mut wanted: impl FnMut(&Json) -> bool) -> Json {
+    pub(crate) fn until(&mut self, mut wanted: impl FnMut(&Json) -> bool) -> Json {
         loop {
             let message = self.next().expect("the page stays connected");
             if wanted(&message) {
@@ -63,7 +63,7 @@ impl Page {
 
     /// Does on a thread what a page does that follows the newest packets, until the program ends.
     #[allow(dead_code, reason = "one of the two programs uses it")]
-    pub fn read_along(mut self) {
+    pub(crate) fn read_along(mut self) {
         std::thread::spawn(move || {
             while let Some(message) = self.next() {
                 let total = message["list"]["total"].as_u64();
@@ -77,7 +77,7 @@ impl Page {
 
     /// Asks and returns the answer.
     #[allow(dead_code, reason = "one of the two programs uses it")]
-    pub fn ask(&mut self, mut request: Json) -> Json {
+    pub(crate) fn ask(&mut self, mut request: Json) -> Json {
         request["id"] = 1.into();
         self.say(&request);
         self.until(|message| message["id"] == 1)

@@ -10,10 +10,12 @@ use mitmcraft_engine::ping::{Form, Ping};
 use mitmcraft_protocol::codec::{Leg, Unit};
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{Direction, State, Value};
+use rsa::pkcs8::DecodePublicKey as _;
+use rsa::{Pkcs1v15Encrypt, RsaPublicKey};
 use socket2::SockRef;
 
 use super::Sums;
-use crate::support::game::body;
+use crate::support::game::{body, fields};
 
 pub(super) fn run(number: u64, port: u16, running: &RwLock<()>, over: &AtomicBool, sums: &Sums) {
     for turn in number.. {
@@ -61,10 +63,16 @@ pub(super) fn run(number: u64, port: u16, running: &RwLock<()>, over: &AtomicBoo
 fn play(mut socket: TcpStream, turn: u64, sums: &Sums) {
     let mut leg = Leg::default();
     let mut got = (0, 0);
-    let mut sent = login("Good");
+    let encrypted = turn % 3 == 0;
+    let mut sent = login(if encrypted { ENCRYPTED } else { "Good" });
     socket.write_all(&sent).unwrap();
-    // Compression begins with the packet after the first.
-    while got.1 < 2 {
+    if encrypted {
+        let response = respond(&mut socket, &mut leg, &mut got);
+        socket.write_all(&response).unwrap();
+        sent.extend(response);
+    }
+    // Compression begins with the packet after the first, or after encryption.
+    while got.1 < 2 + u64::from(encrypted) {
         assert!(read(&mut socket, &mut leg, &mut got), "closed during the login");
     }
     let chats = turn % 13;
@@ -79,7 +87,37 @@ fn play(mut socket: TcpStream, turn: u64, sums: &Sums) {
     }
     socket.shutdown(Shutdown::Write).unwrap();
     while read(&mut socket, &mut leg, &mut got) {}
-    sums.add((sent.len() as u64, got.0), (2 + chats, got.1));
+    sums.add((sent.len() as u64, got.0), (2 + chats + u64::from(encrypted), got.1));
+}
+
+/// Reads the Encryption Request, begins to encrypt, and returns the response.
+fn respond(socket: &mut TcpStream, leg: &mut Leg, got: &mut (u64, u64)) -> Vec<u8> {
+    let request = loop {
+        let mut bytes = [0; 4096];
+        let count = socket.read(&mut bytes).unwrap();
+        assert_ne!(count, 0, "closed before the Encryption Request");
+        got.0 += count as u64;
+        leg.decoder.receive(&bytes[..count]);
+        if let Some(Unit::Frame(frame)) = leg.decoder.poll() {
+            break frame.body().unwrap();
+        }
+    };
+    got.1 += 1;
+    let request = fields(State::Login, Direction::Clientbound, &request);
+    let field = |name| request.get(name).unwrap().as_bytes().unwrap().clone();
+    let key = RsaPublicKey::from_public_key_der(&field("publicKey")).unwrap();
+    let secret = *b"0123456789abcdef";
+    let seal = |bytes: &[u8]| {
+        let sealed = key.encrypt(&mut rsa::rand_core::OsRng, Pkcs1v15Encrypt, bytes);
+        Value::Bytes(sealed.unwrap().into())
+    };
+    let response =
+        Value::map([("sharedSecret", seal(&secret)), ("verifyToken", seal(&field("verifyToken")))]);
+    leg.encoder.send(&body(State::Login, Direction::Serverbound, "encryption_begin", response));
+    let bytes = leg.encoder.pending().to_vec();
+    leg.encoder.advance(bytes.len());
+    leg.set_cipher(&secret);
+    bytes
 }
 
 /// Reads once, and counts bytes and packets. Returns `false` at the end.
@@ -88,9 +126,10 @@ fn read(socket: &mut TcpStream, leg: &mut Leg, got: &mut (u64, u64)) -> bool {
     let count = socket.read(&mut bytes).unwrap();
     got.0 += count as u64;
     leg.decoder.receive(&bytes[..count]);
-    while let Some(Unit::Frame(_)) = leg.decoder.poll() {
+    while let Some(Unit::Frame(frame)) = leg.decoder.poll() {
         got.1 += 1;
-        if got.1 == 1 {
+        if got.1 <= 2 && frame.threshold().is_none() && frame.body().unwrap()[0] == SET_COMPRESSION
+        {
             leg.set_compression(Some(256));
         }
     }
@@ -128,6 +167,11 @@ fn login(name: &str) -> Vec<u8> {
     }
     leg.encoder.pending().to_vec()
 }
+
+/// The player whose sessions are encrypted.
+pub(super) const ENCRYPTED: &str = "Secret";
+
+const SET_COMPRESSION: u8 = 3;
 
 /// Discards a connection: RST.
 pub(super) fn reset(socket: &TcpStream) {

@@ -1,7 +1,9 @@
-//! A proxy under changing load for a while: clients that play, ping, talk nonsense, half-close and
-//! reset; filter files and captures that change. What it needs stays the same, and nothing is lost.
+//! A proxy under changing load for a while: clients that play, also encrypted, ping, talk nonsense,
+//! half-close and reset; filter files and captures that change; a page that follows, and one that holds
+//! packets. What it needs stays the same, and nothing is lost.
 
 mod clients;
+mod people;
 mod server;
 
 use std::io::{BufRead as _, BufReader};
@@ -10,8 +12,10 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mitmcraft_engine::capture::unpack;
+use mitmcraft_engine::capture::{Entry, EventKind, open_capture, unpack};
+use mitmcraft_protocol::schema::{Catalog, Direction};
 
+use crate::page::Page;
 use crate::support::{Program, scratch_file, text, wait_for};
 
 /// Bytes and packets of sessions that end in order, in both directions, as an end counts them.
@@ -69,17 +73,23 @@ impl Footprint {
 #[cfg_attr(not(target_os = "linux"), ignore = "reads /proc")]
 fn a_proxy_under_changing_load_keeps_its_size_and_loses_nothing() {
     let seconds = std::env::var("SOAK_SECONDS").ok().and_then(|it| it.parse().ok());
-    let third = Duration::from_secs(seconds.unwrap_or(10)) / 3;
+    let seconds = seconds.unwrap_or(10);
+    let third = Duration::from_secs(seconds) / 3;
     let folder = scratch_file("soak");
     std::fs::create_dir(&folder).unwrap();
-    let (capture, filters) = (folder.join("all.jsonl.zst"), folder.join("rules.toml"));
+    let [capture, blocks, filters] =
+        ["all.jsonl.zst", "all.pcapng", "rules.toml"].map(|name| folder.join(name));
     std::fs::write(&filters, FILES[0]).unwrap();
     let at_server = &*Box::leak(Box::new(Sums::default()));
     let at_clients = Sums::default();
     let server = server::start(at_server);
-    let options = ["--keep-host", "--rotate", "256K", "-w", text(&capture), "-f", text(&filters)];
+    let mut options = vec!["--keep-host", "--rotate", "256K", "-w", text(&capture)];
+    options.extend(["-w", text(&blocks), "-f", text(&filters), "--web", "127.0.0.1:0"]);
     let mut proxy = Program::proxy(&server, &options);
     let port = proxy.listening();
+    let said = proxy.wait_for_error("/#");
+    let url = said.split_whitespace().find(|word| word.contains("/#")).unwrap();
+    Page::open(url).read_along();
 
     // Each session of a client holds this for reading.
     let running = RwLock::new(());
@@ -98,6 +108,7 @@ fn a_proxy_under_changing_load_keeps_its_size_and_loses_nothing() {
                 std::thread::sleep(Duration::from_millis(300));
             }
         });
+        scope.spawn(|| people::hold(url, &running, &over));
         std::thread::sleep(third);
         let first = at_rest(&running, proxy.id(), None);
         std::thread::sleep(third * 2);
@@ -110,13 +121,17 @@ fn a_proxy_under_changing_load_keeps_its_size_and_loses_nothing() {
 
     assert!(said.contains("reloaded"), "{said}");
     assert_eq!(first.descriptors, last.descriptors, "{first:?}, {last:?}");
-    assert!(last.threads <= first.threads + 2, "{first:?}, {last:?}");
-    let most = first.kilobytes + first.kilobytes / 4 + 16 * 1024;
+    // Those of blocking work come and go.
+    assert!(last.threads <= first.threads + 8, "{first:?}, {last:?}");
+    let window = if seconds < FULL { WINDOW } else { 0 };
+    let most = first.kilobytes + first.kilobytes / 4 + 16 * 1024 + window;
     assert!(last.kilobytes <= most, "{first:?}, {last:?}");
     let sums = at_clients.values();
     assert!(sums[0] > 0);
     assert_eq!(at_server.values(), sums, "sessions, bytes, packets at the server and the clients");
     assert_eq!(recorded(&folder), sums, "sessions, bytes, packets in the captures: {said}");
+    let counts = [sums[0], sums[3], sums[4]];
+    assert_eq!(recorded_in_blocks(&folder), counts, "sessions, packets in pcapng");
 }
 
 /// Measures a process while no client runs, once its number of file descriptors does not change
@@ -159,10 +174,10 @@ fn recorded(folder: &Path) -> [u64; 5] {
             if line.contains("\"event\":\"close\"") {
                 closes.push((session, line));
             } else if line.contains("\"event\"") {
-                if line.contains("\"player\":\"Good\"") {
+                if PLAYERS.iter().any(|name| line.contains(&format!("\"player\":\"{name}\""))) {
                     good.insert(session);
                 }
-            } else {
+            } else if !line.contains("\"verdict\":\"send\"") {
                 let place = usize::from(line.contains("\"dir\":\"clientbound\""));
                 let sums = wires.entry(session).or_default();
                 sums[place] += number(&line, "\"wire\":");
@@ -183,6 +198,43 @@ fn recorded(folder: &Path) -> [u64; 5] {
     sums
 }
 
+/// Returns the numbers of those sessions and of their packets in both directions, as the captures in
+/// pcapng have them.
+fn recorded_in_blocks(folder: &Path) -> [u64; 3] {
+    let mut packets = std::collections::HashMap::<u64, [u64; 2]>::new();
+    let mut good = std::collections::HashSet::new();
+    let mut closed = std::collections::HashSet::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|it| it != "pcapng") {
+            continue;
+        }
+        for entry in open_capture(&path, Catalog::embedded()).unwrap() {
+            let entry = entry.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let context = entry.context();
+            if context.player.as_deref().is_some_and(|name| PLAYERS.contains(&name)) {
+                good.insert(context.session);
+            }
+            match &entry {
+                Entry::Packet(record) if record.outcome.came() => {
+                    let place = usize::from(record.packet.direction() == Direction::Clientbound);
+                    packets.entry(context.session).or_default()[place] += 1;
+                }
+                Entry::Event(event) if matches!(event.kind, EventKind::Close(_)) => {
+                    closed.insert(context.session);
+                }
+                Entry::Packet(_) | Entry::Event(_) => {}
+            }
+        }
+    }
+    let mut sums = [0; 3];
+    for session in good.intersection(&closed) {
+        let [up, down] = packets[session];
+        sums.iter_mut().zip([1, up, down]).for_each(|(sum, new)| *sum += new);
+    }
+    sums
+}
+
 /// Returns the number behind a key of a line.
 fn number(line: &str, key: &str) -> u64 {
     let rest = line.split_once(key).unwrap_or_else(|| panic!("no {key} in {line}")).1;
@@ -197,5 +249,14 @@ const FILES: [&str; 4] = [
     "[[rule]]\nwhen = 'chat and\n",
     "[[rule]]\nname = 'seen'\nwhen = 'serverbound and pkt.size > 100'\ntag = 'large'\n",
 ];
+
+/// The players of sessions that end in order.
+const PLAYERS: [&str; 2] = ["Good", clients::ENCRYPTED];
+
+/// Seconds after a third of which the page's window of packets and sessions is full.
+const FULL: u64 = 3600;
+
+/// Kilobytes of that window.
+const WINDOW: u64 = 128 << 10;
 
 const CLIENTS: u64 = 6;

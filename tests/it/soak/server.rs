@@ -2,30 +2,34 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mitmcraft_engine::ping::{Answerer, Form, Reply, Status};
 use mitmcraft_protocol::codec::{Leg, Unit};
 use mitmcraft_protocol::schema::{Direction, State, Value};
+use rsa::pkcs8::EncodePublicKey as _;
+use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 
 use super::Sums;
-use super::clients::reset;
-use crate::support::game::body;
+use super::clients::{ENCRYPTED, reset};
+use crate::support::game::{body, fields};
 
 /// Returns the address.
 pub(super) fn start(sums: &'static Sums) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
+    let key = Arc::new(RsaPrivateKey::new(&mut rsa::rand_core::OsRng, KEY_BITS).unwrap());
     std::thread::spawn(move || {
         for socket in listener.incoming() {
-            let socket = socket.unwrap();
-            std::thread::spawn(move || serve(socket, sums));
+            let (socket, key) = (socket.unwrap(), Arc::clone(&key));
+            std::thread::spawn(move || serve(socket, &key, sums));
         }
     });
     address
 }
 
-fn serve(mut socket: TcpStream, sums: &Sums) {
+fn serve(mut socket: TcpStream, key: &RsaPrivateKey, sums: &Sums) {
     let mut answerer = Answerer::new(Status::new(Form::V1_7, "soak"));
     let mut bytes = [0; 4096];
     socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
@@ -42,18 +46,18 @@ fn serve(mut socket: TcpStream, sums: &Sums) {
             Reply::Close(bytes) => return drop(socket.write_all(&bytes)),
             Reply::Other(held) => {
                 socket.set_read_timeout(None).unwrap();
-                return play(socket, held, sums);
+                return play(socket, held, key, sums);
             }
         }
     }
 }
 
 /// Plays with a client until that closes its side.
-fn play(mut socket: TcpStream, held: Vec<u8>, sums: &Sums) {
+fn play(mut socket: TcpStream, held: Vec<u8>, key: &RsaPrivateKey, sums: &Sums) {
     let mut leg = Leg::default();
     let (mut received, mut sent) = (held.len() as u64, 0);
     let (mut frames, mut answers) = (0, 0);
-    let mut good = false;
+    let (mut good, mut encrypted) = (false, false);
     leg.decoder.receive(&held);
     let mut bytes = [0; 4096];
     loop {
@@ -62,7 +66,22 @@ fn play(mut socket: TcpStream, held: Vec<u8>, sums: &Sums) {
             let body = frame.body().unwrap_or_default();
             frames += 1;
             if frames == 2 {
-                good = body.ends_with(b"Good");
+                encrypted = body.ends_with(ENCRYPTED.as_bytes());
+                good = encrypted || body.ends_with(b"Good");
+            }
+            if encrypted && frames == 2 {
+                let der = RsaPublicKey::from(key).to_public_key_der().unwrap();
+                let request = Value::map([
+                    ("serverId", Value::from("")),
+                    ("publicKey", Value::Bytes(der.as_bytes().to_vec().into())),
+                    ("verifyToken", Value::Bytes(vec![1, 2, 3, 4].into())),
+                ]);
+                leg.encoder.send(&packet(State::Login, "encryption_begin", request));
+                answers += 1;
+            } else if frames == 2 + u64::from(encrypted) {
+                if encrypted {
+                    leg.set_cipher(&secret(key, &body));
+                }
                 let threshold = Value::map([("threshold", Value::Int(256))]);
                 leg.encoder.send(&packet(State::Login, "compress", threshold));
                 leg.set_compression(Some(256));
@@ -109,6 +128,17 @@ fn play(mut socket: TcpStream, held: Vec<u8>, sums: &Sums) {
     }
     let _ = socket.shutdown(Shutdown::Write);
 }
+
+/// Decrypts the shared secret of an Encryption Response.
+fn secret(key: &RsaPrivateKey, body: &[u8]) -> [u8; 16] {
+    let response = fields(State::Login, Direction::Serverbound, body);
+    let secret = response.get("sharedSecret").unwrap().as_bytes().unwrap().clone();
+    key.decrypt(Pkcs1v15Encrypt, &secret).unwrap()[..].try_into().unwrap()
+}
+
+/// Bits of the server's key, as those of the game's servers and of the proxy: every packet of the login is as
+/// long on both legs.
+const KEY_BITS: usize = 1024;
 
 fn packet(state: State, name: &str, value: Value) -> Vec<u8> {
     body(state, Direction::Clientbound, name, value)
