@@ -89,7 +89,10 @@ impl Interrupted {
         let interrupted = Self(Arc::default());
         let watched = interrupted.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-        let first = runtime.block_on(async { end() });
+        let first = {
+            let _entered = runtime.enter();
+            end()
+        };
         let watch = async move {
             first.await;
             watched.0.store(true, Ordering::Relaxed);

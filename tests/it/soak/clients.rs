@@ -63,7 +63,7 @@ pub(super) fn run(number: u64, port: u16, running: &RwLock<()>, over: &AtomicBoo
 fn play(mut socket: TcpStream, turn: u64, sums: &Sums) {
     let mut leg = Leg::default();
     let mut got = (0, 0);
-    let encrypted = turn % 3 == 0;
+    let encrypted = turn.is_multiple_of(3);
     let mut sent = login(if encrypted { ENCRYPTED } else { "Good" });
     socket.write_all(&sent).unwrap();
     if encrypted {
