@@ -27,17 +27,17 @@ fn what_commands_print_is_what_the_pages_show() {
             if language != "text" && !(language.is_empty() && packet.is_match(picture)) {
                 continue;
             }
+            if let Some((known, _)) = ELSEWHERE.iter().find(|(page, _)| *page == name) {
+                elsewhere.insert(known);
+                continue;
+            }
             let comment = parts[index - 1].trim_end().rsplit_once("<!-- mitmcraft ");
             let comment = comment.and_then(|(_, rest)| rest.strip_suffix(" -->"));
-            let block =
-                parts.get(index.wrapping_sub(2)).and_then(|it| it.strip_prefix("sh\nmitmcraft "));
-            let block = block.filter(|_| parts[index - 1].trim().is_empty()).map(str::trim_end);
+            let block = parts.get(index.wrapping_sub(2));
+            let block = block.and_then(|it| it.strip_prefix("sh\nmitmcraft ")).map(str::trim_end);
+            let block = block.filter(|_| parts[index - 1].trim().is_empty());
             let Some(command) = comment.or(block).filter(|it| !it.contains('\n')) else {
-                if packet.is_match(picture) {
-                    let known = ELSEWHERE.iter().find(|(page, _)| *page == name);
-                    elsewhere
-                        .insert(known.unwrap_or_else(|| panic!("{name}: who prints {picture}")).0);
-                }
+                assert!(!packet.is_match(picture), "{name}: which command prints this?\n{picture}");
                 continue;
             };
             let output = printed(command, &page);
