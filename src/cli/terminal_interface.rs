@@ -1,7 +1,7 @@
 use std::io::{IsTerminal as _, stdin, stdout};
 
 use anyhow::Context as _;
-use mitmcraft::proxy::{Attachment, ControlHandle, Stop};
+use mitmcraft::proxy::{Attachment, ControlHandle, HeldNews, Stop};
 use mitmcraft::tui::{App, Inbox, Screen, ScreenEnd};
 use mitmcraft::view::protocol::{Message, Request};
 
@@ -37,7 +37,7 @@ impl TerminalInterface {
         let Self { mut app, control } = self;
         let inbox = app.inbox();
         let mut attachment = match &control {
-            Some(control) => control.attach().await,
+            Some(control) => control.attach(HeldNews::Each).await,
             None => None,
         };
         let (send, mut requests) = tokio::sync::mpsc::channel(QUEUE);
@@ -57,7 +57,7 @@ impl TerminalInterface {
                     None => {
                         inbox.forget_held();
                         attachment = match &control {
-                            Some(control) => control.attach().await,
+                            Some(control) => control.attach(HeldNews::Each).await,
                             None => None,
                         };
                     }
@@ -75,7 +75,7 @@ impl TerminalInterface {
         }
         if let Some(control) = &control {
             // Its answer comes after all of that is with the sessions.
-            drop(control.attach().await);
+            drop(control.attach(HeldNews::Each).await);
         }
         match ended?? {
             ScreenEnd::Left => stop.stop("stopped by the user"),

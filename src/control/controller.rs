@@ -1,10 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
-    Answer, BreakCondition, ControlError, Decided, HeldContent, HeldId, HeldPacket, Message, Push,
-    Request,
+    Answer, BreakCondition, ControlError, Decided, HeldContent, HeldId, HeldPacket, HeldRows,
+    Holding, Message, Push, Request,
 };
-use mitmcraft_engine::link::{Action, Breakpoint, Command, Decision, Release, Report};
+use mitmcraft_engine::link::{
+    Action, Breakpoint, Command, CommandError, Decision, Release, Report,
+};
 use mitmcraft_protocol::packet::Packet;
 
 /// Connects user interfaces with the sessions of a run.
@@ -21,7 +23,13 @@ pub struct Controller {
     abandoned: bool,
     sessions: BTreeSet<u64>,
     breakpoint: Option<Breakpoint>,
-    held: BTreeMap<HeldId, (Packet, HeldPacket)>,
+    held: HashMap<HeldId, (Packet, HeldPacket)>,
+    /// The held packets by their numbers in the run: in the order in which they came.
+    order: BTreeMap<u64, HeldId>,
+    /// The number of packets that were ever held.
+    came: u64,
+    /// How often a held packet was decided on or released.
+    changes: u64,
     commands: VecDeque<(u64, Command)>,
     /// The number of the last command.
     number: u64,
@@ -36,8 +44,8 @@ struct Asked {
     session: u64,
     interface: u64,
     id: Option<u64>,
-    /// The held packet that is decided on, and how.
-    decides: Option<(HeldId, Decided)>,
+    /// The held packets that are decided on, and how.
+    decides: Option<(Vec<HeldId>, Decided)>,
 }
 
 impl Controller {
@@ -50,7 +58,10 @@ impl Controller {
             abandoned: false,
             sessions: BTreeSet::new(),
             breakpoint,
-            held: BTreeMap::new(),
+            held: HashMap::new(),
+            order: BTreeMap::new(),
+            came: 0,
+            changes: 0,
             commands: VecDeque::new(),
             number: 0,
             asked: HashMap::new(),
@@ -67,7 +78,7 @@ impl Controller {
         if first && self.breakpoint.is_some() {
             self.command_all(&Action::Break(self.breakpoint.clone()));
         }
-        for (_, held) in self.held.values() {
+        for (_, held) in self.order.values().filter_map(|id| self.held.get(id)) {
             let push = Message::Push(Push::Held(held.clone()));
             self.messages.push_back((Some(interface), push));
         }
@@ -105,7 +116,7 @@ impl Controller {
     pub fn close(&mut self, session: u64) {
         self.sessions.remove(&session);
         self.commands.retain(|(of, _)| *of != session);
-        let held = self.held.keys().filter(|it| it.session == session).copied();
+        let held = self.order.values().filter(|it| it.session == session).copied();
         for target in held.collect::<Vec<_>>() {
             self.release(target, Release::Lost);
         }
@@ -127,19 +138,32 @@ impl Controller {
         match report {
             Report::Held { held, packet, since, in_order } => {
                 let id = HeldId { session, held };
-                let held = HeldPacket::new(id, &packet, since, in_order);
+                self.came += 1;
+                let held = HeldPacket::new(id, self.came, &packet, since, in_order);
                 self.push(Push::Held(held.clone()));
+                self.order.insert(self.came, id);
                 self.held.insert(id, (packet, held));
             }
             Report::Released { held, how } => self.release(HeldId { session, held }, how),
             Report::Done { command } => {
                 let Some(asked) = self.asked.remove(&command) else { return };
                 self.answer(asked.interface, asked.id, Ok(Answer::Done));
-                if let Some((target, decision)) = asked.decides {
-                    self.decided(target, decision);
+                if let Some((targets, decision)) = asked.decides {
+                    for target in targets {
+                        self.decided(target, decision);
+                    }
                 }
             }
             Report::Refused { command, error } => {
+                // The others of several are decided on.
+                let asked = self.asked.get(&command).and_then(|asked| asked.decides.clone());
+                if let (CommandError::NotAll { held, .. }, Some((targets, decision))) =
+                    (&error, asked)
+                {
+                    for target in targets.into_iter().filter(|it| !held.contains(&it.held)) {
+                        self.decided(target, decision);
+                    }
+                }
                 if self.asked.contains_key(&command) {
                     self.fail(command, error.into());
                 } else {
@@ -162,6 +186,12 @@ impl Controller {
     #[must_use]
     pub fn is_left(&self) -> bool {
         self.interfaces.is_empty() && self.attached > 0 && !self.abandoned
+    }
+
+    /// Returns how much is held.
+    #[must_use]
+    pub fn holding(&self) -> Holding {
+        Holding { total: self.held.len(), changes: self.changes }
     }
 
     /// Returns the next command, with the session that it is for.
@@ -200,15 +230,27 @@ impl Controller {
                 let (packet, _) = self.held.get(&target).ok_or(ControlError::NotHeld)?;
                 return Ok(Some(Answer::Held(HeldContent::from(packet))));
             }
-            Request::Decide(target, decision) => {
-                let decided = match decision {
-                    Decision::Forward => Decided::Forward,
-                    Decision::Drop => Decided::Drop,
-                    Decision::Edit(_) => Decided::Edit,
-                };
-                let action = Action::Decide { held: target.held, decision };
-                (target.session, action, Some((target, decided)))
+            Request::List { start, count, anchor } => {
+                let shown = self.order.values().skip(start).take(count);
+                let packets = shown.filter_map(|id| Some(self.held.get(id)?.1.clone()));
+                return Ok(Some(Answer::List(HeldRows {
+                    start,
+                    total: self.held.len(),
+                    packets: packets.collect(),
+                    anchor: anchor.map(|number| self.order.range(..number).count()),
+                })));
             }
+            Request::Undecided(mut numbers) => {
+                numbers.retain(|number| {
+                    let packet = self.order.get(number).and_then(|id| self.held.get(id));
+                    packet.is_some_and(|(_, it)| it.decided.is_none())
+                });
+                return Ok(Some(Answer::Undecided(numbers)));
+            }
+            Request::Decide(HeldId { session, held }, decision) => {
+                decide(session, vec![held], decision)
+            }
+            Request::DecideAll(session, held, decision) => decide(session, held, decision),
             Request::Send(session, transmission) => (session, Action::Send(transmission), None),
             Request::Kick(session, text) => (session, Action::Kick(text), None),
         };
@@ -238,12 +280,15 @@ impl Controller {
     fn decided(&mut self, target: HeldId, decision: Decided) {
         let Some((_, packet)) = self.held.get_mut(&target) else { return };
         packet.decided = Some(decision);
+        self.changes += 1;
         let HeldId { session, held } = target;
         self.push(Push::Decided { session, held, decision });
     }
 
     fn release(&mut self, target: HeldId, how: Release) {
-        if self.held.remove(&target).is_some() {
+        if let Some((_, packet)) = self.held.remove(&target) {
+            self.order.remove(&packet.number);
+            self.changes += 1;
             let HeldId { session, held } = target;
             self.push(Push::Released { session, held, how });
         }
@@ -272,6 +317,21 @@ impl Controller {
         let interfaces = self.interfaces.len();
         self.push(Push::Control { condition, by, interfaces });
     }
+}
+
+/// Returns the session and its action for a decision on held packets, with what is decided.
+fn decide(
+    session: u64,
+    held: Vec<u64>,
+    decision: Decision,
+) -> (u64, Action, Option<(Vec<HeldId>, Decided)>) {
+    let decided = match decision {
+        Decision::Forward => Decided::Forward,
+        Decision::Drop => Decided::Drop,
+        Decision::Edit(_) => Decided::Edit,
+    };
+    let targets = held.iter().map(|held| HeldId { session, held: *held }).collect();
+    (session, Action::Decide { held, decision }, Some((targets, decided)))
 }
 
 /// Most commands that sessions have not answered.

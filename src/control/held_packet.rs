@@ -17,6 +17,8 @@ pub struct HeldPacket {
     pub session: u64,
     /// Its number among those held in its session, from 1.
     pub held: u64,
+    /// Its number among all that were held in the run, from 1: in the order in which they came.
+    pub number: u64,
     /// The time since when it is held, in milliseconds since 1970.
     pub since: u64,
     /// Its direction.
@@ -53,6 +55,7 @@ pub struct HeldContent {
 impl HeldPacket {
     pub(super) fn new(
         HeldId { session, held }: HeldId,
+        number: u64,
         packet: &Packet,
         since: Timestamp,
         in_order: Option<&'static str>,
@@ -62,6 +65,7 @@ impl HeldPacket {
         Self {
             session,
             held,
+            number,
             since: since.0 / 1_000_000,
             dir: packet.direction(),
             state: packet.state(),

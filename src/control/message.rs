@@ -24,6 +24,34 @@ pub enum Answer {
     Done,
     /// The content of a held packet.
     Held(HeldContent),
+    /// Held packets.
+    List(HeldRows),
+    /// The numbers of packets that are held and not decided on.
+    Undecided(Vec<u64>),
+}
+
+/// Some of the packets that are held, in the order in which they came.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct HeldRows {
+    /// The index of the first one.
+    pub start: usize,
+    /// The number of all packets that are held.
+    pub total: usize,
+    /// The packets.
+    pub packets: Vec<HeldPacket>,
+    /// The index of the packet with the number that was asked for, or of the next one after it.
+    pub anchor: Option<usize>,
+}
+
+/// The number of packets that are held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Holding {
+    /// The packets that are held.
+    pub total: usize,
+    /// A number that changes when packets were decided on or released, but not when others are held.
+    pub changes: u64,
 }
 
 /// Something that happened to the running sessions.
@@ -68,6 +96,14 @@ pub enum Push {
         /// The reason.
         text: String,
     },
+}
+
+impl Push {
+    /// Returns `true` for what happens to one held packet.
+    #[must_use]
+    pub fn is_about_packet(&self) -> bool {
+        matches!(self, Self::Held(_) | Self::Decided { .. } | Self::Released { .. })
+    }
 }
 
 /// A condition on what is held.

@@ -7,10 +7,23 @@ pub enum Request {
     Break(Option<Breakpoint>),
     /// Return the content of a held packet.
     Content(HeldId),
+    /// Return held packets in the order in which they came.
+    List {
+        /// The index of the first one.
+        start: usize,
+        /// The most packets to return.
+        count: usize,
+        /// The number of a packet whose index is wanted.
+        anchor: Option<u64>,
+    },
+    /// Return which of some packets, by their numbers in the run, are held and not decided on.
+    Undecided(Vec<u64>),
     /// Forward everything that is held in a session, or in all.
     ForwardAll(Option<u64>),
     /// Decide on a held packet.
     Decide(HeldId, Decision),
+    /// Decide on several held packets of a session.
+    DecideAll(u64, Vec<u64>, Decision),
     /// Send packets in a session.
     Send(u64, Transmission),
     /// End a session, and show the player a text.

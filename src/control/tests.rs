@@ -199,7 +199,7 @@ fn all_interfaces_see_what_is_held_and_the_last_command_wins() {
     assert!(room.got(1).is_empty() && room.got(2).is_empty());
     let held = room.pushes(other, "held");
     let expected = json!({
-        "push": "held", "session": 1, "held": 1, "since": 1007, "dir": "serverbound",
+        "push": "held", "session": 1, "held": 1, "number": 1, "since": 1007, "dir": "serverbound",
         "state": "play", "packet": "chat", "size": 3, "summary": "message=\"a\"",
         "in_order": null, "decided": null,
     });
@@ -242,6 +242,41 @@ fn a_held_packet_is_looked_at_and_edited_as_fields_or_bytes() {
     for wrong in [json!("0x123"), json!("%"), json!("")] {
         assert_ne!(room.ask(me, edit(4, "body", wrong))["error"], Json::Null);
     }
+}
+
+#[test]
+fn what_is_held_is_returned_in_windows_and_several_packets_are_decided_at_once() {
+    let mut room = Room::new();
+    let me = room.attach();
+    room.done(me, json!({ "do": "break", "where": "chat" }));
+    for (session, text) in [(2, "a"), (1, "b"), (2, "c"), (2, "d"), (1, "e")] {
+        room.chats(session, text);
+    }
+    let window = |room: &mut Room, anchor: u64| {
+        let asked = json!({ "do": "held_rows", "start": 1, "count": 3, "anchor": anchor });
+        let rows = room.ask(me, asked);
+        let packets = rows["packets"].as_array().unwrap().iter();
+        let packets = packets.map(|it| (it["number"].clone(), it["decided"].clone()));
+        (rows["total"].clone(), rows["anchor"].clone(), packets.collect::<Vec<_>>())
+    };
+    let before = window(&mut room, 4);
+    let none = |numbers: [u64; 3]| numbers.map(|it| (json!(it), Json::Null)).to_vec();
+    assert_eq!(before, (json!(5), json!(3), none([2, 3, 4])));
+    let changes = room.controller.holding().changes;
+    // In any order; what is not held any more is left out.
+    let decide = |held: &[u64], what| json!({ "do": "decide", "session": 2, "held": held, "decision": what });
+    room.done(me, decide(&[3, 2, 9], "drop"));
+    assert!(room.controller.holding().changes > changes);
+    let decided = window(&mut room, 4).2;
+    assert_eq!(decided[1], (json!(3), json!("drop")));
+    assert_eq!(decided[0], (json!(2), Json::Null), "it is another session's");
+    let still = room.ask(me, json!({ "do": "still_held", "numbers": [1, 3, 5, 7] }));
+    assert_eq!(still["numbers"], json!([1, 5]));
+    room.done(me, decide(&[1], "forward"));
+    assert_eq!(room.got(2), ["a"]);
+    let after = room.ask(me, json!({ "do": "held_rows", "start": 0, "count": 9, "anchor": 4 }));
+    assert_eq!((&after["total"], &after["anchor"]), (&json!(2), &json!(1)));
+    assert_eq!(room.pushes(me, "released").len(), 3);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub use accounts::{
 };
 pub use caught::caught;
 pub use clock::Clock;
-pub use control::{Attachment, ControlHandle};
+pub use control::{Attachment, ControlHandle, HeldNews};
 pub use log::{
     Compactor, KeyLog, LakeNotice, LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink,
     OnError, OnFull, PassedCounts, StoreSink,

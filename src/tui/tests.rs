@@ -491,6 +491,7 @@ fn held(session: u64, held: u64) -> Push {
     Push::Held(HeldPacket {
         session,
         held,
+        number: held,
         since: 0,
         dir: Direction::Serverbound,
         state: State::Play,

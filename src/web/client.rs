@@ -4,12 +4,14 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use tokio::time::{Instant, timeout};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite;
 
 use super::{Access, Viewer, rules};
-use crate::proxy::{Attachment, ControlHandle, RuleEditor};
+use crate::control::Holding;
+use crate::proxy::{Attachment, ControlHandle, HeldNews, RuleEditor};
 use crate::store::Store;
 use crate::view::Interface;
 use crate::view::protocol::{ActionInfo, Failure, Hello, Login, Message, Push, Query};
@@ -80,18 +82,25 @@ impl Client {
         let (mut state, mut state_at) = (None, next);
         // Detached when this returns, so that nothing is held for a page that is gone.
         let mut attachment = match &self.control {
-            Some(control) => Some(control.attach().await?),
+            Some(control) => Some(control.attach(HeldNews::Count).await?),
             None => None,
         };
+        let mut holding = attachment.as_ref().map(Attachment::holding);
+        let mut held_at = next;
         loop {
             let text = tokio::select! {
                 biased;
                 text = self.receive() => Some(text?),
+                held = changed(&mut holding, held_at) => {
+                    self.send(&Message::Push(Push::Holding(held?))).await?;
+                    held_at = Instant::now() + PAUSE;
+                    continue;
+                }
                 message = controlled(&mut attachment) => {
                     self.send(&message?).await?;
                     continue;
                 }
-                () = tokio::time::sleep_until(next) => None,
+                () = sleep_until(next) => None,
             };
             let query = match text.map(|text| Query::read(&text)).transpose() {
                 Ok(query) => query,
@@ -181,6 +190,14 @@ async fn controlled(attachment: &mut Option<Attachment>) -> Option<Message> {
         Some(attachment) => attachment.next().await,
         None => std::future::pending().await,
     }
+}
+
+/// Returns how much is held once that has changed, but not before `at`; waits forever if nothing is.
+async fn changed(holding: &mut Option<watch::Receiver<Holding>>, at: Instant) -> Option<Holding> {
+    let Some(holding) = holding else { return std::future::pending().await };
+    sleep_until(at).await;
+    holding.changed().await.ok()?;
+    Some(*holding.borrow_and_update())
 }
 
 /// Maximum time for the token to arrive, and for a message to be read.

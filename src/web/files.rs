@@ -63,6 +63,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "dom.js",
     "export.js",
     "form.js",
+    "held.js",
     "rules.js",
     "packets.js",
     "details.js",

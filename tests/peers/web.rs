@@ -40,7 +40,9 @@ impl Stage {
         let url = page_of(&mut proxy);
         let pictures = scratch_file("pictures");
         fs::create_dir_all(&pictures).unwrap();
-        let options = ["--url", &url, "--folder", text(&pictures), "--rules", text(&file)];
+        let places = ["--url", &url, "--port", &port];
+        let options =
+            [&places[..], &["--folder", text(&pictures), "--rules", text(&file)]].concat();
         let mut browser = Program::node("web.js", &[&options[..], parts].concat());
         assert_eq!(browser.event()["event"], "ready");
         Self { server, log, proxy, port, capture, browser, pictures }
@@ -164,6 +166,17 @@ fn packets_overtake_a_held_one_and_are_sent_again_from_the_page() {
     assert_eq!(farewells(&log, 0), 1);
     // By the rule; sent again as it was; changed; as bytes.
     assert_eq!(slots(&log, 0), ["090006", "090003", "090008", "090004"]);
+}
+
+#[test]
+fn ten_thousand_packets_are_held_and_several_decided_on_at_once() {
+    let mut stage =
+        Stage::open(&["--parts", "live", "--part", "many", "--hold", "100"], "1", COUNTED);
+    stage.browser.tell("begin");
+    let log = stage.finish().0;
+    let mut said = arrived(&log, 0, "chat");
+    said.retain(|body| body.starts_with("01"));
+    assert_eq!(said, ["010130"], "all others were dropped");
 }
 
 #[test]

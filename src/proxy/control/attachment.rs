@@ -1,7 +1,7 @@
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::{ControlHandle, ToController};
-use crate::control;
+use crate::control::{self, Holding};
 use crate::view::protocol::{Failure, Message, Request};
 
 /// A user interface attached to the controller of a run. Dropping it detaches the interface.
@@ -10,6 +10,7 @@ pub struct Attachment {
     pub(super) control: ControlHandle,
     pub(super) interface: u64,
     pub(super) messages: mpsc::Receiver<control::Message>,
+    pub(super) holding: watch::Receiver<Holding>,
 }
 
 impl Attachment {
@@ -25,6 +26,12 @@ impl Attachment {
         let message = ToController::Request(self.interface, id, request);
         let _ = self.control.sender.send(message).await;
         Ok(())
+    }
+
+    /// Returns how much is held, which changes at first and whenever that does.
+    #[must_use]
+    pub fn holding(&self) -> watch::Receiver<Holding> {
+        self.holding.clone()
     }
 
     /// Returns the next message. Returns `None` if the interface was detached because too many were

@@ -3,11 +3,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::{Attachment, SessionControl};
-use crate::control::{Controller, Message, Request};
+use crate::control::{Controller, Holding, Message, Request};
 use mitmcraft_engine::link::{Breakpoint, Command, Report};
 use mitmcraft_protocol::schema::Catalog;
 
@@ -20,12 +20,22 @@ use mitmcraft_protocol::schema::Catalog;
 pub struct ControlHandle {
     pub(super) sender: mpsc::Sender<ToController>,
     pub(super) catalog: Arc<Catalog>,
+    holding: watch::Receiver<Holding>,
+}
+
+/// What an interface is told about held packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldNews {
+    /// What happens to each of them.
+    Each,
+    /// How many there are: see [`Attachment::holding`]. The interface asks for those that it shows.
+    Count,
 }
 
 /// What the controller's task is told.
 #[derive(Debug)]
 pub(super) enum ToController {
-    Attach(oneshot::Sender<(u64, mpsc::Receiver<Message>)>),
+    Attach(HeldNews, oneshot::Sender<(u64, mpsc::Receiver<Message>)>),
     Detach(u64),
     Request(u64, Option<u64>, Request),
     /// A session begins. The last part says that its first commands are there.
@@ -41,17 +51,21 @@ impl ControlHandle {
     pub fn start(catalog: Arc<Catalog>, breakpoint: Option<Breakpoint>) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let controller = Controller::new(breakpoint);
-        let task = ControlTask { controller, interfaces: HashMap::new(), sessions: HashMap::new() };
+        let (holding, held) = watch::channel(Holding::default());
+        let (interfaces, sessions) = (HashMap::new(), HashMap::new());
+        let task = ControlTask { controller, interfaces, sessions, holding };
         tokio::spawn(task.run(receiver));
-        Self { sender, catalog }
+        Self { sender, catalog, holding: held }
     }
 
     /// Adds a user interface. Returns `None` once the controller has ended.
-    pub async fn attach(&self) -> Option<Attachment> {
+    pub async fn attach(&self, news: HeldNews) -> Option<Attachment> {
         let (sender, receiver) = oneshot::channel();
-        self.sender.send(ToController::Attach(sender)).await.ok()?;
+        self.sender.send(ToController::Attach(news, sender)).await.ok()?;
         let (interface, messages) = receiver.await.ok()?;
-        Some(Attachment { control: self.clone(), interface, messages })
+        let mut holding = self.holding.clone();
+        holding.mark_changed();
+        Some(Attachment { control: self.clone(), interface, messages, holding })
     }
 
     /// Adds a session.
@@ -67,8 +81,9 @@ impl ControlHandle {
 /// Owns the controller.
 struct ControlTask {
     controller: Controller,
-    interfaces: HashMap<u64, mpsc::Sender<Message>>,
+    interfaces: HashMap<u64, (HeldNews, mpsc::Sender<Message>)>,
     sessions: HashMap<u64, mpsc::Sender<Command>>,
+    holding: watch::Sender<Holding>,
 }
 
 impl ControlTask {
@@ -92,10 +107,10 @@ impl ControlTask {
             };
             let Some(message) = message else { return };
             match message {
-                ToController::Attach(attached) => {
+                ToController::Attach(news, attached) => {
                     let (sender, receiver) = mpsc::channel(QUEUE);
                     let interface = self.controller.attach();
-                    self.interfaces.insert(interface, sender);
+                    self.interfaces.insert(interface, (news, sender));
                     if attached.send((interface, receiver)).is_err() {
                         self.detach(interface);
                     }
@@ -135,9 +150,11 @@ impl ControlTask {
             } else if let Some((interface, message)) = self.controller.poll_message() {
                 self.tell(interface, message);
             } else {
-                return;
+                break;
             }
         }
+        let now = self.controller.holding();
+        self.holding.send_if_modified(|holding| std::mem::replace(holding, now) != now);
     }
 
     fn command(&mut self, session: u64, command: Command) {
@@ -154,8 +171,10 @@ impl ControlTask {
 
     fn tell(&mut self, interface: Option<u64>, message: Message) {
         let mut stopped = Vec::new();
-        for (number, sender) in &self.interfaces {
-            let meant = interface.is_none_or(|it| it == *number);
+        let about_packet = matches!(&message, Message::Push(push) if push.is_about_packet());
+        for (number, (news, sender)) in &self.interfaces {
+            let meant = interface.is_none_or(|it| it == *number)
+                && (!about_packet || *news == HeldNews::Each);
             if meant && sender.try_send(message.clone()).is_err() {
                 stopped.push(*number);
             }

@@ -7,6 +7,6 @@ mod session_control;
 mod tests;
 
 pub use attachment::Attachment;
-pub use control_handle::ControlHandle;
 use control_handle::ToController;
+pub use control_handle::{ControlHandle, HeldNews};
 pub(super) use session_control::SessionControl;

@@ -4,7 +4,7 @@ use super::{
     Form, FormPlace, PacketDetails, Row, RuleFile, RuleResult, RulesFault, SessionInfo, TextPiece,
     cut, millis, units,
 };
-use crate::control::{self, HeldContent};
+use crate::control::{self, HeldContent, HeldRows};
 use crate::view::{ComparedField, ConversationLine};
 use mitmcraft_engine::lang;
 use mitmcraft_protocol::schema::{Direction, State};
@@ -147,6 +147,13 @@ pub enum Answer {
     SaveRules(SavedRules),
     /// The content of a held packet.
     Held(HeldContent),
+    /// Held packets.
+    HeldRows(HeldRows),
+    /// The packets that are still held, and not decided on.
+    StillHeld {
+        /// Their `number`s.
+        numbers: Vec<u64>,
+    },
 }
 
 /// A packet that a search has found.
@@ -240,6 +247,8 @@ impl From<control::Answer> for Answer {
         match answer {
             control::Answer::Done => Self::DONE,
             control::Answer::Held(content) => Self::Held(content),
+            control::Answer::List(rows) => Self::HeldRows(rows),
+            control::Answer::Undecided(numbers) => Self::StillHeld { numbers },
         }
     }
 }

@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use serde_json::Value as Json;
 
-use super::{Failure, Request};
+use super::{Failure, HeldDecision, Request};
 use crate::control::{self, HeldId};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::lang::amount::Period;
@@ -22,6 +22,9 @@ impl Request {
             self,
             Self::Break { .. }
                 | Self::Held { .. }
+                | Self::HeldRows { .. }
+                | Self::StillHeld { .. }
+                | Self::Decide { .. }
                 | Self::Forward { .. }
                 | Self::Drop { .. }
                 | Self::Edit { .. }
@@ -36,13 +39,26 @@ impl Request {
     /// # Errors
     /// If an expression, a time or the content of a packet cannot be read.
     pub fn for_controller(&self, catalog: &Catalog) -> Option<Result<control::Request, Failure>> {
-        use control::Request::{Break, Content, Decide, ForwardAll, Kick, Send};
+        use control::Request::{
+            Break, Content, Decide, DecideAll, ForwardAll, Kick, List, Send, Undecided,
+        };
         let target = |session, held| HeldId { session, held };
         Some(match self.clone() {
             Self::Break { condition, overtaken } => {
                 breakpoint(&condition, overtaken, catalog).map(Break)
             }
             Self::Held { session, held } => Ok(Content(target(session, held))),
+            Self::HeldRows { start, count, anchor } => {
+                Ok(List { start, count: count.min(MAX_ROWS), anchor })
+            }
+            Self::StillHeld { numbers } => Ok(Undecided(numbers)),
+            Self::Decide { session, held, decision } => {
+                let decision = match decision {
+                    HeldDecision::Forward => Decision::Forward,
+                    HeldDecision::Drop => Decision::Drop,
+                };
+                Ok(DecideAll(session, held, decision))
+            }
             Self::Forward { session, held } => Ok(Decide(target(session, held), Decision::Forward)),
             Self::Drop { session, held } => Ok(Decide(target(session, held), Decision::Drop)),
             Self::Edit { session, held, fields, body } => {
@@ -118,6 +134,9 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8; 2]| u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok();
     pairs.iter().map(byte).collect()
 }
+
+/// Most held packets of an answer.
+const MAX_ROWS: usize = 500;
 
 /// The game's own interval.
 const TICK: Duration = Duration::from_millis(50);

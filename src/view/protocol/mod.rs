@@ -42,7 +42,7 @@ pub use form::{Form, FormChange, FormLine, FormPlace, FormProblem};
 pub use message::{ActionInfo, Hello, Login, Message};
 pub use offsets::{bytes, units};
 pub use push::{Progress, Push, StoreState};
-pub use request::{ExportFormat, Exported, MarkedPackets, Query, Request};
+pub use request::{ExportFormat, Exported, HeldDecision, MarkedPackets, Query, Request};
 pub use row::Row;
 pub use rules::{RuleFile, RuleResult, RulesFault};
 pub use session::{LegInfo, LegsInfo, SessionInfo};

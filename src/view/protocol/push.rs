@@ -17,6 +17,8 @@ pub enum Push {
         #[cfg_attr(test, ts(type = "any"))]
         report: Json,
     },
+    /// What is held has changed: at most ten times a second. `held_rows` has the packets.
+    Holding(control::Holding),
     /// Something happened to the running sessions.
     #[serde(untagged)]
     Control(control::Push),

@@ -191,6 +191,29 @@ pub enum Request {
         /// The packet's number among those held in its session.
         held: u64,
     },
+    /// Returns packets that are held, in the order in which they came.
+    HeldRows {
+        /// The index of the first one.
+        start: usize,
+        /// The most packets to return, at most 500.
+        count: usize,
+        /// The `number` of a packet whose index is wanted.
+        anchor: Option<u64>,
+    },
+    /// Returns which of some packets are still held, and not decided on.
+    StillHeld {
+        /// The packets' `number`s.
+        numbers: Vec<u64>,
+    },
+    /// Decides on held packets of a session. Those that are not held any more are left out.
+    Decide {
+        /// The session.
+        session: u64,
+        /// The packets' numbers among those held in their session.
+        held: Vec<u64>,
+        /// What becomes of them.
+        decision: HeldDecision,
+    },
     /// Forwards a held packet.
     Forward {
         /// The session.
@@ -249,6 +272,17 @@ pub enum Request {
         /// The text that the player reads; `kicked` if absent or empty.
         text: Option<String>,
     },
+}
+
+/// What becomes of several held packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum HeldDecision {
+    /// They are forwarded.
+    Forward,
+    /// They are not forwarded.
+    Drop,
 }
 
 /// The form of an export.

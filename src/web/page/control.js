@@ -3,12 +3,14 @@
 import { unlessLost } from "./connection.js";
 import { make, patch, plural, press } from "./dom.js";
 import { PacketForm } from "./form.js";
+import { HeldList, title } from "./held.js";
 import { isPing } from "./sessions.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").Failure} Failure */
 /** @typedef {import("./protocol.d.ts").HeldPacket} HeldPacket */
 /** @typedef {import("./protocol.d.ts").ControlPush} ControlPush */
+/** @typedef {import("./protocol.d.ts").Holding} Holding */
 /** @typedef {import("./protocol.d.ts").PacketDetails} PacketDetails */
 /** @typedef {import("./protocol.d.ts").SessionInfo} SessionInfo */
 
@@ -17,8 +19,9 @@ export class ControlPanel {
   constructor(connection, element, tab) {
     this.connection = connection;
     this.tab = tab;
-    /** @type {Map<string, HeldPacket>} */
-    this.held = new Map();
+    this.held = new HeldList(connection);
+    this.held.onselect = () => this.drawTargets();
+    this.held.onopen = () => unlessLost(this.editHeld());
     /** The held packet that is edited. @type {HeldPacket | null} */
     this.edited = null;
     this.where = make("input", { type: "text", id: "break", spellcheck: "false", autocomplete: "off", size: 40 });
@@ -30,15 +33,19 @@ export class ControlPanel {
     });
     this.state = make("p", { id: "break-state", role: "status" }, "Nothing is held.");
     this.message = make("p", { id: "control-message", role: "alert", class: "bad" });
-    this.list = make("tbody", { id: "held", onclick: (/** @type {Event} */ event) => unlessLost(Promise.resolve(this.pressed(event))) });
     /** The condition on what is held; empty if nothing is. */
     this.condition = "";
     this.interfaces = 1;
-    const all = make("button", { type: "button", onclick: () => unlessLost(this.forwardAll()) }, "Forward all");
+    const button = (/** @type {string} */ name, /** @type {() => Promise<any>} */ act) => make("button", { type: "button", onclick: () => unlessLost(act()) }, name);
+    /** What the buttons below the list act on. */
+    this.targets = make("span", { id: "held-targets", role: "status" });
+    const bar = make("p", { id: "held-bar" },
+      button("Forward", () => this.decide("forward")), " ", button("Drop", () => this.decide("drop")), " ",
+      button("Edit", () => this.editHeld()), " ", this.targets, " ", button("Forward all", () => this.forwardAll()));
     this.editor = new PacketForm(connection, "edit", "Fields of the held packet");
-    this.editBox = make("div", { hidden: "" },
-      make("h2", {}, "Edit"), this.editor.element,
-      make("button", { type: "button", onclick: () => unlessLost(this.save()) }, "Send edited"), " ",
+    this.editTitle = make("h2", { id: "edit-title" });
+    this.saveButton = make("button", { type: "button", onclick: () => unlessLost(this.save()) }, "Send edited");
+    this.editBox = make("div", { hidden: "" }, this.editTitle, this.editor.element, this.saveButton, " ",
       make("button", { type: "button", onclick: () => this.close() }, "Cancel"));
     this.session = make("select", { id: "control-session", "aria-label": "Session", onchange: () => unlessLost(this.choosePackets()) });
     this.text = make("input", { type: "text", id: "kick-text", "aria-label": "Reason", value: "kicked" });
@@ -60,21 +67,20 @@ export class ControlPanel {
       make("p", {}, make("label", { for: "break" }, "Hold packets that match "), this.where, " ",
         make("label", {}, this.overtaken, " later packets may overtake"), " ", hold, " ", off),
       this.state, this.message,
-      make("table", {}, make("thead", {}, make("tr", {}, ...["packet", "fields", "held for", "decision"].map((it) => make("th", { scope: "col" }, it)))), this.list),
-      make("p", {}, all), this.editBox,
+      this.held.element, bar, this.editBox,
       make("h2", {}, "Session"),
       make("p", {}, this.session, " ", this.text, " ", this.kickButton),
       make("h2", {}, "Send a packet"),
       make("p", {}, this.to, " ", this.packet, this.packets, " ", this.times, " times, every ", this.interval, " ", send),
       this.fields.element);
-    setInterval(() => this.ages(), 1000);
+    this.drawTargets();
+    setInterval(() => this.held.list.redraw(), 1000);
   }
 
-  /** Forgets what was held, and asks again: the connection is a new one. */
+  /** Asks again for what is shown: the connection is a new one. */
   renew() {
-    this.held.clear();
-    this.close();
-    this.draw();
+    unlessLost(this.held.renew());
+    unlessLost(this.checkEdited());
     unlessLost(this.choosePackets());
     unlessLost(this.fields.renew());
   }
@@ -146,67 +152,47 @@ export class ControlPanel {
         this.drawState();
         return;
       }
-      case "held":
-        this.held.set(keyOf(push), push);
-        break;
-      case "decided": {
-        const held = this.held.get(keyOf(push));
-        if (held) held.decided = push.decision;
-        break;
-      }
-      case "released":
-        this.held.delete(keyOf(push));
-        if (this.edited && keyOf(this.edited) === keyOf(push)) this.close();
-        break;
       case "message":
         this.message.textContent = `Session ${push.session}: ${push.text}`;
     }
-    this.draw();
   }
 
-  draw() {
-    press.draw(this, () => this.drawNow());
-  }
-
-  drawNow() {
-    this.tab.textContent = this.held.size ? `Control (${this.held.size})` : "Control";
-    const items = [...this.held.values()].map((held) => {
-      const button = (/** @type {string} */ name) =>
-        make("button", { type: "button", "data-do": name, "aria-label": `${name} ${held.packet} of session ${held.session}` }, name);
-      const actions = held.decided ? [held.decided] : [button("Forward"), " ", button("Drop"), " ", button("Edit")];
-      const arrow = held.dir === "serverbound" ? "→" : "←";
-      const order = held.in_order ? ` (others wait: ${held.in_order})` : "";
-      return make("tr", { "data-key": keyOf(held) },
-        make("td", {}, `#${held.session} ${arrow} ${held.packet ?? "(unknown)"}`),
-        make("td", { class: "left" }, held.summary + order),
-        make("td", {}, age(held)), make("td", {}, ...actions));
+  /** Takes the news of how much is held. @param {Holding} holding */
+  async takeHolding(holding) {
+    const taken = this.held.take(holding);
+    press.draw(this, () => {
+      this.tab.textContent = holding.total ? `Control (${holding.total.toLocaleString("en")})` : "Control";
+      this.drawState();
+      this.drawTargets();
     });
-    patch(this.list, ...items);
-    this.drawState();
+    await Promise.all([taken, this.checkEdited()]);
   }
 
-  /** Carries out the decision whose button was pressed. @param {Event} event */
-  pressed(event) {
-    const button = event.target instanceof Element ? event.target.closest("[data-do]") : null;
-    const held = this.held.get(button?.closest("[data-key]")?.getAttribute("data-key") ?? "");
-    if (!button || !held) return;
-    const target = { session: held.session, held: held.held };
-    switch (button.getAttribute("data-do")) {
-      case "Forward": return this.report(this.connection.ask("forward", target));
-      case "Drop": return this.report(this.connection.ask("drop", target));
-      default: return this.edit(held);
-    }
+  /** Says what the buttons below the list act on. */
+  drawTargets() {
+    const [one] = this.held.selected.values();
+    const count = this.held.selected.size;
+    const none = this.held.holding.total ? "the packet that is held longest" : "";
+    this.targets.textContent = count > 1 ? plural(count, "selected packet") : one ? title(one) : none;
+  }
+
+  /** Closes the editor if its packet is no longer held, unless something was changed there, which is kept. */
+  async checkEdited() {
+    const edited = this.edited;
+    if (!edited) return;
+    const { numbers } = await this.connection.ask("still_held", { numbers: [edited.number] });
+    if (this.edited !== edited || !numbers || numbers.length) return;
+    if (!this.editor.isChanged()) return this.close();
+    this.editTitle.textContent = `Edit ${title(edited)} (no longer held)`;
+    this.saveButton.disabled = true;
   }
 
   /** Says what is held, and what still is. */
   drawState() {
     const others = this.interfaces > 1 ? ` ${plural(this.interfaces, "interface")} are attached.` : "";
-    const still = this.held.size ? `No more packets are held; ${plural(this.held.size, "packet")} still wait${this.held.size === 1 ? "s" : ""}.` : "Nothing is held.";
+    const { total } = this.held.holding;
+    const still = total ? `No more packets are held; ${plural(total, "packet")} still wait${total === 1 ? "s" : ""}.` : "Nothing is held.";
     this.state.textContent = (this.condition ? `Packets that match ${this.condition} are held.` : still) + others;
-  }
-
-  ages() {
-    if (this.held.size) this.draw();
   }
 
   /** Closes the editor. */
@@ -220,37 +206,44 @@ export class ControlPanel {
     return this.report(this.connection.ask("forward_all", {}));
   }
 
-  /** The held packet that has the focus, or the one that is held longest. @returns {HeldPacket | undefined} */
-  target() {
-    const key = document.activeElement?.closest("[data-key]")?.getAttribute("data-key");
-    return this.held.get(key ?? "") ?? this.held.values().next().value;
+  /** Decides on the selected packets, or on the one that is held longest. @param {"forward" | "drop"} decision */
+  async decide(decision) {
+    const targets = await this.held.targets();
+    /** @type {Map<number, number[]>} */
+    const sessions = new Map();
+    for (const { session, held } of targets) sessions.set(session, [...sessions.get(session) ?? [], held]);
+    this.held.select([]);
+    const done = `${decision === "forward" ? "Forwarded" : "Dropped"} ${targets.length === 1 && targets[0] ? title(targets[0]) : plural(targets.length, "packet")}.`;
+    for (const [session, held] of sessions) {
+      for (let at = 0; at < held.length; at += MOST) {
+        const decided = this.connection.ask("decide", { session, held: held.slice(at, at + MOST), decision });
+        if (!await this.report(decided, done)) return;
+      }
+    }
   }
 
-  /** Decides on the held packet. @param {"forward" | "drop"} what */
-  async decide(what) {
-    const target = this.target();
-    if (target) return this.report(this.connection.ask(what, { session: target.session, held: target.held }));
-  }
-
-  /** Opens the editor of the held packet. */
+  /** Opens the editor of the selected packet, or of the one that is held longest. */
   async editHeld() {
-    const held = this.target();
-    if (held && !held.decided) return this.edit(held);
+    const [held, ...others] = await this.held.targets();
+    if (held && !others.length) await this.edit(held);
+    else if (held) this.message.textContent = "Select one packet to edit it.";
   }
 
   /** Opens the editor of a held packet. @param {HeldPacket} target */
   async edit(target) {
-    this.edited = target;
-    this.editBox.hidden = false;
     const { session, held, dir, state, packet } = target;
     const answer = await this.connection.ask("held", { session, held });
-    if (answer.text && packet !== null) {
-      await this.editor.open({ session, dir, state, packet }, answer.text);
-      this.editBox.querySelector("input")?.focus();
-    } else {
+    if (!answer.text || packet === null) {
       this.message.textContent = answer.error?.message ?? answer.problem ?? "";
-      this.close();
+      return;
     }
+    this.edited = target;
+    this.editTitle.textContent = `Edit ${title(target)}`;
+    this.saveButton.disabled = false;
+    this.editBox.hidden = false;
+    await this.editor.open({ session, dir, state, packet }, answer.text);
+    const first = this.editBox.querySelector(".fields input, .fields select, .fields textarea");
+    if (first instanceof HTMLElement) first.focus();
   }
 
   async save() {
@@ -321,12 +314,5 @@ export class ControlPanel {
   }
 }
 
-/** @param {HeldPacket} held */
-function age({ since }) {
-  return `${Math.max(0, Math.round((Date.now() - since) / 1000))} s`;
-}
-
-/** Returns what is different for every held packet. @param {{ session: number, held: number }} packet */
-function keyOf({ session, held }) {
-  return `${session}/${held}`;
-}
+/** Most packets of one decision. */
+const MOST = 500;

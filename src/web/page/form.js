@@ -127,6 +127,11 @@ export class PacketForm {
     await this.work;
   }
 
+  /** Returns `true` if a person has changed anything. */
+  isChanged() {
+    return this.undone.length > 0 || this.queued > 0 || this.fields.querySelector("[data-typed]") !== null;
+  }
+
   /** @param {string} mode */
   setMode(mode) {
     this.mode = mode;

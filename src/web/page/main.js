@@ -95,6 +95,8 @@ function onPush(message) {
     timeline.show(message.report.timeline);
   } else if (message.push === "state") {
     onState(message);
+  } else if (message.push === "holding") {
+    unlessLost(control.takeHolding(message));
   } else {
     control.take(message);
   }
@@ -360,8 +362,8 @@ const ACTIONS = {
     showTab("packets");
     list.focus();
   },
-  next: () => packets.step(1),
-  previous: () => packets.step(-1),
+  next: () => (tab === "control" ? control.held.step(1, false) : packets.step(1)),
+  previous: () => (tab === "control" ? control.held.step(-1, false) : packets.step(-1)),
   page_down: () => packets.step(Math.floor(packets.list.visible)),
   page_up: () => packets.step(-Math.floor(packets.list.visible)),
   first: () => packets.go(0),

@@ -120,7 +120,9 @@ export type Answer = { "answer": "done", }
 | { "answer": "check_rules",
   /** Its errors and warnings. */
   faults: Array<RulesFault>, }
-| { "answer": "save_rules" } & SavedRules | { "answer": "held" } & HeldContent;
+| { "answer": "save_rules" } & SavedRules | { "answer": "held" } & HeldContent | { "answer": "held_rows" } & HeldRows | { "answer": "still_held",
+  /** Their `number`s. */
+  numbers: Array<number>, };
 
 /** A condition on what is held. */
 export type BreakCondition = {
@@ -334,12 +336,17 @@ export type HeldContent = {
   /** Id and fields as base64. */
   body: string, };
 
+/** What becomes of several held packets. */
+export type HeldDecision = "forward" | "drop";
+
 /** A packet that a session holds, as interfaces list it. */
 export type HeldPacket = {
   /** Its session. */
   session: number,
   /** Its number among those held in its session, from 1. */
   held: number,
+  /** Its number among all that were held in the run, from 1: in the order in which they came. */
+  number: number,
   /** The time since when it is held, in milliseconds since 1970. */
   since: number,
   /** Its direction. */
@@ -357,6 +364,17 @@ export type HeldPacket = {
   /** What becomes of it when its turn comes, if that is decided. */
   decided: Decided | null, };
 
+/** Some of the packets that are held, in the order in which they came. */
+export type HeldRows = {
+  /** The index of the first one. */
+  start: number,
+  /** The number of all packets that are held. */
+  total: number,
+  /** The packets. */
+  packets: Array<HeldPacket>,
+  /** The index of the packet with the number that was asked for, or of the next one after it. */
+  anchor: number | null, };
+
 /** What an interface gets once its token was accepted. */
 export type Hello = {
   /** The version of mitmcraft. */
@@ -369,6 +387,13 @@ export type Hello = {
   rules: boolean,
   /** The actions of the interface with their keys, in the order in which people read them. */
   actions: Array<ActionInfo>, };
+
+/** The number of packets that are held. */
+export type Holding = {
+  /** The packets that are held. */
+  total: number,
+  /** A number that changes when packets were decided on or released, but not when others are held. */
+  changes: number, };
 
 /** The state of one leg. */
 export type LegInfo = {
@@ -490,7 +515,9 @@ export type Message = {
 | { "answer": "check_rules",
   /** Its errors and warnings. */
   faults: Array<RulesFault>, }
-| { "answer": "save_rules" } & SavedRules | { "answer": "held" } & HeldContent) | {
+| { "answer": "save_rules" } & SavedRules | { "answer": "held" } & HeldContent | { "answer": "held_rows" } & HeldRows | { "answer": "still_held",
+  /** Their `number`s. */
+  numbers: Array<number>, }) | {
   /** The number of the request, if it could be read. */
   id: number | null,
   /** The reason. */
@@ -559,7 +586,8 @@ export type Progress = {
 /** A message that was not asked for. */
 export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   /** The report, as `mitmcraft stats --json` prints it, with a series for each name in `timeline.names`. */
-  report: any, } | ControlPush;
+  report: any, }
+| { "push": "holding" } & Holding | ControlPush;
 
 /** The reason why a packet is no longer held. */
 export type Release = "forwarded" | "dropped" | "edited" | "impatience" | "memory" | "state_change" | "ended" | "lost";
@@ -687,6 +715,23 @@ text?: string | null,
   session: number,
   /** The packet's number among those held in its session. */
   held: number, }
+| { "do": "held_rows",
+  /** The index of the first one. */
+  start: number,
+  /** The most packets to return, at most 500. */
+  count: number,
+  /** The `number` of a packet whose index is wanted. */
+  anchor?: number | null, }
+| { "do": "still_held",
+  /** The packets' `number`s. */
+  numbers: Array<number>, }
+| { "do": "decide",
+  /** The session. */
+  session: number,
+  /** The packets' numbers among those held in their session. */
+  held: Array<number>,
+  /** What becomes of them. */
+  decision: HeldDecision, }
 | { "do": "forward",
   /** The session. */
   session: number,

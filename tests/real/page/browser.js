@@ -22,7 +22,7 @@ async function launch (wanted) {
  * Opens a page as somebody who was never there. `hold` is how many milliseconds a key or button stays down,
  * `folder` where pictures go.
  */
-async function open (browser, { url, folder, rules, hold }) {
+async function open (browser, { url, port, folder, rules, hold }) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
   const page = await context.newPage()
   const hosts = new Set()
@@ -123,7 +123,7 @@ async function open (browser, { url, folder, rules, hold }) {
     assert.deepStrictEqual([...hosts], [new URL(url).host])
   }
 
-  return { context, page, url, rules, click, press, text, until, shows, rows, chosen, selected, applied, apply, accessible, picture, sound }
+  return { context, page, url, port, rules, click, press, text, until, shows, rows, chosen, selected, applied, apply, accessible, picture, sound }
 }
 
 module.exports = { launch, open }

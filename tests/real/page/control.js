@@ -3,11 +3,13 @@
 
 const assert = require('assert')
 const { emit } = require('../common')
+const { decide, released } = require('./held')
 
 module.exports = { control, overtaken, kicked }
 
 // A session whose packets are held, dropped, edited, forwarded and sent again.
-async function control ({ page, apply, rows, shows, until, accessible, picture, click, press }) {
+async function control (it) {
+  const { page, apply, rows, shows, until, accessible, picture, click, press } = it
   await page.focus('#list')
   await press('6')
   await page.fill('#break', 'serverbound and hm')
@@ -21,13 +23,15 @@ async function control ({ page, apply, rows, shows, until, accessible, picture, 
   await shows('#held', /look.*yaw=90/)
   await accessible('control')
   await picture('control')
-  await click(page.getByRole('button', { name: 'Edit look' }))
+  await decide(it, 'look', 'Edit')
+  await shows('#edit-title', /^Edit packet 1, look, of session #1$/)
   await page.locator('[id="edit/yaw"]').waitFor()
   await click('text="Cancel"')
   await page.locator('[id="edit/yaw"]').waitFor({ state: 'hidden' })
-  await click(page.getByRole('button', { name: 'Drop look' }))
+  await decide(it, 'look', 'Drop')
+  await until(async () => await page.locator('#held .line', { hasText: 'look' }).count() === 0, 'it is gone')
   await shows('#held', /held_item_slot.*slotId=3/)
-  await click(page.getByRole('button', { name: 'Edit held_item_slot' }))
+  await decide(it, 'held_item_slot', 'Edit')
   // The form knows what a field can hold, and says at the field what is wrong.
   const slot = page.locator('[id="edit/slotId"]')
   const row = page.locator('.field-row', { has: slot })
@@ -64,10 +68,9 @@ async function control ({ page, apply, rows, shows, until, accessible, picture, 
   await page.fill('#send-interval', '10ms')
   await click('text="Send"')
   await click('text="Hold no more"')
-  await page.getByRole('button', { name: 'Forward client_command' }).waitFor()
   await shows('#break-state', /^No more packets are held; \d+ packets? still waits?\.$/)
   await press('F')
-  await shows('#held', /^$/)
+  await released(it)
   await shows('#break-state', /^Nothing is held\.$/)
   await shows('#session-list', /#1 Tester.*closed/s)
   await click('#tab-packets')
@@ -96,7 +99,7 @@ async function overtaken (it) {
   await forms(it)
   await click('text="Hold no more"')
   await click('text="Forward all"')
-  await shows('#held', /^$/)
+  await released(it)
   await shows('#session-list', /#1 Tester.*closed/s)
   await click('#tab-rules')
   await shows('#rule-counts', /held_item_slot from a packet\s*1\s*1\s*0/)
@@ -104,7 +107,8 @@ async function overtaken (it) {
 }
 
 // The player is kicked while a packet is held, which does not arrive.
-async function kicked ({ page, apply, shows, click }) {
+async function kicked (it) {
+  const { page, apply, shows, click } = it
   await click('#tab-control')
   await page.uncheck('#overtaken')
   await page.fill('#break', 'serverbound and chat and message == "bye"')
@@ -115,7 +119,7 @@ async function kicked ({ page, apply, shows, click }) {
   await page.fill('#kick-text', 'out of <here>')
   await click('text="Kick"')
   await click('text="Really kick #1 Tester?"')
-  await shows('#held', /^$/)
+  await released(it)
   await shows('#session-list', /#1 Tester.*closed/s)
   await click('text="Hold no more"')
   await apply('')

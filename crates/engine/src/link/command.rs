@@ -20,11 +20,11 @@ pub enum Action {
     /// Hold the packets that match from now on; `None` holds no more. Packets that are held already
     /// stay so.
     Break(Option<Breakpoint>),
-    /// Decide what becomes of a held packet.
+    /// Decide what becomes of held packets. Of several, those that are not held any more are left out.
     Decide {
-        /// The packet's number among those held in its session.
-        held: u64,
-        /// The decision about the held packet.
+        /// The packets' numbers among those held in their session.
+        held: Vec<u64>,
+        /// The decision about each of them.
         decision: Decision,
     },
     /// Forward everything that is held, in order.

@@ -8,6 +8,14 @@ pub enum CommandError {
     /// The packet to be decided on has gone.
     #[error("packet {0} is not held any more")]
     NotHeld(u64),
+    /// Some of several packets were not decided on.
+    #[error("{} of them cannot be: {reason}", held.len())]
+    NotAll {
+        /// The numbers of these packets.
+        held: Vec<u64>,
+        /// The reason for the first of them.
+        reason: String,
+    },
     /// An edited packet would have become one of those that the session follows.
     #[error("it would become a packet that changes the connection")]
     DrivesConnection,

@@ -70,6 +70,11 @@ impl Waiting {
         self.hold.as_ref().is_some_and(|hold| hold.decision.is_none())
     }
 
+    fn is_dropped(&self) -> bool {
+        let decision = self.hold.as_ref().and_then(|hold| hold.decision.as_ref());
+        matches!(decision, Some((Verdict::Drop, _)))
+    }
+
     /// Returns whether packets behind it can be read only once it is out.
     fn blocks(&self) -> bool {
         self.role.is_some_and(|role| role.drives() && next_state(role).is_none())
@@ -106,7 +111,10 @@ impl HoldQueue {
             self.pace = None;
             return None;
         }
-        if let Some(pace) = &mut self.pace {
+        // What is dropped takes none of the receiver's time.
+        if let Some(pace) = &mut self.pace
+            && !front.is_dropped()
+        {
             if *pace > now {
                 return None;
             }

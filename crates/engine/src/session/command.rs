@@ -26,7 +26,7 @@ impl Session {
                 self.control.set_breakpoint(breakpoint);
                 Ok(())
             }
-            Action::Decide { held, decision } => self.on_decision(held, decision),
+            Action::Decide { held, decision } => self.on_decisions(&held, decision),
             Action::ForwardAll => {
                 for direction in Direction::ALL {
                     self.control.forward_all(direction, Release::Forwarded, self.now());
@@ -57,6 +57,24 @@ impl Session {
             repeat.left > 0
         });
         self.control.repeats = repeats;
+    }
+
+    fn on_decisions(&mut self, held: &[u64], decision: Decision) -> Result<(), CommandError> {
+        if let [held] = *held {
+            return self.on_decision(held, decision);
+        }
+        let mut failed = Vec::new();
+        let mut reason = None;
+        for held in held {
+            match self.on_decision(*held, decision.clone()) {
+                Ok(()) | Err(CommandError::NotHeld(_)) => {}
+                Err(error) => {
+                    failed.push(*held);
+                    reason.get_or_insert_with(|| error.to_string());
+                }
+            }
+        }
+        reason.map_or(Ok(()), |reason| Err(CommandError::NotAll { held: failed, reason }))
     }
 
     fn on_decision(&mut self, held: u64, decision: Decision) -> Result<(), CommandError> {

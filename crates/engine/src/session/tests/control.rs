@@ -37,7 +37,7 @@ fn later_packets_wait_behind_a_held_one_and_go_in_order() {
         let numbers: Vec<u64> = desk.game.pair.records().iter().map(|it| it.packet.seq()).collect();
         assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
         assert!(desk.game.comments().starts_with("held for 60.0 s, then forwarded"));
-        let refused = desk.order(Action::Decide { held: 2, decision: Decision::Drop });
+        let refused = desk.order(Action::Decide { held: vec![2], decision: Decision::Drop });
         assert_eq!(refused, Err(CommandError::NotHeld(2)));
     }
 }
@@ -50,7 +50,7 @@ fn a_held_packet_is_dropped_or_edited_and_its_records_say_so() {
     }
     let edit = |json| Decision::Edit(Payload::Fields(json));
     let wrong = edit(serde_json::json!({ "message": 7 }));
-    let wrong = desk.order(Action::Decide { held: 1, decision: wrong });
+    let wrong = desk.order(Action::Decide { held: vec![1], decision: wrong });
     let reason = "message: expected text, found an integer".to_owned();
     assert_eq!(wrong, Err(CommandError::Encode { path: "message".to_owned(), reason }));
     desk.decide(1, Decision::Drop);
@@ -215,6 +215,20 @@ fn a_long_backlog_to_the_server_is_released_slowly() {
 }
 
 #[test]
+fn a_long_backlog_of_dropped_packets_is_gone_at_once() {
+    let mut desk = Desk::holding(340, "held_item_slot");
+    for text in 0..250 {
+        plain(&mut desk, Serverbound, text);
+    }
+    let before = desk.game.pair.server_got.len();
+    let held = (1..=249).collect();
+    desk.done(Action::Decide { held, decision: Decision::Drop });
+    desk.done(Action::Decide { held: vec![250], decision: Decision::Forward });
+    let got = desk.game.pair.server_got[before..].iter().map(number).collect::<Vec<_>>();
+    assert_eq!(got, [249]);
+}
+
+#[test]
 fn later_packets_overtake_a_held_one_unless_the_game_would_notice() {
     let mut desk = Desk::new(765);
     desk.hold("entity_destroy or player_chat or start_configuration", true);
@@ -265,17 +279,17 @@ fn what_was_overtaken_goes_before_the_state_changes() {
 fn what_would_end_the_session_is_refused_with_the_reason() {
     let mut desk = Desk::holding(765, "bundle_delimiter or player_chat");
     desk.game.plays(Clientbound, "bundle_delimiter", fields([]));
-    let dropped = desk.order(Action::Decide { held: 1, decision: Decision::Drop });
+    let dropped = desk.order(Action::Decide { held: vec![1], decision: Decision::Drop });
     assert!(dropped.unwrap_err().to_string().contains("the connection needs it"));
     let chat = desk.game.player_chat(Some(&[7; 256]));
     desk.game.sends(Clientbound, &chat);
-    let dropped = desk.order(Action::Decide { held: 2, decision: Decision::Drop });
+    let dropped = desk.order(Action::Decide { held: vec![2], decision: Decision::Drop });
     assert!(dropped.unwrap_err().to_string().contains("counted"));
     assert_eq!(desk.held(), [1, 2]);
     let body = desk.game.encode(Clientbound, State::Play, "start_configuration", fields([]));
     let change = Decision::Edit(Payload::Body(body.into()));
     plain(&mut desk, Clientbound, 1);
-    let refused = desk.order(Action::Decide { held: 1, decision: change });
+    let refused = desk.order(Action::Decide { held: vec![1], decision: change });
     assert!(refused.unwrap_err().to_string().contains("changes the connection"));
 }
 

@@ -50,7 +50,7 @@ impl Desk {
     }
 
     pub(super) fn decide(&mut self, held: u64, decision: Decision) {
-        self.done(Action::Decide { held, decision });
+        self.done(Action::Decide { held: vec![held], decision });
     }
 
     pub(super) fn listen(&mut self) {
