@@ -25,7 +25,7 @@ impl Stage {
     fn open(parts: &[&str], sessions: &str, rules: &str) -> Self {
         let log = scratch_file("server.log");
         let options = ["--port", "0", "--threshold", "64", "--encrypt", "--allow-quit"];
-        let more = ["--sessions", sessions, "--log", text(&log)];
+        let more = ["--quiet", "--limit", "150", "--sessions", sessions, "--log", text(&log)];
         let mut server = Program::node("server.js", &[&options[..], &more].concat());
         let file = scratch_file("rules.toml");
         fs::write(&file, rules).unwrap();
@@ -177,6 +177,31 @@ fn ten_thousand_packets_are_held_and_several_decided_on_at_once() {
     let mut said = arrived(&log, 0, "chat");
     said.retain(|body| body.starts_with("01"));
     assert_eq!(said, ["010130"], "all others were dropped");
+}
+
+#[test]
+fn presses_of_100_ms_hit_in_the_list_while_packets_come_in() {
+    presses("list");
+}
+
+#[test]
+fn presses_of_100_ms_hit_in_the_conversation_while_packets_come_in() {
+    presses("conversation");
+}
+
+#[test]
+fn presses_of_100_ms_hit_held_packets_while_packets_come_in() {
+    presses("held");
+}
+
+/// Presses the mouse in a part of the page at 20 and at 2000 packets per second.
+fn presses(part: &str) {
+    for rate in ["walking", "crowded"] {
+        let part = format!("{rate}_{part}");
+        let mut stage = Stage::open(&["--parts", "live", "--part", &part], "2", COUNTED);
+        stage.browser.tell("begin");
+        stage.finish();
+    }
 }
 
 #[test]

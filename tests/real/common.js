@@ -10,7 +10,7 @@ const HARD_LIMIT = 60 // seconds
 // stdout carries JSON lines only; libraries that print there go to stderr.
 console.log = console.info = console.debug = console.error
 
-// --name value, --name=value and bare --name; a value may be negative.
+// --name value, --name=value and bare --name; a value may be negative. --limit is the longest life in seconds.
 function args (defaults, limit = HARD_LIMIT) {
   const out = { ...defaults }
   const argv = process.argv.slice(2)
@@ -22,7 +22,8 @@ function args (defaults, limit = HARD_LIMIT) {
     if (value === undefined) die(`--${key} wants a value`)
     out[key] = typeof defaults[key] === 'number' ? Number(value) : value
   }
-  setTimeout(() => die(`still running after ${limit} s`), limit * 1000)
+  const seconds = out.limit ?? limit
+  setTimeout(() => die(`still running after ${seconds} s`), seconds * 1000)
   process.on('SIGTERM', () => process.exit(0))
   return out
 }

@@ -18,6 +18,8 @@ const opt = args({
   'allow-quit': false, // a player may leave without "bye" (bot.js does)
   'session-server': '', // verify players there, as a server in online mode does
   small: false, // only the smallest chunk, for captures to keep
+  limit: 60,
+  quiet: false, // nothing is said about chat, of which there may be very much
   odd: false // also send packets a parser trips over; see oddPackets()
 })
 if (!opt.version.startsWith('1.8')) die('the packets sent here have 1.8 layouts')
@@ -41,7 +43,8 @@ const server = mc.createServer({
   'online-mode': opt['session-server'] !== '',
   favicon: FAVICON,
   checkTimeoutInterval: 250, // keep-alives come within a short session, not after 4 s
-  errorHandler: (client, err) => die(err),
+  // One who quits does not wait for what is still on its way.
+  errorHandler: (client, err) => { if (!opt['allow-quit'] || err.code !== 'ECONNRESET') die(err) },
   beforeLogin: setThreshold,
   beforePing: response => ({
     ...response,
@@ -176,7 +179,7 @@ function play (client) {
   }, 50)
 
   client.on('chat', ({ message }) => {
-    emit('chat', { message })
+    if (!opt.quiet) emit('chat', { message })
     if (message === 'bye') {
       bye = true
       // Writes the kick and closes behind it at once.

@@ -242,9 +242,11 @@ export class Packets {
   /** @param {MouseEvent} event */
   click(event) {
     const line = event.target instanceof Element ? event.target.closest(".line") : null;
-    if (!(line instanceof HTMLElement) || line.dataset.row === undefined) return;
+    if (!(line instanceof HTMLElement) || line === this.head) return;
     const index = Number(line.id.slice("row-".length));
-    this.select(index, Number(line.dataset.row));
+    if (line.dataset.row !== undefined) this.select(index, Number(line.dataset.row));
+    // Its packet is still on its way.
+    else unlessLost(this.go(index));
   }
 
   /** @param {number} index @param {number} row */

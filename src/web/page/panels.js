@@ -36,8 +36,20 @@ export class Conversation {
     }
   }
 
+  /** Returns the oldest row of which a person has selected text, or that has the focus. */
+  firstInUse() {
+    const { anchorNode = null, focusNode = null, isCollapsed = true } = document.getSelection() ?? {};
+    const rows = [document.activeElement, ...(isCollapsed ? [] : [anchorNode, focusNode])].flatMap((node) => {
+      const line = (node instanceof Element ? node : node?.parentElement)?.closest("li");
+      return line instanceof HTMLElement && this.element.contains(line) ? Number(line.dataset.key) : [];
+    });
+    return Math.min(...rows);
+  }
+
   /** @param {ChatLine[]} lines */
   show(lines) {
+    // A line in use stays, and with it all others: they stop until it is not in use any more.
+    if (this.firstInUse() < (lines[0]?.row ?? 0)) return;
     const items = lines.map((line) => {
       const arrow = line.dir === "serverbound" ? "→" : "←";
       const who = line.dir === "serverbound" ? (line.player ?? "client") : null;

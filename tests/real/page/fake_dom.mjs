@@ -183,6 +183,7 @@ export function openDocument () {
       addEventListener () {},
       createTextNode: text => new FakeText(text),
       createElement: name => new (KINDS[name] ?? FakeElement)(name),
+      getSelection: () => null,
       getElementById: id => body.querySelector(`[id="${id}"]`)
     },
     Node: FakeNode,

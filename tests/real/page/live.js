@@ -7,9 +7,14 @@ const { released } = require('./held')
 
 module.exports = { many }
 
+// While a player walks, and while very much comes in.
+for (const [name, rate] of [['walking', 20], ['crowded', 2000]]) {
+  for (const part of [list, conversation, held]) module.exports[`${name}_${part.name}`] = it => busy(it, rate, part)
+}
+
 // Joins as a player, who is in the game.
-async function join (port) {
-  const client = mc.createClient({ version: '1.8.8', host: '127.0.0.1', port, username: 'Tester', auth: 'offline' })
+async function join (port, username = 'Tester') {
+  const client = mc.createClient({ version: '1.8.8', host: '127.0.0.1', port, username, auth: 'offline' })
   await new Promise((resolve, reject) => {
     client.once('position', resolve)
     client.once('error', reject)
@@ -68,4 +73,104 @@ async function many (it) {
   await click('text="Hold no more"')
   player.end()
   await released(it)
+}
+
+// Lets two players come, one of whom says so many lines per second, while a part runs.
+async function busy (it, rate, part) {
+  const players = [await join(it.port), await join(it.port, 'Other')]
+  let said = 0
+  const talk = setInterval(() => {
+    for (let i = 0; i < rate / 20; i++) players[0].write('chat', { message: `line ${++said} of many` })
+  }, 50)
+  await it.shows('#session-list', /Tester.*Other/s)
+  await it.page.evaluate(() => {
+    const keyOf = it => (it?.id.startsWith('row-') ? it.id : undefined) ?? it?.dataset.key ?? it?.querySelector('.h-number')?.textContent
+    document.addEventListener('pointerdown', event => { window.pressed = keyOf(event.target.closest('.line, li')) }, true)
+    window.chosen = where => {
+      const it = document.querySelector(where)
+      // A line of the conversation leads to its packet.
+      return /^\d+$/.test(window.pressed) ? it?.dataset.row ?? keyOf(it) : keyOf(it)
+    }
+  })
+  await part(it)
+  clearInterval(talk)
+  for (const it of players) it.end()
+}
+
+// Presses the mouse 50 times for as long as a person does, where `where` says, and looks each time whether what stood
+// there is chosen then.
+async function presses ({ page, until }, what, chosen, where, before) {
+  for (let i = 1; i <= 50; i++) {
+    await before(i)
+    const { x, y } = await where(i)
+    await page.mouse.click(x, y, { delay: 100 })
+    const hits = () => page.evaluate(it => window.pressed !== undefined && window.chosen(it) === window.pressed, chosen)
+    await until(hits, `press ${i} of 50 on ${what} hits`)
+  }
+}
+
+// A place in an element.
+async function within (page, element, dx, dy) {
+  const { x, y } = await page.locator(element).boundingBox()
+  return { x: x + dx, y: y + dy }
+}
+
+// Waits until packets have come in many times.
+async function goesOn ({ page, until }) {
+  for (let i = 0; i < 20; i++) {
+    const before = await page.textContent('#state')
+    await until(async () => await page.textContent('#state') !== before, 'packets come in')
+  }
+}
+
+async function list (it) {
+  const { page, click } = it
+  const follows = async on => {
+    if (await page.getAttribute('#follow', 'aria-pressed') !== String(on)) await click('#follow')
+  }
+  await presses(it, 'a row', '#list .line.selected', i => within(page, '#list', 300, 60 + 22 * (i % 5)), i => follows(i % 2 === 0))
+  await follows(true)
+  await presses(it, 'a session', '#session-list [aria-selected="true"]', i => within(page, `#session-list li:nth-child(${i % 3 + 1})`, 40, 12), () => {})
+}
+
+async function conversation (it) {
+  const { page, until, click, press } = it
+  await click('#tab-conversation')
+  await until(async () => await page.locator('#conversation li').count() > 40, 'much was said')
+  const line = i => within(page, '#panel-conversation', 60, 120 + 22 * (i % 5))
+  await presses(it, 'a line of the conversation', '#list .line.selected', line, () => press('3', page.keyboard, 0))
+  // What is selected there stays selected, and what has the focus keeps it.
+  await press('3')
+  const { x, y } = await within(page, '#panel-conversation', 250, 200)
+  await page.mouse.dblclick(x, y)
+  const text = await page.evaluate(() => getSelection().toString())
+  assert(text.length > 0)
+  await goesOn(it)
+  assert.strictEqual(await page.evaluate(() => getSelection().toString()), text)
+  await page.evaluate(() => getSelection().removeAllRanges())
+  const focused = await page.evaluate(() => {
+    const lines = document.querySelectorAll('#conversation button')
+    lines[Math.floor(lines.length / 2)].focus()
+    return document.activeElement.closest('li').dataset.key
+  })
+  await goesOn(it)
+  assert.strictEqual(await page.evaluate(() => document.activeElement.closest('li')?.dataset.key), focused)
+}
+
+async function held (it) {
+  const { page, shows, click, press } = it
+  await click('#tab-control')
+  await page.fill('#break', 'serverbound and chat')
+  await click('text="Hold"')
+  await shows('#tab-control', /\(\d\d/)
+  await presses(it, 'a held packet', '#held .line.selected', i => within(page, '#held', 300, 33 + 22 * (i % 8)), () => {})
+  await page.focus('#kick-text')
+  await goesOn(it)
+  assert.strictEqual(await page.evaluate(() => document.activeElement.id), 'kick-text')
+  await click('text="Hold no more"')
+  await page.focus('#held')
+  await press('Control+a')
+  await shows('#held-targets', /selected packets$/)
+  await press('D')
+  await shows('#control-message', /^Dropped .* packets\.$/)
 }
