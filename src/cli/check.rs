@@ -3,9 +3,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::proxy::read_source;
-use mitmcraft_engine::capture::check_capture_name;
-use mitmcraft_engine::filter::{RuleSet, Severity};
+use mitmcraft::proxy::{check_filters, read_source};
+use mitmcraft_engine::filter::Severity;
 
 use super::args::{Protocols, Suggested};
 use super::exit::Done;
@@ -13,16 +12,17 @@ use super::output::Output;
 use super::plural::count;
 use super::version;
 
-/// Check a filter file, and print every mistake with its place and a hint
+/// Check a filter file or a script, and print every mistake with its place and a hint
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft check rules.toml
   mitmcraft check --for 1.8.9 rules.toml
+  mitmcraft check greet.lua
   mitmcraft check --protocol 778.json rules.toml
 
 Exit code: 0 if the file can be used, 1 if it has an error.")]
 pub(crate) struct Arguments {
-    /// The filter file; `-` is stdin
+    /// The filter file, or a script in Lua if its name ends in `.lua`; `-` is a filter file on stdin
     file: PathBuf,
 
     /// Check only against this version, such as `47`, `1.8.9` or `beta-1.7.3`, and the types of its
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         let versions = versions.collect::<anyhow::Result<Vec<_>>>()?;
         catalog = catalog.only_of(&versions);
     }
-    let checked = RuleSet::parse_with(&text, &catalog, &check_capture_name);
+    let checked = check_filters(&arguments.file, &text, &catalog);
     for fault in &checked.faults {
         output.line(&fault.render(&name))?;
     }
@@ -63,7 +63,9 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let warnings = count(of(Severity::Warning), "warning");
     let (first, done) = match checked.rules {
         Some(rules) => {
-            let found = count(rules.counts().len() as u64, "rule");
+            let is_script = arguments.file.extension().is_some_and(|it| it == "lua");
+            let part = if is_script { "callback" } else { "rule" };
+            let found = count(rules.counts().len() as u64, part);
             let found = match rules.expectations().len() as u64 {
                 0 => found,
                 expectations => format!("{found}, {}", count(expectations, "expectation")),

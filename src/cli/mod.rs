@@ -19,6 +19,7 @@ mod followed_file;
 mod help;
 mod input;
 mod lint;
+mod lua_types;
 mod man;
 mod manual;
 mod notice;
@@ -122,6 +123,7 @@ enum Verb {
     Login(accounts::LoginArguments),
     Logout(accounts::LogoutArguments),
     JvmArgs(accounts::JvmArgsArguments),
+    LuaTypes(lua_types::Arguments),
     Config(config::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -173,6 +175,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Login(arguments) => accounts::login(&arguments, &output),
         Verb::Logout(arguments) => accounts::logout(&arguments, &output),
         Verb::JvmArgs(arguments) => accounts::jvm_args(&arguments, &output),
+        Verb::LuaTypes(arguments) => lua_types::run(&arguments, &output),
         Verb::Config(arguments) => config::run(arguments, &output),
         Verb::Completions(arguments) => completions::run(&arguments, &output),
         Verb::Man(arguments) => man::run(&arguments, &output),

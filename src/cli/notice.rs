@@ -8,6 +8,7 @@ use mitmcraft::proxy::{LakeNotice, OnFull, RefusalError, RunNotice};
 use mitmcraft_engine::auth::AuthError;
 use mitmcraft_engine::capture::{ClaimError, CreateError, EntryError, McprError, ReadError};
 use mitmcraft_engine::decode::{DecodeNotice, DecodedConnection};
+use mitmcraft_engine::filter::Message;
 use mitmcraft_engine::link::Notice;
 use mitmcraft_engine::replay::HiddenEffect;
 use mitmcraft_protocol::packet::RawReason;
@@ -217,7 +218,8 @@ pub(super) fn decode_notice(notice: &DecodeNotice) -> String {
     }
 }
 
-fn session_notice(notice: &Notice) -> String {
+/// Returns the text of a notice of a session.
+pub(super) fn session_notice(notice: &Notice) -> String {
     match notice {
         Notice::WantsAccount { upstream } => format!(
             "{upstream} asks for encryption, as servers in online mode do. If it verifies accounts, \
@@ -242,6 +244,13 @@ fn session_notice(notice: &Notice) -> String {
             "protocol {version} is unknown: its packets are decoded with the tables of {used} \
              ({name}), and every decoded field is a guess; `--protocol {version}.json` adds its own"
         ),
+        Notice::Filter(Message { session, file, text, is_error: true }) => {
+            let place = if text.starts_with(&**file) { String::new() } else { format!("{file}: ") };
+            format!("script error in session {session}: {place}{text}")
+        }
+        Notice::Filter(Message { session, file, text, is_error: false }) => {
+            format!("{file}, session {session}: {text}")
+        }
         Notice::TimedOut { session, reason } => format!("session {session} is closed: {reason}"),
         _ => format!("{notice:?}"),
     }

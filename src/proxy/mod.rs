@@ -37,6 +37,7 @@ pub use net::{
 pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;
 pub use rules::{
-    FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, RuleEditor, SaveError, Watch, factory,
+    FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, RuleEditor, SaveError, Watch,
+    check_filters, factory,
 };
 pub use source_file::read_source;

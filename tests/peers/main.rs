@@ -23,6 +23,7 @@ mod recipes;
 mod replay;
 mod rules;
 mod screen;
+mod script;
 #[path = "../support/mod.rs"]
 mod support;
 mod terminal;

@@ -25,6 +25,7 @@
 //! | --- | --- |
 //! | [`lang`] | the expression language |
 //! | [`filter`] | filters, their verdicts, and rules from filter files |
+//! | [`script`] | filters in Lua |
 //! | [`capture`] | records of what was seen, sinks, and capture files |
 //! | [`text`] | records as text, for a terminal |
 //! | [`expect`] | expectations of filter files, judged |
@@ -118,6 +119,8 @@
 pub mod lang;
 
 pub mod filter;
+
+pub mod script;
 
 pub mod capture;
 

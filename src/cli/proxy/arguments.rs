@@ -62,9 +62,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", requires = "lake")]
     pub(super) lake_host: Option<String>,
 
-    /// Apply the rules in a filter file, which is reloaded when it changes, and judge the sessions by its
-    /// expectations (repeatable, in order)
-    #[arg(short, long, value_name = "FILE")]
+    /// Apply the rules in a filter file, or a script in Lua if its name ends in `.lua`. It is reloaded when
+    /// it changes; a filter file's expectations judge the sessions (repeatable, in order)
+    #[arg(short, long, visible_alias = "script", value_name = "FILE")]
     pub(super) filters: Vec<PathBuf>,
 
     #[command(flatten)]

@@ -4,6 +4,7 @@ use clap::Args;
 use mitmcraft::proxy::FilterFiles;
 use mitmcraft_engine::capture::{CreateOptions, Entry, FileType, Record, Sink as _};
 use mitmcraft_engine::filter::{Notes, RuleSet};
+use mitmcraft_engine::link::Notice;
 use mitmcraft_engine::replay::{FilterReplay, Judged};
 
 use crate::cli::args::{
@@ -12,7 +13,7 @@ use crate::cli::args::{
 use crate::cli::exit::Done;
 use crate::cli::expectations::PlannedExpectations;
 use crate::cli::input::Input;
-use crate::cli::notice::hidden_effect;
+use crate::cli::notice::{hidden_effect, session_notice as notice};
 use crate::cli::output::Output;
 use crate::cli::rules::{describe, load};
 use crate::cli::screen::Screen;
@@ -25,6 +26,7 @@ use crate::cli::stdio::is_stdio;
   mitmcraft replay filters session.jsonl -f rules.toml
   mitmcraft replay filters session.pcapng -f rules.toml -q
   mitmcraft replay filters session.jsonl -f rules.toml -w after.jsonl
+  mitmcraft replay filters session.jsonl --script greet.lua
 
 Shows each packet that a rule acts on, with the names of the rules, and then the counts of each \
 rule. Rules see packets as the peers sent them, whatever rules were active during the recording. \
@@ -37,8 +39,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "CAPTURE")]
     capture: PathBuf,
 
-    /// The filter file (repeatable, in order)
-    #[arg(short, long, value_name = "FILE", required = true)]
+    /// The filter file, or a script in Lua if its name ends in `.lua` (repeatable, in order)
+    #[arg(short, long, visible_alias = "script", value_name = "FILE", required = true)]
     filters: Vec<PathBuf>,
 
     /// Write the result: the capture of a session with these rules. The ending selects the format;
@@ -98,6 +100,9 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let (mut judge, results) = planned.create()?;
     let mut replay = FilterReplay::new(loaded.sets);
     let mut put = |judged: Judged, screen: &mut Screen| -> anyhow::Result<()> {
+        for message in &judged.messages {
+            output.note(&notice(&Notice::Filter(message.clone())));
+        }
         judged.entries.iter().try_for_each(|entry| judge.write(entry))?;
         for (_, sink) in &mut sinks {
             judged.entries.iter().try_for_each(|entry| sink.write(entry))?;

@@ -3,5 +3,7 @@
 mod reload;
 mod rule_editor;
 
-pub use reload::{FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, Watch, factory};
+pub use reload::{
+    FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, Watch, check_filters, factory,
+};
 pub use rule_editor::{RuleEditor, SaveError};

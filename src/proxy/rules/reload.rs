@@ -12,6 +12,7 @@ use tokio::task::{JoinError, JoinHandle};
 use crate::proxy::{PipelineFactory, read_source};
 use mitmcraft_engine::capture::check_capture_name;
 use mitmcraft_engine::filter::{Checked, Pipeline, RuleSet, SourceFault};
+use mitmcraft_engine::script::Script;
 use mitmcraft_protocol::schema::Catalog;
 
 /// The filter files of a run, reloaded when they change.
@@ -84,10 +85,10 @@ impl FilterFiles {
         &self.paths
     }
 
-    /// Checks a text as the rules of a file.
+    /// Checks a text as the rules of a file, or as a script if its name ends in `.lua`.
     #[must_use]
-    pub fn check(&self, text: &str) -> Checked {
-        RuleSet::parse_with(text, &self.catalog, &check_capture_name)
+    pub fn check(&self, path: &Path, text: &str) -> Checked {
+        check_filters(path, text, &self.catalog)
     }
 
     /// Reads and checks all files.
@@ -106,7 +107,7 @@ impl FilterFiles {
                     continue;
                 }
             };
-            let checked = self.check(&text);
+            let checked = self.check(path, &text);
             faults.extend(checked.faults.into_iter().map(|it| fault(FileFaultKind::Text(it))));
             match checked.rules {
                 Some(set) => sets.push(set),
@@ -226,6 +227,16 @@ fn not_told(warnings: Vec<FileFault>, told: &mut Vec<FileFault>) -> Vec<FileFaul
     untold
 }
 
+/// Checks a text as the rules of a file, or as a script if its name ends in `.lua`.
+#[must_use]
+pub fn check_filters(path: &Path, text: &str, catalog: &Catalog) -> Checked {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("lua")) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        return Script::parse_set(&name, text, catalog);
+    }
+    RuleSet::parse_with(text, catalog, &check_capture_name)
+}
+
 /// Returns a factory of filters that apply these rules.
 #[must_use]
 pub fn factory(sets: &[RuleSet]) -> PipelineFactory {
@@ -233,7 +244,7 @@ pub fn factory(sets: &[RuleSet]) -> PipelineFactory {
     PipelineFactory::new(Arc::new(move || {
         let mut pipeline = Pipeline::default();
         for set in &sets {
-            pipeline.push(Box::new(set.filter()));
+            pipeline.push(set.session_filter());
         }
         pipeline
     }))

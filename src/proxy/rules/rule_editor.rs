@@ -65,7 +65,14 @@ impl RuleEditor {
     /// Checks a text as the rules of a file.
     #[must_use]
     pub fn check(&self, text: &str) -> Vec<SourceFault> {
-        self.files.check(text).faults
+        // Rules or a script, whichever it can be: nobody says which file it is the text of.
+        let mut checked = self.paths().iter().map(|path| self.files.check(path, text));
+        let first = checked.next();
+        let valid = first
+            .iter()
+            .all(|it| it.rules.is_none())
+            .then(|| checked.find(|it| it.rules.is_some()));
+        valid.flatten().or(first).map(|it| it.faults).unwrap_or_default()
     }
 
     /// Saves a file whose text was `base` when it was read.
@@ -74,7 +81,7 @@ impl RuleEditor {
     /// [`SaveError`]; the file is then as it was.
     pub fn save(&self, file: usize, base: &str, text: &str) -> Result<(), SaveError> {
         let path = self.paths().get(file).ok_or(SaveError::Unknown)?;
-        let checked = self.files.check(text);
+        let checked = self.files.check(path, text);
         if checked.rules.is_none() {
             return Err(SaveError::Faults(checked.faults));
         }

@@ -16,6 +16,7 @@ mod protocols;
 mod proxy;
 mod replay;
 mod rules;
+mod script;
 mod settings;
 mod show;
 mod signals;

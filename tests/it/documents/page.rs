@@ -19,9 +19,13 @@ pub(crate) struct Command {
 /// Returns the name and text of every page with commands.
 pub(crate) fn pages() -> Vec<(String, String)> {
     let mut files = vec![root().join("README.md")];
-    for (folder, ending) in
-        [("docs", "md"), ("docs/protocols", "md"), ("captures", "md"), ("examples/rules", "toml")]
-    {
+    for (folder, ending) in [
+        ("docs", "md"),
+        ("docs/protocols", "md"),
+        ("captures", "md"),
+        ("examples/rules", "toml"),
+        ("examples/scripts", "lua"),
+    ] {
         let entries = fs::read_dir(root().join(folder)).unwrap();
         let entries = entries.map(|entry| entry.unwrap().path());
         files.extend(entries.filter(|path| path.extension().is_some_and(|it| it == ending)));

@@ -65,6 +65,7 @@ impl Place {
             (settings, &["other.toml", "normal.toml"]),
             (keys, &["keys.txt"]),
             (rules, &["rules.toml", "more.toml"]),
+            (root().join("examples/scripts/answer.lua"), &["greet.lua"]),
             (root().join("examples/expectations/join.toml"), &["tests.toml"]),
             (root().join("captures"), &["captures"]),
             (root().join("examples"), &["examples"]),

@@ -1,15 +1,23 @@
 //! Filters, their verdicts, and the rules and expectations of a filter file.
 
+mod kept;
+mod message;
+mod moment;
 mod pipeline;
+mod program;
 mod rules;
 mod split_mix;
 mod verdict;
 
+pub use kept::{Kept, Var};
+pub use message::Message;
+pub use moment::{Moment, SessionEvent};
 pub use pipeline::{Filter, Judgement, Pipeline};
-pub(crate) use rules::encode_json;
+pub use program::Program;
 pub use rules::{
     Bound, Checked, Expect, Per, RateBound, RateUnit, RingCapture, RuleCount, RuleSet, Rules,
     Severity, SourceFault, Wanted,
 };
+pub(crate) use rules::{EditPath, Index, Shared, apply_changes, build, encode_json};
 pub use split_mix::SplitMix64;
 pub use verdict::{Delay, Detail, Effects, Injection, Notes, Ring, Verdict};

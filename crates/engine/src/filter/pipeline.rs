@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Effects, Verdict};
-use mitmcraft_protocol::packet::Packet;
+use super::{Effects, Kept, Moment, SessionEvent, Verdict};
+use mitmcraft_protocol::codec::MemoryBudget;
+use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{PacketType, Protocol};
 
 /// A filter: judges packets one at a time, in the order in which they arrive.
@@ -38,6 +39,43 @@ pub trait Filter: Send {
 
     /// Judges the packet, and adds side effects to `effects`.
     fn apply(&mut self, packet: &Packet, effects: &mut Effects) -> Verdict;
+
+    /// Sets the budget that the filter's memory counts against.
+    fn set_budget(&mut self, budget: &MemoryBudget) {
+        let _ = budget;
+    }
+
+    /// Returns whether the filter has timers, or is to be told of the events of its session.
+    fn is_active(&self) -> bool {
+        false
+    }
+
+    /// Handles an event of the session. An active filter is told that the session is open before it
+    /// judges the first packet.
+    fn on_event(&mut self, event: SessionEvent, moment: &Moment<'_>, effects: &mut Effects) {
+        let _ = (event, moment, effects);
+    }
+
+    /// Returns when to call [`on_timeout`](Self::on_timeout), if nothing changes before.
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// Handles the moment of [`poll_timeout`](Self::poll_timeout). Only what an effect does without a
+    /// packet is done: sends, the close, messages.
+    fn on_timeout(&mut self, moment: &Moment<'_>, effects: &mut Effects) {
+        let _ = (moment, effects);
+    }
+
+    /// Removes what the filter that replaces this one in the running session takes over.
+    fn take_kept(&mut self) -> Option<Kept> {
+        None
+    }
+
+    /// Takes over what was kept of a filter that this one may replace.
+    fn take_over(&mut self, kept: &Kept) {
+        let _ = kept;
+    }
 }
 
 /// An ordered list of filters. Each sees the packet as changed by the filters before it; the first
@@ -45,6 +83,8 @@ pub trait Filter: Send {
 #[derive(Default)]
 pub struct Pipeline {
     filters: Vec<Box<dyn Filter>>,
+    /// `true` if any filter is active.
+    active: bool,
 }
 
 /// The combined judgement of all filters on a packet.
@@ -86,7 +126,44 @@ impl Judgement {
 impl Pipeline {
     /// Appends a filter.
     pub fn push(&mut self, filter: Box<dyn Filter>) {
+        self.active |= filter.is_active();
         self.filters.push(filter);
+    }
+
+    /// Sets the budget that the filters' memory counts against.
+    pub fn set_budget(&mut self, budget: &MemoryBudget) {
+        for filter in &mut self.filters {
+            filter.set_budget(budget);
+        }
+    }
+
+    /// Takes over what the filters of `old`, which this pipeline replaces in a session, keep.
+    pub fn take_over(&mut self, mut old: Self) {
+        for kept in old.filters.iter_mut().filter_map(|filter| filter.take_kept()) {
+            for filter in &mut self.filters {
+                filter.take_over(&kept);
+            }
+        }
+    }
+
+    /// Tells all filters of an event.
+    pub fn on_event(&mut self, event: SessionEvent, moment: &Moment<'_>) -> Effects {
+        let mut effects = Effects::default();
+        for filter in &mut self.filters {
+            filter.on_event(event, moment, &mut effects);
+        }
+        effects
+    }
+
+    /// Handles the moment of [`poll_timeout`](Self::poll_timeout).
+    pub fn on_timeout(&mut self, moment: &Moment<'_>) -> Effects {
+        let mut effects = Effects::default();
+        for filter in &mut self.filters {
+            if filter.poll_timeout().is_some_and(|due| due <= moment.at) {
+                filter.on_timeout(moment, &mut effects);
+            }
+        }
+        effects
     }
 
     /// Judges a packet by each filter in turn.
@@ -109,6 +186,21 @@ impl Pipeline {
             }
         }
         Judgement { verdict: replaced.map_or(Verdict::Pass, Verdict::Replace), effects }
+    }
+
+    /// Returns whether any filter is to be told of events, or has timers.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// Returns when to call [`on_timeout`](Self::on_timeout), if nothing changes before.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        if !self.active {
+            return None;
+        }
+        self.filters.iter().filter_map(|filter| filter.poll_timeout()).min()
     }
 
     /// Returns whether any filter may act on the packet.

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::Message;
 use mitmcraft_protocol::schema::Direction;
 
 /// The verdict of a filter on a packet.
@@ -31,6 +32,8 @@ pub struct Effects {
     pub delay: Option<Delay>,
     /// Ends the session with this reason, which the player is shown.
     pub close: Option<String>,
+    /// Messages to the person who runs the proxy.
+    pub messages: Vec<Message>,
 }
 
 /// The way a packet is logged.

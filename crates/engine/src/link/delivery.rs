@@ -1,8 +1,12 @@
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 
 use super::{DelayQueue, Emission, End, Guard, PerSide, Recorder, Side, farewell};
 use crate::capture::{Outcome, Record};
-use crate::filter::{Delay, Effects, Injection, Judgement, Notes, Pipeline, Verdict};
+use crate::filter::{
+    Delay, Effects, Injection, Judgement, Message, Moment, Notes, Pipeline, SessionEvent, Verdict,
+};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Packet, RawReason, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Family, PerDirection, Role, State, query_magic};
@@ -37,6 +41,10 @@ pub(crate) struct Delivery {
     pub(crate) pipeline: Pipeline,
     /// Emissions that rules delay.
     pub(crate) queues: PerDirection<DelayQueue>,
+    /// Messages of filters that nobody has taken yet.
+    pub(crate) messages: VecDeque<Message>,
+    /// The states that active filters know of.
+    told: PerDirection<State>,
 }
 
 /// A person's decision on a packet.
@@ -50,7 +58,80 @@ pub(crate) struct Decided {
 
 impl Delivery {
     pub(crate) fn new(recorder: Recorder, pipeline: Pipeline) -> Self {
-        Self { recorder, guard: Guard::default(), pipeline, queues: PerDirection::default() }
+        let (queues, told) = (PerDirection::default(), recorder.states);
+        let (guard, messages) = (Guard::default(), VecDeque::new());
+        Self { recorder, guard, pipeline, queues, messages, told }
+    }
+
+    /// Replaces the filters, which take over what the old ones keep, and learn that the session is open.
+    /// Returns why they close it, if they do.
+    pub(crate) fn set_pipeline(
+        &mut self,
+        wire: &mut impl Wire,
+        mut pipeline: Pipeline,
+        may_send: bool,
+    ) -> Option<String> {
+        pipeline.take_over(std::mem::take(&mut self.pipeline));
+        self.pipeline = pipeline;
+        self.tell(wire, SessionEvent::Open, may_send)
+    }
+
+    /// Tells active filters of an event. They send nothing unless they `may_send`. Returns why they close
+    /// the session, if they do.
+    pub(crate) fn tell(
+        &mut self,
+        wire: &mut impl Wire,
+        event: SessionEvent,
+        may_send: bool,
+    ) -> Option<String> {
+        if !self.pipeline.is_active() {
+            return None;
+        }
+        let Recorder { now, context, states, .. } = &self.recorder;
+        let moment = Moment { at: *now, context, states: *states };
+        let mut effects = self.pipeline.on_event(event, &moment);
+        if !may_send {
+            effects.sends.clear();
+        }
+        self.act_alone(wire, effects)
+    }
+
+    /// Tells active filters if a direction has entered another state. Returns why they close the
+    /// session, if they do.
+    pub(crate) fn tell_states(&mut self, wire: &mut impl Wire, may_send: bool) -> Option<String> {
+        if !self.pipeline.is_active() || self.told == self.recorder.states {
+            return None;
+        }
+        self.told = self.recorder.states;
+        self.tell(wire, SessionEvent::State, may_send)
+    }
+
+    /// Lets the filters act whose timers are due. Returns why they close the session, if they do.
+    pub(crate) fn on_filter_timeout(&mut self, wire: &mut impl Wire) -> Option<String> {
+        let Recorder { now, context, states, .. } = &self.recorder;
+        if self.pipeline.poll_timeout().is_none_or(|due| due > *now) {
+            return None;
+        }
+        let moment = Moment { at: *now, context, states: *states };
+        let effects = self.pipeline.on_timeout(&moment);
+        self.act_alone(wire, effects)
+    }
+
+    /// Does what filters want without a packet: what the guard lets through is sent.
+    fn act_alone(&mut self, wire: &mut impl Wire, effects: Effects) -> Option<String> {
+        let Effects { sends, messages, close, .. } = effects;
+        self.messages.extend(messages);
+        for send in sends {
+            match self.guard.refuses(&self.recorder, send.direction, &send.body) {
+                None => self.inject(wire, vec![send]),
+                Some(text) => {
+                    let file = send.rule.unwrap_or_default().into();
+                    let session = self.recorder.context.session;
+                    self.messages.push_back(Message { session, file, text, is_error: true });
+                }
+            }
+        }
+        close
     }
 
     /// Asks the filters, unless a person has `decided`, and delivers the packet as they say. Returns why
@@ -152,7 +233,8 @@ impl Delivery {
     ) -> Option<String> {
         self.guard.check(&self.recorder, &packet, &mut judgement);
         let Judgement { verdict, effects } = judgement;
-        let Effects { notes, sends, copies, copied_by, delay, close } = effects;
+        let Effects { notes, sends, copies, copied_by, delay, close, messages } = effects;
+        self.messages.extend(messages);
         let (before, after): (Vec<_>, Vec<_>) = sends.into_iter().partition(|send| send.before);
         self.inject(wire, before);
         let (direction, state) = (packet.direction(), packet.state());

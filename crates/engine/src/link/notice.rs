@@ -1,5 +1,6 @@
 use super::Upstream;
 use crate::auth::Profile;
+use crate::filter::Message;
 
 /// Something that the person who runs the proxy should know at once. The program that shows it
 /// chooses the words.
@@ -45,4 +46,6 @@ pub enum Notice {
         /// Which timeout, and how long it is.
         reason: String,
     },
+    /// A filter has something to say.
+    Filter(Message),
 }

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::rehearsal::Rehearsal;
 use crate::capture::{Entry, EventKind};
-use crate::filter::{RuleCount, RuleSet};
+use crate::filter::{Message, RuleCount, RuleSet};
 
 /// Runs the rules of filter files over a capture, offline.
 ///
@@ -25,6 +25,8 @@ pub struct Judged {
     pub entries: Vec<Entry>,
     /// The acts of rules on packets among the entries, in the order in which the packets were judged.
     pub acts: Vec<Act>,
+    /// What scripts had to say.
+    pub messages: Vec<Message>,
 }
 
 /// The acts of rules on one packet.

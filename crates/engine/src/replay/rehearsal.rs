@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::filters::{Act, HiddenEffect, Judged};
 use crate::capture::{Entry, Event, EventKind, Outcome, Record};
-use crate::filter::{Judgement, Notes, Pipeline, RuleSet, Verdict};
+use crate::filter::{Judgement, Notes, Pipeline, RuleSet, SessionEvent, Verdict};
 use crate::link::{
     CUT_OFF, DelayQueue, Delivery, Emission, End, Handshake, PerSide, Recorder, Side, Wire,
     datagram,
@@ -67,7 +67,7 @@ impl Rehearsal {
     pub(super) fn new(sets: &[RuleSet], context: Context) -> Self {
         let mut pipeline = Pipeline::default();
         for set in sets {
-            pipeline.push(Box::new(set.filter()));
+            pipeline.push(set.session_filter());
         }
         let mut ends = PerSide::from_fn(|_| End::new(Limits::default()));
         for side in Side::ALL {
@@ -83,6 +83,8 @@ impl Rehearsal {
             last_held: None,
         };
         session.describe();
+        // Before the first packet nothing can be sent.
+        session.delivery.tell(&mut session.wire, SessionEvent::Open, false);
         session
     }
 
@@ -101,6 +103,12 @@ impl Rehearsal {
             self.delivery.recorder.now = at;
             self.enqueue(entry, sets, judged);
         }
+        if !self.closed
+            && let Some(reason) = self.delivery.tell_states(&mut self.wire, true)
+        {
+            self.close(&reason, judged);
+        }
+        judged.messages.extend(self.delivery.messages.drain(..));
         self.delivery.recorder.take_entries(&mut judged.entries);
     }
 
@@ -163,11 +171,17 @@ impl Rehearsal {
     /// waited for it; everything if `None`.
     fn release(&mut self, until: Option<Timestamp>, sets: &[RuleSet], judged: &mut Judged) {
         while !self.closed {
-            let next = self.delivery.queues.values().filter_map(DelayQueue::next).min();
+            let delayed = self.delivery.queues.values().filter_map(DelayQueue::next).min();
+            // A session that has ended has no timers.
+            let timer = self.delivery.pipeline.poll_timeout().filter(|_| until.is_some());
+            let next = [delayed, timer].into_iter().flatten().min();
             let Some(due) = next.filter(|due| until.is_none_or(|until| *due <= until)) else {
                 return;
             };
-            self.delivery.recorder.now = due;
+            self.delivery.recorder.now = self.delivery.recorder.now.max(due);
+            if let Some(reason) = self.delivery.on_filter_timeout(&mut self.wire) {
+                return self.close(&reason, judged);
+            }
             for direction in Direction::ALL {
                 self.delivery.release(&mut self.wire, direction, Some(due));
                 self.handle_waiting(direction, sets, judged);
@@ -234,7 +248,10 @@ impl Rehearsal {
                     self.delivery.recorder.enter(legs.state);
                 }
             }
-            EventKind::Close(_) => self.release_all(),
+            EventKind::Close(_) => {
+                self.release_all();
+                self.delivery.tell(&mut self.wire, SessionEvent::Close, false);
+            }
         }
         self.delivery.recorder.push(Entry::Event(event));
     }

@@ -6,6 +6,7 @@ use super::Session;
 use super::closing::{Ending, Farewell, Half};
 use super::phase::{Phase, Reach};
 use crate::capture::Record;
+use crate::filter::SessionEvent;
 use crate::link::{CUT_OFF, Emission, NetworkError, Notice, Output, Side};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, RawReason, Timestamp};
@@ -232,6 +233,7 @@ impl Session {
             true => Output::Reset(side),
             false => Output::Close(side),
         }));
+        self.delivery.tell(&mut self.ends, SessionEvent::Close, false);
         let reason = self.closing.finish();
         self.delivery.recorder.close_event(reason);
     }

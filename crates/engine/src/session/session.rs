@@ -12,9 +12,9 @@ use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::filter::{Judgement, Pipeline};
+use crate::filter::{Judgement, Pipeline, SessionEvent};
 use crate::link::{
-    ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Report,
+    ANY_VERSION, Delivery, Emission, End, Engine, Input, Notice, Output, PerSide, Recorder, Report,
     SHUTTING_DOWN, Side, Upstream,
 };
 use mitmcraft_protocol::codec::{CodecError, Frame, KeyLogLine, KeyRing, Reservation, Unit};
@@ -77,6 +77,8 @@ impl Session {
             ends[side].set_budget(&config.memory);
             delivery.queues[side.sends()].set_budget(&config.memory);
         }
+        delivery.pipeline.set_budget(&config.memory);
+        delivery.tell(&mut ends, SessionEvent::Open, false);
         Some(Self {
             control: Control::new(&config.memory),
             identity: Identity::new(&config.auth),
@@ -413,18 +415,27 @@ impl Engine for Session {
         }
         loop {
             self.pump();
-            if !self.advance_closing() {
+            let may_send = self.filters_may_act();
+            let close = self.delivery.tell_states(&mut self.ends, may_send);
+            let closes = close.is_some();
+            self.close_by_rule(close);
+            if !self.advance_closing() && !closes {
                 return;
             }
         }
     }
 
-    fn set_pipeline(&mut self, pipeline: Pipeline) {
-        self.delivery.pipeline = pipeline;
+    fn set_pipeline(&mut self, mut pipeline: Pipeline) {
+        pipeline.set_budget(&self.config.memory);
+        let may_send = self.filters_may_act();
+        let close = self.delivery.set_pipeline(&mut self.ends, pipeline, may_send);
+        self.close_by_rule(close);
+        while self.advance_closing() {}
     }
 
     fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        let said = |message| Output::Notice(Notice::Filter(message));
+        self.outputs.pop_front().or_else(|| self.delivery.messages.pop_front().map(said))
     }
 
     fn poll_report(&mut self) -> Option<Report> {

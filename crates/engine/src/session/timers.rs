@@ -14,13 +14,22 @@ impl Session {
         let released = self.delivery.queues.values().filter_map(DelayQueue::next);
         let silence = self.silence().map(|(_, _, at)| at);
         let control = self.control.timer(|direction| self.takes_units(direction));
-        let timers = released.chain(self.phase.timer()).chain(silence).chain(control);
+        let filters = self.delivery.pipeline.poll_timeout().filter(|_| self.filters_may_act());
+        let timers =
+            released.chain(self.phase.timer()).chain(silence).chain(control).chain(filters);
         timers.min().filter(|_| !self.is_over())
     }
 
     pub(super) fn on_timeout(&mut self) {
         self.release(false);
         // A rule may have closed the session at a packet that was released.
+        if self.closing.has_stopped() {
+            return;
+        }
+        if self.filters_may_act() {
+            let close = self.delivery.on_filter_timeout(&mut self.ends);
+            self.close_by_rule(close);
+        }
         if self.closing.has_stopped() {
             return;
         }
@@ -49,6 +58,11 @@ impl Session {
             _ => return false,
         }
         true
+    }
+
+    /// Returns whether filters may send packets of their own now: both peers read frames.
+    pub(super) fn filters_may_act(&self) -> bool {
+        matches!(self.phase, Phase::Frames) && self.keys.is_none()
     }
 
     fn end_of_lingering(&mut self) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::edit::{self, Edit, Form, Missing, agrees};
+use super::edit::{self, Edit, Form};
 use super::edit_path::EditPath;
 use super::payload_edit;
 use super::progress::Progress;
@@ -13,7 +13,7 @@ use super::template::Template;
 use crate::filter::{Delay, Effects, Injection, Notes, Verdict};
 use crate::lang::amount::{Jittered, Rate};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Shape};
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Shape, Value};
 
 pub(super) fn act(
     rule: &Rule,
@@ -97,39 +97,48 @@ fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Opti
 }
 
 fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
+    let set = |(path, template): &(EditPath, Template)| {
+        let new = template.value(packet).map_err(|why| format!("`{path}`: {why}"))?;
+        Ok((path.clone(), Some(new)))
+    };
+    let sets = actions.set.iter().map(set);
+    let removes = actions.remove.iter().map(|path| Ok((path.clone(), None)));
+    apply_changes(packet, sets.chain(removes).collect::<Result<_, String>>()?)
+}
+
+/// Returns the packet's body with fields set, or removed where there is no value. Removals come last.
+///
+/// # Errors
+/// The reason, which begins with the path of the field if it is about one.
+pub(crate) fn apply_changes(
+    packet: &Packet,
+    changes: Vec<(EditPath, Option<Value>)>,
+) -> Result<Bytes, String> {
     let ty = packet.kind().ok_or("what its id means is not known")?;
     let protocol = &packet.context().protocol;
-    let inner = |path: &EditPath| path.in_payload().filter(|_| !has_field(protocol, ty, "payload"));
-    let (mut edits, mut inside) = (Vec::new(), Vec::new());
-    for (path, template) in &actions.set {
-        let new = template.value(packet).map_err(|why| format!("`{path}`: {why}"))?;
-        match inner(path) {
-            Some(path) => inside.push((path, Some(new))),
-            None => edits.push(Edit::Set(path, new)),
-        }
-    }
-    for path in &actions.remove {
-        match inner(path) {
-            Some(path) => inside.push((path, None)),
-            None => edits.push(Edit::Remove(path)),
-        }
-    }
+    let (inside, edits): (Vec<_>, Vec<_>) = changes
+        .into_iter()
+        .partition(|(path, _)| path.in_payload().is_some() && !has_field(protocol, ty, "payload"));
     let mut body = packet.body().map_err(|error| error.to_string())?;
     if !edits.is_empty() {
         let value = packet.value().map_err(|error| error.to_string())?;
-        body = edit::rewrite(protocol, ty, value, &edits, Form::Packet)?.into();
+        body = edit::rewrite(protocol, ty, value, &as_edit(&edits), Form::Packet)?.into();
     }
     if !inside.is_empty() {
-        let edits: Vec<_> = inside
-            .iter()
-            .map(|(path, new)| match new {
-                Some(new) => Edit::Set(path, new.clone()),
-                None => Edit::Remove(path),
-            })
-            .collect();
+        let inner = |(path, new): (EditPath, Option<Value>)| Some((path.in_payload()?, new));
+        let inside: Vec<_> = inside.into_iter().filter_map(inner).collect();
+        let edits = as_edit(&inside);
         body = payload_edit::rewrite(protocol, ty, (&body, packet.fields_at()), &edits)?.into();
     }
     Ok(body)
+}
+
+fn as_edit(changes: &[(EditPath, Option<Value>)]) -> Vec<Edit<'_>> {
+    let edits = changes.iter().map(|(path, new)| match new {
+        Some(new) => Edit::Set(path, new.clone()),
+        None => Edit::Remove(path),
+    });
+    edits.collect()
 }
 
 fn has_field(protocol: &Protocol, packet: &PacketType, name: &str) -> bool {
@@ -144,12 +153,7 @@ fn body_of(body: &Body, packet: &Packet, direction: Direction) -> Result<(Bytes,
         Body::Fields(name, template) => {
             let ty = target(name.as_deref(), packet, direction)?;
             let value = template.value(packet).map_err(|why| format!("`{}`: {why}", ty.name()))?;
-            let (bytes, value, got) = edit::make(&packet.context().protocol, ty, value)
-                .map_err(|why| format!("`{}`: {why}", ty.name()))?;
-            if !agrees(&value, &got, Missing::Refused) {
-                return Err(format!("`{}` cannot hold these values", ty.name()));
-            }
-            Ok((bytes.into(), true))
+            Ok((edit::build(&packet.context().protocol, ty, value)?.into(), true))
         }
     }
 }

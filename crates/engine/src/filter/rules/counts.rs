@@ -16,7 +16,7 @@ pub struct RuleCount {
 
 /// The state of a rule that all sessions share.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     matched: AtomicU64,
     acted: AtomicU64,
     failed: AtomicU64,
@@ -27,29 +27,29 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn count_match(&self) {
+    pub(crate) fn count_match(&self) {
         self.matched.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn count_act(&self) {
+    pub(crate) fn count_act(&self) {
         self.acted.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn count_failure(&self) {
+    pub(crate) fn count_failure(&self) {
         self.failed.fetch_add(1, Relaxed);
     }
 
     /// Returns true the first time it is called in a run.
-    pub(super) fn first_in_run(&self) -> bool {
+    pub(crate) fn first_in_run(&self) -> bool {
         !self.ran.swap(true, Relaxed)
     }
 
     /// Returns true the first time it is called for a player.
-    pub(super) fn first_for(&self, player: &str) -> bool {
+    pub(crate) fn first_for(&self, player: &str) -> bool {
         self.players.insert(player)
     }
 
-    pub(super) fn count(&self, name: &str) -> RuleCount {
+    pub(crate) fn count(&self, name: &str) -> RuleCount {
         RuleCount {
             name: name.to_owned(),
             matched: self.matched.load(Relaxed),

@@ -154,6 +154,23 @@ pub(super) fn make(
     Ok((body, value, got))
 }
 
+/// Encodes a packet that a rule or a script makes, whose fields all have to have their place in it.
+///
+/// # Errors
+/// The reason, with the packet's name.
+pub(crate) fn build(
+    protocol: &Protocol,
+    packet: &PacketType,
+    value: Value,
+) -> Result<Vec<u8>, String> {
+    let (bytes, value, got) =
+        make(protocol, packet, value).map_err(|why| format!("`{}`: {why}", packet.name()))?;
+    if !agrees(&value, &got, Missing::Refused) {
+        return Err(format!("`{}` cannot hold these values", packet.name()));
+    }
+    Ok(bytes)
+}
+
 /// Encodes a packet that a person gives as JSON, in the form in which captures have fields. Texts
 /// that stand for chat components are converted to the form of the version.
 ///

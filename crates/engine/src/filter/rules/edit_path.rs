@@ -6,7 +6,7 @@ use mitmcraft_protocol::schema::Value;
 
 /// The part of a packet that a rule changes: `items[3].itemCount`, `response#/players/online`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct EditPath {
+pub(crate) struct EditPath {
     pub(super) field: FieldPath,
     /// A JSON pointer (RFC 6901) into the field's text.
     pub(super) pointer: Option<Vec<String>>,
@@ -29,6 +29,11 @@ impl EditPath {
             },
         };
         Ok(Self { field: path, pointer })
+    }
+
+    /// Creates a path of these steps.
+    pub(crate) fn of(steps: &[PathStep]) -> Self {
+        Self { field: steps.iter().cloned().collect(), pointer: None }
     }
 
     /// Returns the path of the bytes of a plugin channel's payload.

@@ -1,12 +1,11 @@
 use std::sync::Arc;
 
-use super::rule::Rule;
-use crate::lang::FieldIndex;
+use crate::lang::{Expr, FieldIndex, Possible};
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, State};
 
-/// The rules that can match each type of packet of one protocol.
-pub(super) struct Index {
+/// The numbers of the rules, or callbacks of a script, that can match each type of packet of one protocol.
+pub(crate) struct Index {
     /// The rules of each packet, by its place in the protocol.
     packets: Box<[Box<[u32]>]>,
     /// The rules of packets with an unassigned id, by state and direction.
@@ -16,13 +15,20 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(protocol: &Arc<Protocol>, rules: &[Rule]) -> Self {
+    /// Creates the index of rules with these conditions; a rule without one can match every packet.
+    pub(crate) fn new<'r>(
+        protocol: &Arc<Protocol>,
+        conditions: impl Iterator<Item = Option<&'r Expr>>,
+    ) -> Self {
         let fields = FieldIndex::new(Arc::clone(protocol));
         let mut packets = vec![Vec::new(); protocol.packets().len()];
         let mut unknown = vec![Vec::new(); PLACES];
         let mut some = vec![false; PLACES];
-        for (number, rule) in (0u32..).zip(rules) {
-            let possible = rule.possible(&fields);
+        for (number, condition) in (0u32..).zip(conditions) {
+            let possible = match condition {
+                Some(condition) => condition.possible(&fields),
+                None => Possible::all(fields.protocol()),
+            };
             for packet in possible.packets {
                 let kind = &protocol.packets()[usize::from(packet)];
                 some[place(kind.state(), kind.direction())] = true;
@@ -38,7 +44,7 @@ impl Index {
     }
 
     /// Returns the rules that can match a packet, in order. Reads its id only when that matters.
-    pub(super) fn rules(&self, packet: &Packet) -> &[u32] {
+    pub(crate) fn rules(&self, packet: &Packet) -> &[u32] {
         let place = place(packet.state(), packet.direction());
         if !self.some[place] {
             return &[];
@@ -50,7 +56,7 @@ impl Index {
     }
 
     /// Returns the rules that can match packets of a type, in order.
-    pub(super) fn rules_for(&self, protocol: &Protocol, kind: &PacketType) -> &[u32] {
+    pub(crate) fn rules_for(&self, protocol: &Protocol, kind: &PacketType) -> &[u32] {
         &self.packets[usize::from(protocol.place(kind))]
     }
 }

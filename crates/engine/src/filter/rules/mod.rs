@@ -36,10 +36,14 @@ mod things;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use act::apply_changes;
 pub use bound::{Bound, RateBound, RateUnit};
 pub use counts::RuleCount;
-pub(crate) use edit::encode_json;
+pub(crate) use counts::Shared;
+pub(crate) use edit::{build, encode_json};
+pub(crate) use edit_path::EditPath;
 pub use expect::{Expect, Per, Wanted};
+pub(crate) use index::Index;
 pub use ring_capture::RingCapture;
 pub use rule_set::{Checked, RuleSet};
 pub use rules::Rules;

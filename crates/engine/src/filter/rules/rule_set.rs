@@ -13,11 +13,12 @@ use super::ring_capture::RingCapture;
 use super::rule::Rule;
 use super::source::Source;
 use super::source_fault::SourceFault;
+use crate::filter::{Filter, Program};
 use crate::lang::{Expr, Vocabulary};
 use mitmcraft_protocol::packet::PerProtocol;
 use mitmcraft_protocol::schema::{Catalog, Protocol};
 
-/// The rules and the expectations of a filter file, in order. Cheap to clone; clones share their counts.
+/// The rules and the expectations of a filter file, in order, or its code. Cheap to clone; clones share their counts.
 #[derive(Clone)]
 pub struct RuleSet(Arc<Inner>);
 
@@ -29,6 +30,8 @@ struct Inner {
     /// Rules of earlier versions of the file that it no longer has, with what they did.
     removed: Vec<(String, Arc<Shared>)>,
     asks_diagnostics: bool,
+    /// The script, if the file is one instead of rules.
+    program: Option<Box<dyn Program>>,
 }
 
 /// The result of parsing a filter file.
@@ -87,7 +90,27 @@ impl RuleSet {
             capture,
             indexes: PerProtocol::default(),
             removed: Vec::new(),
+            program: None,
         }))
+    }
+
+    /// Wraps a file that is code, which has no rules.
+    #[must_use]
+    pub fn of_program(program: Box<dyn Program>) -> Self {
+        let mut set = Self::new(Vec::new(), Vec::new(), None);
+        if let Some(inner) = Arc::get_mut(&mut set.0) {
+            inner.program = Some(program);
+        }
+        set
+    }
+
+    /// Returns the filter of one session: that of the rules or of the program.
+    #[must_use]
+    pub fn session_filter(&self) -> Box<dyn Filter> {
+        match &self.0.program {
+            Some(program) => program.filter(),
+            None => Box::new(self.filter()),
+        }
     }
 
     /// Takes over the counts of `from`, the rules of an earlier version of the file: those of rules
@@ -105,12 +128,16 @@ impl RuleSet {
             }
         }
         inner.removed = old;
+        if let (Some(program), Some(from)) = (&mut inner.program, &from.0.program) {
+            program.carry_over(&**from);
+        }
     }
 
     /// Returns the counts of each rule in all sessions so far.
     #[must_use]
     pub fn counts(&self) -> Vec<RuleCount> {
-        self.0.rules.iter().map(|rule| rule.shared.count(&rule.name)).collect()
+        let rules = self.0.rules.iter().map(|rule| rule.shared.count(&rule.name));
+        rules.chain(self.0.program.iter().flat_map(|program| program.counts())).collect()
     }
 
     /// Returns the counts of the rules that the file had before it was reloaded, and has no more.
@@ -141,7 +168,9 @@ impl RuleSet {
     }
 
     pub(super) fn index(&self, protocol: &Arc<Protocol>) -> &Index {
-        self.0.indexes.get_or_init(protocol, || Index::new(protocol, &self.0.rules))
+        self.0.indexes.get_or_init(protocol, || {
+            Index::new(protocol, self.0.rules.iter().map(|rule| rule.when.as_ref()))
+        })
     }
 }
 

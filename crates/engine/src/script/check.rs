@@ -1,0 +1,115 @@
+use std::ops::Range;
+
+use super::host::{Host, host_mut};
+use super::run::Run;
+use super::sandbox::Sandbox;
+use super::{place, script};
+use crate::filter::{Severity, SourceFault};
+use crate::lang::{Expr, Vocabulary};
+use mitmcraft_protocol::schema::Catalog;
+
+/// Runs a script without a session, and checks its expressions. Returns them with their lines, unless
+/// there are errors, and the faults in the order of the file.
+pub(super) fn check(
+    file: &str,
+    text: &str,
+    catalog: &Catalog,
+) -> (Option<Vec<(Expr, usize)>>, Vec<SourceFault>) {
+    let mut faults = Faults { text, found: Vec::new() };
+    let mut expressions = Vec::new();
+    match registered(file, text) {
+        Ok(registered) => {
+            let vocabulary = Vocabulary::new(catalog);
+            for (when, line) in registered {
+                let span = faults.find(&when, line);
+                match Expr::parse_in(&when, &vocabulary) {
+                    Ok((expression, warnings)) => {
+                        for warning in
+                            warnings.into_iter().chain(expression.version_warnings(&vocabulary))
+                        {
+                            let at = faults.inside(&span, &when, &warning.span);
+                            faults.add(Severity::Warning, at, warning.message, warning.hint);
+                        }
+                        expressions.push((expression, line));
+                    }
+                    Err(error) => {
+                        let at = faults.inside(&span, &when, &error.span);
+                        faults.add(Severity::Error, at, error.message, error.hint);
+                    }
+                }
+            }
+        }
+        Err(message) => {
+            let line = place::line_of(&message, file).unwrap_or(1);
+            let prefix = format!("{file}:{line}: ");
+            let message = message.strip_prefix(&prefix).unwrap_or(&message).to_owned();
+            faults.add(Severity::Error, faults.line(line), message, None);
+        }
+    }
+    let mut found = faults.found;
+    found.sort_by_key(|(at, _)| *at);
+    let found: Vec<SourceFault> = found.into_iter().map(|(_, fault)| fault).collect();
+    let failed = found.iter().any(|fault| fault.severity == Severity::Error);
+    ((!failed).then_some(expressions), found)
+}
+
+/// Runs the script, and returns the expressions for which it registers callbacks, with their lines.
+fn registered(file: &str, text: &str) -> Result<Vec<(String, usize)>, String> {
+    let host = Host::loading(file.into(), Run::default(), None);
+    let sandbox = Sandbox::new(host, None).map_err(|error| error.to_string())?;
+    sandbox.begin();
+    script::run(&sandbox.lua, file, text).map_err(|error| place::message(&error, file, 1))?;
+    let mut host = host_mut(&sandbox.lua).map_err(|error| error.to_string())?;
+    let packets = host.loading.take().map(|it| it.packets).unwrap_or_default();
+    Ok(packets.into_iter().map(|(when, line, _)| (when, line)).collect())
+}
+
+/// The faults found so far in a script, each with its offset.
+struct Faults<'t> {
+    text: &'t str,
+    found: Vec<(usize, SourceFault)>,
+}
+
+impl Faults<'_> {
+    fn add(
+        &mut self,
+        severity: Severity,
+        span: Range<usize>,
+        message: String,
+        hint: Option<String>,
+    ) {
+        let at = span.start;
+        self.found.push((at, SourceFault::at(self.text, span, severity, message, hint)));
+    }
+
+    /// Returns the text of a line, without the spaces around it.
+    fn line(&self, number: usize) -> Range<usize> {
+        let mut lines = self.text.split_inclusive('\n');
+        let start: usize = lines.by_ref().take(number.saturating_sub(1)).map(str::len).sum();
+        let line = lines.next().unwrap_or_default();
+        let start = start + line.len() - line.trim_start().len();
+        start..start + line.trim().len()
+    }
+
+    /// Returns where an expression stands that is given in a line, or the line if it is put together from
+    /// others.
+    fn find(&self, expression: &str, line: usize) -> Range<usize> {
+        let span = self.line(line);
+        let near = self.text.get(span.start..).unwrap_or_default();
+        match near.find(expression).filter(|at| *at < NEAR) {
+            Some(at) => span.start + at..span.start + at + expression.len(),
+            None => span,
+        }
+    }
+
+    /// Returns the place of a part of an expression.
+    fn inside(&self, span: &Range<usize>, when: &str, part: &Range<usize>) -> Range<usize> {
+        match self.text.get(span.clone()) == Some(when) {
+            true => span.start + part.start..span.start + part.end,
+            false => span.clone(),
+        }
+    }
+}
+
+/// Bytes after the beginning of a call within which its expression is looked for.
+const NEAR: usize = 300;

@@ -1,0 +1,217 @@
+//! The functions of scripts.
+
+use std::sync::Arc;
+
+use mlua::{
+    Error, Function, Lua, LuaString, MetaMethod, MultiValue, UserData, UserDataMethods,
+    Value as LuaValue,
+};
+
+use super::convert::{of_var, to_var};
+use super::host::{Registered, host, host_mut};
+use super::packet_table::{PacketTable, PartTable};
+use super::place;
+use super::session_table::VARS;
+use super::timer::{MAX_TIMERS, SHORTEST, Timer};
+use crate::filter::Var;
+use crate::lang::amount::Period;
+use mitmcraft_protocol::packet::{plain_nbt, plain_text};
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, State, Value};
+
+/// Sets the global functions of a state.
+pub(super) fn install(lua: &Lua) -> Result<(), Error> {
+    let all = lua.globals();
+    let on = |lua: &Lua, (when, call): (String, Function)| {
+        register(lua, |registered, line| registered.packets.push((when, line, call)))
+    };
+    all.set("on", lua.create_function(on)?)?;
+    let open = |lua: &Lua, call| register(lua, |it, line| it.open.push((line, call)));
+    all.set("on_open", lua.create_function(open)?)?;
+    let state = |lua: &Lua, call| register(lua, |it, line| it.state.push((line, call)));
+    all.set("on_state", lua.create_function(state)?)?;
+    let close = |lua: &Lua, call| register(lua, |it, line| it.close.push((line, call)));
+    all.set("on_close", lua.create_function(close)?)?;
+    let every = |lua: &Lua, (time, call): (String, Function)| timer(lua, &time, call, true);
+    all.set("every", lua.create_function(every)?)?;
+    let after = |lua: &Lua, (time, call): (String, Function)| timer(lua, &time, call, false);
+    all.set("after", lua.create_function(after)?)?;
+    let log = lua.create_function(log)?;
+    all.set("log", &log)?;
+    all.set("print", log)?;
+    all.set("text", lua.create_function(text)?)?;
+    let copy = |lua: &Lua, value: LuaValue| match part(&value) {
+        Some(part) => part.copy(lua),
+        None => Ok(value),
+    };
+    all.set("copy", lua.create_function(copy)?)?;
+    let run = lua.create_table()?;
+    run.set("vars", RunVars)?;
+    all.set("run", run)?;
+    lua.set_named_registry_value(VARS, lua.create_table()?)
+}
+
+/// Returns the error of a function that the script has called.
+pub(super) fn fail(lua: &Lua, message: impl std::fmt::Display) -> Error {
+    match host(lua) {
+        Ok(host) => {
+            let file = Arc::clone(&host.file);
+            drop(host);
+            place::error(lua, &file, message)
+        }
+        Err(error) => error,
+    }
+}
+
+/// Returns the packet with this name, by its version or official, in a state.
+pub(super) fn named<'p>(
+    protocol: &'p Protocol,
+    state: State,
+    direction: Direction,
+    name: &str,
+) -> Result<&'p PacketType, String> {
+    protocol.named_or_official(state, direction, name).ok_or_else(|| {
+        let version = protocol.name();
+        format!("no {direction} packet `{name}` in state {state} of {version}")
+    })
+}
+
+fn register(lua: &Lua, add: impl FnOnce(&mut Registered, usize)) -> Result<(), Error> {
+    let file = Arc::clone(&host(lua)?.file);
+    let line = place::line(lua, &file).unwrap_or(1);
+    let mut host = host_mut(lua)?;
+    if let Some(registered) = &mut host.loading {
+        add(registered, line);
+        return Ok(());
+    }
+    drop(host);
+    Err(fail(lua, "callbacks are registered while the script is loaded, not in another callback"))
+}
+
+/// A timer, to be stopped.
+struct TimerTable(u64);
+
+impl UserData for TimerTable {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("stop", |lua, this, ()| {
+            host_mut(lua)?.stopped.push(this.0);
+            Ok(())
+        });
+    }
+}
+
+fn timer(lua: &Lua, time: &str, function: Function, repeats: bool) -> Result<TimerTable, Error> {
+    let time = Period::positive(time).map_err(|error| fail(lua, error))?.0;
+    if repeats && time < SHORTEST {
+        return Err(fail(lua, format!("`{time:?}` is too short: at least {SHORTEST:?}")));
+    }
+    let file = Arc::clone(&host(lua)?.file);
+    let line = place::line(lua, &file).unwrap_or(1);
+    let mut host = host_mut(lua)?;
+    if host.timers.len() >= MAX_TIMERS {
+        drop(host);
+        return Err(fail(lua, format!("more than {MAX_TIMERS} timers")));
+    }
+    host.last_timer += 1;
+    let number = host.last_timer;
+    let (due, every) = (host.at.plus(time), repeats.then_some(time));
+    host.timers.push(Timer { number, due, every, function, line });
+    Ok(TimerTable(number))
+}
+
+fn log(lua: &Lua, values: MultiValue) -> Result<(), Error> {
+    let mut text = String::new();
+    for (number, value) in values.iter().enumerate() {
+        if number > 0 {
+            text.push(' ');
+        }
+        match value {
+            // As Lua writes it: `10.0`.
+            LuaValue::Number(_) => {
+                let number = lua.coerce_string(value.clone())?;
+                text.push_str(&number.map(|it| it.to_string_lossy()).unwrap_or_default());
+            }
+            value => text.push_str(&value.to_string()?),
+        }
+    }
+    if text.len() > MAX_MESSAGE {
+        let end = (0..=MAX_MESSAGE).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+        text.push_str("..");
+    }
+    host_mut(lua)?.say(text, false);
+    Ok(())
+}
+
+/// Returns the text that a player reads of a chat component.
+fn text(lua: &Lua, value: LuaValue) -> Result<LuaValue, Error> {
+    let text = match &value {
+        LuaValue::String(text) => plain_text(&text.to_string_lossy()),
+        other => match part(other) {
+            Some(part) => match part.value(lua).map_err(|why| fail(lua, why))? {
+                Value::Nbt(nbt) => plain_nbt(&nbt.root),
+                value => plain_text(&value.to_json().to_string()),
+            },
+            None => return Ok(value),
+        },
+    };
+    Ok(LuaValue::String(lua.create_string(text)?))
+}
+
+fn part(value: &LuaValue) -> Option<PartTable> {
+    let data = value.as_userdata()?;
+    if let Ok(packet) = data.borrow::<PacketTable>() {
+        return Some(packet.fields());
+    }
+    data.borrow::<PartTable>().ok().map(|part| part.clone())
+}
+
+/// The variables that all sessions share: `run.vars`.
+struct RunVars;
+
+impl UserData for RunVars {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_meta_method(MetaMethod::Index, |lua, _, name: String| {
+            let var = host(lua)?.run.get(&name);
+            var.map_or(Ok(LuaValue::Nil), |var| of_var(lua, &var))
+        });
+        methods.add_meta_method(
+            MetaMethod::NewIndex,
+            |lua, _, (name, value): (String, LuaValue)| {
+                let var = match &value {
+                    LuaValue::Nil => None,
+                    value => Some(to_var(value, 0).ok_or_else(|| {
+                        fail(lua, "a variable of the run is a number, a string or a boolean")
+                    })?),
+                };
+                if matches!(&var, Some(Var::Text(text)) if text.len() > MAX_VAR) {
+                    return Err(fail(lua, format!("the string is longer than {MAX_VAR} bytes")));
+                }
+                let run = host(lua)?.run.clone();
+                match run.set(&name, var) {
+                    true => Ok(()),
+                    false => Err(fail(lua, "the run has too many variables")),
+                }
+            },
+        );
+        methods.add_meta_method(MetaMethod::Pairs, |lua, _, ()| {
+            let run = host(lua)?.run.clone();
+            let next =
+                lua.create_function(move |lua, (_, after): (LuaValue, Option<LuaString>)| {
+                    let after = after.map(|after| after.to_string_lossy());
+                    let Some(name) = run.next(after.as_deref()) else {
+                        return Ok((LuaValue::Nil, LuaValue::Nil));
+                    };
+                    let value =
+                        run.get(&name).map_or(Ok(LuaValue::Nil), |var| of_var(lua, &var))?;
+                    Ok((LuaValue::String(lua.create_string(name)?), value))
+                })?;
+            Ok((next, LuaValue::Nil, LuaValue::Nil))
+        });
+    }
+}
+
+/// Longest message in bytes.
+const MAX_MESSAGE: usize = 4096;
+
+/// Longest string among the variables of a run, in bytes.
+const MAX_VAR: usize = 64 << 10;

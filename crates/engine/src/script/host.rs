@@ -1,0 +1,84 @@
+use std::sync::Arc;
+
+use mlua::{AppDataRef, AppDataRefMut, Error, Function, Lua};
+
+use super::draft::Draft;
+use super::run::Run;
+use super::timer::Timer;
+use crate::filter::{Effects, Message};
+use mitmcraft_protocol::packet::{Context, Timestamp};
+use mitmcraft_protocol::schema::{PerDirection, State};
+
+/// Everything outside Lua that the functions of a script read and change: the data of its state.
+#[derive(Debug)]
+pub(super) struct Host {
+    /// The script's name, as places have it.
+    pub(super) file: Arc<str>,
+    pub(super) run: Run,
+    /// What the script registers while it is loaded; `None` afterwards.
+    pub(super) loading: Option<Registered>,
+    pub(super) timers: Vec<Timer>,
+    pub(super) last_timer: u64,
+    /// Timers that the script has stopped in this call.
+    pub(super) stopped: Vec<u64>,
+    /// The number of the present call. A packet of another call cannot be used.
+    pub(super) call: u64,
+    /// The packet of the present call.
+    pub(super) draft: Option<Draft>,
+    /// What the present call wants besides the packet.
+    pub(super) effects: Effects,
+    /// The name under which packets that the call makes are recorded.
+    pub(super) actor: String,
+    pub(super) at: Timestamp,
+    /// The session; `None` while the script is only checked.
+    pub(super) context: Option<Arc<Context>>,
+    pub(super) states: PerDirection<State>,
+}
+
+/// What a script registers while it is loaded.
+#[derive(Debug, Default)]
+pub(super) struct Registered {
+    /// Callbacks on packets: expression, line, function.
+    pub(super) packets: Vec<(String, usize, Function)>,
+    pub(super) open: Vec<(usize, Function)>,
+    pub(super) state: Vec<(usize, Function)>,
+    pub(super) close: Vec<(usize, Function)>,
+}
+
+impl Host {
+    /// Adds a message of the script; a call has room for some.
+    pub(super) fn say(&mut self, text: String, is_error: bool) {
+        if self.effects.messages.len() < MAX_MESSAGES {
+            let session = self.context.as_ref().map_or(0, |context| context.session);
+            let file = Arc::clone(&self.file);
+            self.effects.messages.push(Message { session, file, text, is_error });
+        }
+    }
+
+    /// Returns the packet of the call that a table of a packet belongs to.
+    pub(super) fn draft(&mut self, call: u64) -> Result<&mut Draft, &'static str> {
+        if call != self.call {
+            return Err(KEPT);
+        }
+        self.draft.as_mut().ok_or(KEPT)
+    }
+}
+
+/// Returns the data of a state.
+pub(super) fn host(lua: &Lua) -> Result<AppDataRef<'_, Host>, Error> {
+    lua.app_data_ref::<Host>().ok_or_else(gone)
+}
+
+/// Returns the data of a state for changes.
+pub(super) fn host_mut(lua: &Lua) -> Result<AppDataRefMut<'_, Host>, Error> {
+    lua.app_data_mut::<Host>().ok_or_else(gone)
+}
+
+fn gone() -> Error {
+    Error::RuntimeError("the session is over".to_owned())
+}
+
+const KEPT: &str = "the packet was kept beyond its callback; copy what you need of it";
+
+/// Most messages of one call.
+const MAX_MESSAGES: usize = 20;

@@ -1,0 +1,430 @@
+use std::sync::Arc;
+
+use mlua::{AnyUserData, Error, Function, IntoLuaMulti, Table, Value as LuaValue};
+
+use super::convert::{MAX_DEPTH, of_var, to_var};
+use super::draft::{Draft, DraftError};
+use super::host::{Host, Registered, host, host_mut};
+use super::packet_table::PacketTable;
+use super::place;
+use super::sandbox::Sandbox;
+use super::script::Script;
+use super::session_table::{SessionTable, VARS};
+use crate::filter::{Effects, Filter, Kept, Moment, SessionEvent, Var, Verdict};
+use mitmcraft_protocol::codec::MemoryBudget;
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::{PacketType, PerDirection, Protocol, State};
+
+/// The filter that runs a script in one session.
+#[derive(Debug)]
+pub(super) struct LuaFilter {
+    script: Script,
+    budget: Option<MemoryBudget>,
+    kept: Option<Kept>,
+    machine: Loaded,
+    /// The states that the last event told.
+    states: PerDirection<State>,
+    /// When the first timer is due.
+    due: Option<Timestamp>,
+}
+
+#[derive(Debug)]
+enum Loaded {
+    NotYet,
+    Running(Box<Machine>),
+    /// The script could not be loaded in this session, or the session is over.
+    Failed,
+}
+
+/// A Lua state with the functions that it has registered.
+#[derive(Debug)]
+struct Machine {
+    registered: Registered,
+    session: AnyUserData,
+    sandbox: Sandbox,
+}
+
+/// What a call is about.
+struct Call<'a> {
+    function: Function,
+    line: usize,
+    /// The name of the callback in records.
+    actor: String,
+    moment: &'a Moment<'a>,
+}
+
+/// A call that failed: nothing of what it did remains but its messages.
+#[derive(Debug)]
+struct Failed {
+    /// The error, with its place.
+    message: String,
+    said: Effects,
+}
+
+impl LuaFilter {
+    pub(super) fn new(script: Script) -> Self {
+        let states = PerDirection::from_fn(|_| State::Handshaking);
+        Self { script, budget: None, kept: None, machine: Loaded::NotYet, states, due: None }
+    }
+
+    /// Loads the script, unless it is.
+    fn load(&mut self, moment: &Moment<'_>, effects: &mut Effects) {
+        if !matches!(self.machine, Loaded::NotYet) {
+            return;
+        }
+        let host = self.script.host(Some(moment));
+        let machine = Sandbox::new(host, self.budget.as_ref())
+            .and_then(|sandbox| Machine::load(sandbox, &self.script, self.kept.as_ref()));
+        self.machine = match machine {
+            Ok((machine, said)) => {
+                effects.messages.extend(said.messages);
+                Loaded::Running(Box::new(machine))
+            }
+            Err(error) => {
+                let message = place::message(&error, self.script.file(), 1);
+                self.script.fail_event(message, moment, effects);
+                Loaded::Failed
+            }
+        };
+        self.find_due();
+    }
+
+    /// Calls the functions of an event.
+    fn call_all(
+        &mut self,
+        functions: Vec<(usize, Function)>,
+        moment: &Moment<'_>,
+        effects: &mut Effects,
+    ) {
+        let Loaded::Running(machine) = &mut self.machine else { return };
+        let session = machine.session.clone();
+        for (line, function) in functions {
+            let actor = self.script.file().to_owned();
+            let call = Call { function, line, actor, moment };
+            self.script.count_event();
+            match machine.call(call, None, &session) {
+                Ok((_, done)) => merge(done, effects),
+                Err(failed) => {
+                    let Failed { message, said } = *failed;
+                    effects.messages.extend(said.messages);
+                    self.script.fail_event(message, moment, effects);
+                }
+            }
+        }
+        self.find_due();
+    }
+
+    /// Returns the bytes that the state uses.
+    #[cfg(test)]
+    pub(super) fn used_memory(&self) -> usize {
+        let Loaded::Running(machine) = &self.machine else { return 0 };
+        machine.sandbox.lua.used_memory()
+    }
+
+    fn find_due(&mut self) {
+        let Loaded::Running(machine) = &self.machine else {
+            self.due = None;
+            return;
+        };
+        let host = host(&machine.sandbox.lua);
+        self.due = host.ok().and_then(|host| host.timers.iter().map(|timer| timer.due).min());
+    }
+
+    /// Returns the first callback from `from` on that can match.
+    fn next(&self, packet: &Packet, from: usize) -> Option<usize> {
+        let callbacks = self.script.index(&packet.context().protocol).rules(packet);
+        let next = callbacks.partition_point(|place| (*place as usize) < from);
+        callbacks.get(next).map(|place| *place as usize)
+    }
+}
+
+impl Filter for LuaFilter {
+    fn name(&self) -> &str {
+        self.script.file()
+    }
+
+    fn wants(&self, packet: &Packet) -> bool {
+        !self.script.index(&packet.context().protocol).rules(packet).is_empty()
+    }
+
+    fn wants_type(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
+        !self.script.index(protocol).rules_for(protocol, packet).is_empty()
+    }
+
+    fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
+        self.wants_type(protocol, packet)
+    }
+
+    fn asks_diagnostics(&self) -> bool {
+        self.script.asks_diagnostics()
+    }
+
+    fn apply(&mut self, packet: &Packet, effects: &mut Effects) -> Verdict {
+        let mut states = self.states;
+        states[packet.direction()] = packet.state();
+        let moment = Moment { at: packet.at(), context: packet.context(), states };
+        self.load(&moment, effects);
+        let mut changed: Option<Packet> = None;
+        let mut from = 0;
+        while let Some(place) = self.next(changed.as_ref().unwrap_or(packet), from) {
+            let current = changed.as_ref().unwrap_or(packet);
+            from = place + 1;
+            let callback = &self.script.callbacks()[place];
+            let Loaded::Running(machine) = &mut self.machine else { break };
+            if !callback.when.matches(current) {
+                continue;
+            }
+            callback.shared.count_match();
+            let Some((_, line, function)) = machine.registered.packets.get(place) else { continue };
+            let (function, line) = (function.clone(), *line);
+            let call = Call { function, line, actor: callback.name.clone(), moment: &moment };
+            let session = machine.session.clone();
+            match machine.call(call, Some(current.clone()), &session) {
+                Ok((draft, done)) => {
+                    callback.shared.count_act();
+                    let closes = done.close.is_some();
+                    merge(done, effects);
+                    let Some(draft) = draft else { continue };
+                    if draft.is_dropped || closes {
+                        effects.notes.rules = vec![callback.name.clone()];
+                        self.find_due();
+                        return Verdict::Drop;
+                    }
+                    if draft.is_changed {
+                        effects.notes.rules.push(callback.name.clone());
+                        changed = Some(draft.packet().clone());
+                    }
+                }
+                Err(failed) => {
+                    let Failed { message, said } = *failed;
+                    callback.shared.count_failure();
+                    effects.messages.extend(said.messages);
+                    effects.notes.comments.push(format!("script failed: {message}"));
+                    self.script.report(message, &moment, effects);
+                }
+            }
+        }
+        self.find_due();
+        match changed.map(|packet| packet.body()) {
+            Some(Ok(body)) => Verdict::Replace(body),
+            _ => Verdict::Pass,
+        }
+    }
+
+    fn set_budget(&mut self, budget: &MemoryBudget) {
+        self.budget = Some(budget.clone());
+    }
+
+    fn is_active(&self) -> bool {
+        true
+    }
+
+    fn on_event(&mut self, event: SessionEvent, moment: &Moment<'_>, effects: &mut Effects) {
+        self.states = moment.states;
+        self.load(moment, effects);
+        let Loaded::Running(machine) = &self.machine else { return };
+        let Registered { open, state, close, .. } = &machine.registered;
+        let functions = match event {
+            SessionEvent::Open => open,
+            SessionEvent::State => state,
+            SessionEvent::Close => close,
+        };
+        self.call_all(functions.clone(), moment, effects);
+        if event == SessionEvent::Close {
+            self.machine = Loaded::Failed;
+            self.due = None;
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        self.due
+    }
+
+    fn on_timeout(&mut self, moment: &Moment<'_>, effects: &mut Effects) {
+        let Loaded::Running(machine) = &self.machine else { return };
+        let mut due = Vec::new();
+        if let Ok(mut host) = host_mut(&machine.sandbox.lua) {
+            let at = moment.at;
+            host.timers.retain_mut(|timer| {
+                if timer.due > at {
+                    return true;
+                }
+                due.push((timer.due, timer.line, timer.function.clone()));
+                let Some(every) = timer.every else { return false };
+                timer.due = timer.due.plus(every);
+                if timer.due <= at {
+                    // What was missed is not made up for.
+                    timer.due = at.plus(every);
+                }
+                true
+            });
+        }
+        due.sort_by_key(|(at, ..)| *at);
+        let due = due.into_iter().map(|(_, line, function)| (line, function)).collect();
+        self.call_all(due, moment, effects);
+    }
+
+    fn take_kept(&mut self) -> Option<Kept> {
+        let Loaded::Running(machine) = &self.machine else { return None };
+        let vars: LuaValue = machine.sandbox.lua.named_registry_value(VARS).ok()?;
+        let Some(Var::Table(vars)) = to_var(&vars, MAX_DEPTH) else { return None };
+        Some(Kept { file: self.script.file_name(), vars })
+    }
+
+    fn take_over(&mut self, kept: &Kept) {
+        if *kept.file == *self.script.file() {
+            self.kept = Some(kept.clone());
+        }
+    }
+}
+
+impl Machine {
+    /// Runs the script once.
+    fn load(
+        mut sandbox: Sandbox,
+        script: &Script,
+        kept: Option<&Kept>,
+    ) -> Result<(Self, Effects), Error> {
+        let lua = sandbox.lua.clone();
+        if let Some(kept) = kept {
+            let vars: Table = lua.named_registry_value(VARS)?;
+            for (key, value) in &kept.vars {
+                vars.raw_set(of_var(&lua, key)?, of_var(&lua, value)?)?;
+            }
+        }
+        sandbox.begin();
+        let run = script.run(&lua);
+        sandbox.count_memory();
+        run?;
+        let (registered, said) = {
+            let mut host = host_mut(&lua)?;
+            (host.loading.take().unwrap_or_default(), std::mem::take(&mut host.effects))
+        };
+        let callbacks = script.callbacks();
+        let same = registered.packets.len() == callbacks.len()
+            && registered
+                .packets
+                .iter()
+                .zip(callbacks)
+                .all(|((when, ..), it)| *when == it.when.text());
+        if !same {
+            let message = format!("{}:1: {DIFFERENT}", script.file());
+            return Err(Error::RuntimeError(message));
+        }
+        let session = lua.create_userdata(SessionTable)?;
+        Ok((Self { registered, session, sandbox }, said))
+    }
+
+    /// Calls a function. Returns the packet and the effects.
+    fn call(
+        &mut self,
+        call: Call<'_>,
+        packet: Option<Packet>,
+        session: &AnyUserData,
+    ) -> Result<(Option<Draft>, Effects), Box<Failed>> {
+        let Call { function, line, actor, moment } = call;
+        let lua = self.sandbox.lua.clone();
+        let fail = |error: &Error| {
+            Box::new(Failed { message: error.to_string(), said: Effects::default() })
+        };
+        let (number, file, known) = {
+            let mut host = host_mut(&lua).map_err(|error| fail(&error))?;
+            host.call += 1;
+            host.at = moment.at;
+            host.context = Some(Arc::clone(moment.context));
+            host.states = moment.states;
+            host.actor = actor;
+            host.draft = packet.map(Draft::new);
+            (host.call, Arc::clone(&host.file), host.last_timer)
+        };
+        let has_packet = host(&lua).is_ok_and(|host| host.draft.is_some());
+        self.sandbox.begin();
+        let called = match has_packet {
+            true => {
+                let packet = PacketTable { call: number };
+                invoke(&function, (packet, session.clone()))
+            }
+            false => invoke(&function, session.clone()),
+        };
+        self.sandbox.count_memory();
+        let mut host = host_mut(&lua).map_err(|error| fail(&error))?;
+        host.call += 1;
+        let mut draft = host.draft.take();
+        let effects = std::mem::take(&mut host.effects);
+        let stopped = std::mem::take(&mut host.stopped);
+        let encoded = match (&called, &mut draft) {
+            (Ok(()), Some(draft)) => draft.encode(),
+            _ => Ok(()),
+        };
+        let message = match (called, encoded) {
+            (Err(error), _) => place::message(&error, &file, line),
+            (_, Err(DraftError { line: at, message })) => {
+                format!("{file}:{}: {message}", at.unwrap_or(line))
+            }
+            (Ok(()), Ok(())) => {
+                host.timers.retain(|timer| !stopped.contains(&timer.number));
+                return Ok((draft, effects));
+            }
+        };
+        // Nothing of a call that fails remains.
+        host.timers.retain(|timer| timer.number <= known);
+        let said = Effects { messages: effects.messages, ..Effects::default() };
+        Err(Box::new(Failed { message, said }))
+    }
+}
+
+fn invoke(function: &Function, arguments: impl IntoLuaMulti) -> Result<(), Error> {
+    function.call::<()>(arguments)
+}
+
+/// Adds the effects of a call to those of the packet.
+fn merge(done: Effects, effects: &mut Effects) {
+    let Effects { notes, sends, delay, close, messages, .. } = done;
+    effects.notes.comments.extend(notes.comments);
+    for tag in notes.tags {
+        if !effects.notes.tags.contains(&tag) {
+            effects.notes.tags.push(tag);
+        }
+    }
+    effects.sends.extend(sends);
+    effects.messages.extend(messages);
+    if let Some(mut delay) = delay {
+        if let Some(before) = effects.delay {
+            delay.by += before.by;
+            delay.reorder &= before.reorder;
+        }
+        effects.delay = Some(delay);
+    }
+    if close.is_some() {
+        effects.close = close;
+    }
+}
+
+impl Host {
+    /// Creates the data of a state in which the script is loaded.
+    pub(super) fn loading(
+        file: Arc<str>,
+        run: super::run::Run,
+        moment: Option<&Moment<'_>>,
+    ) -> Self {
+        Self {
+            actor: file.to_string(),
+            file,
+            run,
+            loading: Some(Registered::default()),
+            timers: Vec::new(),
+            last_timer: 0,
+            stopped: Vec::new(),
+            call: 0,
+            draft: None,
+            effects: Effects::default(),
+            at: moment.map_or(Timestamp(0), |moment| moment.at),
+            context: moment.map(|moment| Arc::clone(moment.context)),
+            states: moment
+                .map_or_else(|| PerDirection::from_fn(|_| State::Handshaking), |it| it.states),
+        }
+    }
+}
+
+const DIFFERENT: &str = "`on` was called with other expressions than when the file was checked; they \
+                         must not depend on the session";

@@ -1,0 +1,35 @@
+//! Filters in Lua.
+//!
+//! A [`Script`] is the text of a file with its callbacks, whose expressions are compiled once and shared
+//! by all sessions. Each session has its own Lua state (`sandbox`), in which the file is run once
+//! and its callbacks are called (`lua_filter`). What the callbacks use stands in one place, the
+//! [`Host`](host::Host): the packet being judged, the effects, the session. Packets are decoded when a
+//! field is read (`packet_table`), and encoded when a callback has returned (`draft`).
+//!
+//! Nothing that a script does ends a session or stops a run: its memory and its instructions are bounded
+//! per call, and library functions that no hook interrupts are replaced by bounded ones (`pattern`,
+//! `prelude.lua`). The packet of a callback that fails is forwarded as it came.
+
+mod check;
+mod convert;
+mod draft;
+mod globals;
+mod host;
+mod lua_filter;
+mod packet_table;
+mod pattern;
+mod place;
+mod run;
+mod sandbox;
+#[allow(clippy::module_inception, reason = "the type `Script` has a file like every other")]
+mod script;
+mod session_table;
+mod string_functions;
+mod timer;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+pub use script::{CheckedScript, Script};
+pub use types::lua_types;

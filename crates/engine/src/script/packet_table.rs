@@ -1,0 +1,354 @@
+use std::sync::Arc;
+
+use mlua::{
+    Error, Lua, LuaString, MetaMethod, MultiValue, UserData, UserDataMethods, Value as LuaValue,
+};
+
+use super::convert::{MAX_VALUES, Read, Writer, copy, shape_at, value_of};
+use super::draft::{DraftError, Part};
+use super::host::{Host, host_mut};
+use super::{globals, place};
+use crate::filter::Delay;
+use crate::lang::amount::Period;
+use mitmcraft_protocol::packet::PathStep;
+use mitmcraft_protocol::schema::Value;
+
+/// The packet of a callback.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PacketTable {
+    /// The call that it belongs to.
+    pub(super) call: u64,
+}
+
+/// A part of a packet that has parts itself, or the fields of the packet.
+#[derive(Debug, Clone)]
+pub(super) struct PartTable {
+    pub(super) call: u64,
+    pub(super) steps: Vec<PathStep>,
+}
+
+/// What every packet has: `packet.pkt`.
+#[derive(Debug, Clone, Copy)]
+struct Properties {
+    call: u64,
+}
+
+impl UserData for PacketTable {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("drop", |lua, this, ()| {
+            with_draft(lua, this.call, |host| {
+                if let Some(draft) = &mut host.draft {
+                    draft.is_dropped = true;
+                }
+                Ok(())
+            })
+        });
+        methods.add_method("replace", |lua, this, arguments: MultiValue| {
+            replace(lua, *this, arguments)
+        });
+        methods.add_method("delay", |lua, this, (by, reorder): (String, Option<bool>)| {
+            with_draft(lua, this.call, |host| {
+                let by = by.parse::<Period>().map_err(|error| error.to_string())?.0;
+                let before = host.effects.delay.map_or(std::time::Duration::ZERO, |it| it.by);
+                let reorder = reorder.unwrap_or(false);
+                host.effects.delay = Some(Delay { by: before + by, reorder });
+                Ok(())
+            })
+        });
+        methods.add_method("comment", |lua, this, text: String| {
+            with_draft(lua, this.call, |host| {
+                host.effects.notes.comments.push(text);
+                Ok(())
+            })
+        });
+        methods.add_method("tag", |lua, this, text: String| {
+            with_draft(lua, this.call, |host| {
+                host.effects.notes.tags.push(text);
+                Ok(())
+            })
+        });
+        methods.add_meta_method(MetaMethod::Index, |lua, this, key: LuaValue| {
+            match key.as_string().map(LuaString::to_string_lossy).as_deref() {
+                Some("pkt") => {
+                    let properties = Properties { call: this.call };
+                    Ok(LuaValue::UserData(lua.create_userdata(properties)?))
+                }
+                Some("fields") => {
+                    let fields = PartTable { call: this.call, steps: Vec::new() };
+                    Ok(LuaValue::UserData(lua.create_userdata(fields)?))
+                }
+                _ => read(lua, this.call, &[], &key),
+            }
+        });
+        methods.add_meta_method(
+            MetaMethod::NewIndex,
+            |lua, this, (key, value): (LuaValue, LuaValue)| {
+                write(lua, this.call, &[], &key, &value)
+            },
+        );
+        methods.add_meta_method(MetaMethod::Pairs, |lua, this, ()| pairs(lua, this.call, &[]));
+        methods.add_meta_method(MetaMethod::ToString, |lua, this, ()| {
+            with_draft(lua, this.call, |host| {
+                let draft = host.draft.as_mut().ok_or("no packet")?;
+                draft.encode().map_err(|error| error.message)?;
+                let packet = draft.packet();
+                let mut out =
+                    packet.kind().map(|it| it.name().to_string()).unwrap_or_default().into_bytes();
+                out.push(b' ');
+                // What does not decode ends the text.
+                let _ = packet.write_json(&mut out);
+                Ok(String::from_utf8_lossy(&out).into_owned())
+            })
+        });
+    }
+}
+
+impl UserData for PartTable {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_meta_method(MetaMethod::Index, |lua, this, key: LuaValue| {
+            read(lua, this.call, &this.steps, &key)
+        });
+        methods.add_meta_method(
+            MetaMethod::NewIndex,
+            |lua, this, (key, value): (LuaValue, LuaValue)| {
+                write(lua, this.call, &this.steps, &key, &value)
+            },
+        );
+        methods.add_meta_method(MetaMethod::Len, |lua, this, ()| {
+            with_part(lua, this.call, &this.steps, |part| part.map_or(0, Part::len) as i64)
+        });
+        methods
+            .add_meta_method(MetaMethod::Pairs, |lua, this, ()| pairs(lua, this.call, &this.steps));
+        methods.add_meta_method(MetaMethod::ToString, |lua, this, ()| {
+            with_part(lua, this.call, &this.steps, |part| match part {
+                Some(Part::Value(value)) => json(value),
+                Some(Part::Tag(tag)) => format!("{tag:?}"),
+                None => "nil".to_owned(),
+            })
+        });
+    }
+}
+
+impl UserData for Properties {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_meta_method(MetaMethod::Index, |lua, this, key: String| {
+            let read = with_draft(lua, this.call, |host| {
+                let draft = host.draft.as_ref().ok_or("no packet")?;
+                let packet = draft.packet();
+                let (context, name) =
+                    (packet.context(), packet.kind().map(|it| it.name().to_string()));
+                let int = |int: usize| Read::Int(int as i64);
+                Ok(match key.as_str() {
+                    "name" => name.map_or(Read::Nil, Read::Text),
+                    "id" => packet.id().map_or(Read::Nil, |id| Read::Int(id.into())),
+                    "dir" => Read::Text(packet.direction().name().to_owned()),
+                    "state" => Read::Text(packet.state().name().to_owned()),
+                    "size" => int(packet.size()),
+                    "wire" => int(packet.wire_size()),
+                    "n" => Read::Int(packet.seq() as i64),
+                    "time" => Read::Float(packet.at().since(context.opened).as_secs_f64()),
+                    "origin" => Read::Text(packet.origin().name().to_owned()),
+                    "protocol" => Read::Int(context.protocol.version().into()),
+                    "version" => Read::Text(context.protocol.name().to_owned()),
+                    "body" => packet.body().map_or(Read::Nil, Read::Bytes),
+                    "error" => packet.error().map_or(Read::Nil, |it| Read::Text(it.to_string())),
+                    other => return Err(format!("no packet has a property `pkt.{other}`")),
+                })
+            })?;
+            read.into_lua(lua, || PartTable { call: 0, steps: Vec::new() })
+        });
+    }
+}
+
+impl PartTable {
+    /// Returns the part as a value without loss.
+    pub(super) fn value(&self, lua: &Lua) -> Result<Value, String> {
+        let mut host = host_mut(lua).map_err(|error| error.to_string())?;
+        let draft = host.draft(self.call)?;
+        let part = draft.part(&self.steps).map_err(|error| error.message)?;
+        Ok(part.map_or(Value::Absent, value_of))
+    }
+
+    /// Returns the part as plain tables, which may be kept.
+    pub(super) fn copy(&self, lua: &Lua) -> Result<LuaValue, Error> {
+        let value = self.value(lua).map_err(|why| globals::fail(lua, why))?;
+        copy(lua, Part::Value(&value))
+    }
+}
+
+impl PacketTable {
+    /// Returns all fields.
+    pub(super) fn fields(self) -> PartTable {
+        PartTable { call: self.call, steps: Vec::new() }
+    }
+}
+
+fn read(lua: &Lua, call: u64, steps: &[PathStep], key: &LuaValue) -> Result<LuaValue, Error> {
+    let Some(step) = step(key) else { return Ok(LuaValue::Nil) };
+    let mut path = Vec::with_capacity(steps.len() + 1);
+    path.extend_from_slice(steps);
+    path.push(step);
+    let read = with_part(lua, call, &path, |part| part.map_or(Read::Nil, Read::from))?;
+    read.into_lua(lua, || PartTable { call, steps: path })
+}
+
+fn write(
+    lua: &Lua,
+    call: u64,
+    steps: &[PathStep],
+    key: &LuaValue,
+    value: &LuaValue,
+) -> Result<(), Error> {
+    let fail = |why: String| globals::fail(lua, why);
+    let Some(mut step) = step(key) else {
+        return Err(fail(format!("a packet has no field {}", key.type_name())));
+    };
+    if let PathStep::Index(index) = &step {
+        let length = with_part(lua, call, steps, |part| part.map_or(0, Part::len))?;
+        if usize::try_from(*index) == Ok(length) {
+            step = PathStep::Append;
+        }
+    }
+    let mut path = steps.to_vec();
+    path.push(step);
+    let place = with_draft(lua, call, |host| {
+        let draft = host.draft.as_ref().ok_or("no packet")?;
+        let packet = draft.packet();
+        let protocol = Arc::clone(&packet.context().protocol);
+        let place = packet.kind().map(|kind| protocol.place(kind));
+        Ok((protocol, place.ok_or("what its id means is not known")?))
+    })?;
+    let (protocol, number) = place;
+    let new = match value {
+        LuaValue::Nil => None,
+        value => {
+            let kind = &protocol.packets()[usize::from(number)];
+            let shape = shape_at(&protocol, kind, &path);
+            let mut writer = Writer { lua, left: MAX_VALUES };
+            Some(writer.value(value, shape.as_ref(), 0).map_err(fail)?)
+        }
+    };
+    let file = Arc::clone(&host_mut(lua)?.file);
+    let line = place::line(lua, &file);
+    with_draft(lua, call, |host| {
+        if let Some(draft) = &mut host.draft {
+            draft.set(&path, new, line);
+        }
+        Ok(())
+    })
+}
+
+/// `packet:replace{..}` or `packet:replace("name", {..})`.
+fn replace(lua: &Lua, this: PacketTable, arguments: MultiValue) -> Result<(), Error> {
+    let fail = |why: String| globals::fail(lua, why);
+    let mut arguments = arguments.into_iter();
+    let (name, fields) = match (arguments.next(), arguments.next()) {
+        (Some(LuaValue::String(name)), Some(fields)) => (Some(name.to_string_lossy()), fields),
+        (Some(fields), None) => (None, fields),
+        _ => return Err(fail("expected `packet:replace{..}`".to_owned())),
+    };
+    let (protocol, state, direction, own) = with_draft(lua, this.call, |host| {
+        let packet = host.draft.as_ref().ok_or("no packet")?.packet();
+        let protocol = Arc::clone(&packet.context().protocol);
+        let own = packet.kind().map(|kind| protocol.place(kind));
+        Ok((protocol, packet.state(), packet.direction(), own))
+    })?;
+    let kind = match &name {
+        Some(name) => globals::named(&protocol, state, direction, name).map_err(fail)?,
+        None => {
+            let own = own.ok_or_else(|| fail("what its id means is not known".to_owned()))?;
+            &protocol.packets()[usize::from(own)]
+        }
+    };
+    let shape = shape_at(&protocol, kind, &[]);
+    let mut writer = Writer { lua, left: MAX_VALUES };
+    let value = writer.value(&fields, shape.as_ref(), 0).map_err(fail)?;
+    with_draft(lua, this.call, |host| match &mut host.draft {
+        Some(draft) => draft.replace(kind, value),
+        None => Ok(()),
+    })
+}
+
+/// Returns an iterator over the fields or elements.
+fn pairs(
+    lua: &Lua,
+    call: u64,
+    steps: &[PathStep],
+) -> Result<(mlua::Function, LuaValue, LuaValue), Error> {
+    let (names, length) = with_part(lua, call, steps, |part| {
+        part.map_or((Vec::new(), 0), |part| (part.names(), part.len()))
+    })?;
+    let steps = steps.to_vec();
+    let mut at = 0;
+    let next = lua.create_function_mut(move |lua, _: MultiValue| {
+        let key = match names.get(at) {
+            Some(name) => LuaValue::String(lua.create_string(name)?),
+            None if at < length => LuaValue::Integer(at as i64 + 1),
+            None => return Ok((LuaValue::Nil, LuaValue::Nil)),
+        };
+        at += 1;
+        let value = read(lua, call, &steps, &key)?;
+        Ok((key, value))
+    })?;
+    Ok((next, LuaValue::Nil, LuaValue::Nil))
+}
+
+/// Returns the step that a key means: elements count from 1, and from the end with -1.
+fn step(key: &LuaValue) -> Option<PathStep> {
+    match key {
+        LuaValue::String(name) => Some(PathStep::Name(name.to_string_lossy().as_str().into())),
+        LuaValue::Integer(index) if *index > 0 => Some(PathStep::Index(index - 1)),
+        LuaValue::Integer(index) if *index < 0 => Some(PathStep::Index(*index)),
+        _ => None,
+    }
+}
+
+fn json(value: &Value) -> String {
+    match value.plain() {
+        Value::Nbt(nbt) => {
+            let mut out = Vec::new();
+            nbt.write_json(&mut out);
+            String::from_utf8_lossy(&out).into_owned()
+        }
+        value => value.to_json().to_string(),
+    }
+}
+
+/// Reads a part of the packet of a call.
+fn with_part<T>(
+    lua: &Lua,
+    call: u64,
+    steps: &[PathStep],
+    read: impl FnOnce(Option<Part<'_>>) -> T,
+) -> Result<T, Error> {
+    let mut host = host_mut(lua)?;
+    let file = Arc::clone(&host.file);
+    let error = match host.draft(call) {
+        Ok(draft) => match draft.part(steps) {
+            Ok(part) => return Ok(read(part)),
+            Err(DraftError { line: Some(line), message }) => {
+                return Err(Error::RuntimeError(format!("{file}:{line}: {message}")));
+            }
+            Err(DraftError { line: None, message }) => message,
+        },
+        Err(why) => why.to_owned(),
+    };
+    drop(host);
+    Err(place::error(lua, &file, error))
+}
+
+/// Acts on the packet of a call.
+fn with_draft<T>(
+    lua: &Lua,
+    call: u64,
+    act: impl FnOnce(&mut Host) -> Result<T, String>,
+) -> Result<T, Error> {
+    let mut host = host_mut(lua)?;
+    let file = Arc::clone(&host.file);
+    let done = match host.draft(call) {
+        Ok(_) => act(&mut host),
+        Err(why) => Err(why.to_owned()),
+    };
+    drop(host);
+    done.map_err(|why| place::error(lua, &file, why))
+}

@@ -1,0 +1,119 @@
+use std::sync::Arc;
+
+use mlua::{Error, Lua, MetaMethod, Table, UserData, UserDataMethods, Value as LuaValue};
+
+use super::convert::{MAX_VALUES, Read, Writer, shape_at};
+use super::globals::{self, named};
+use super::host::{host, host_mut};
+use super::packet_table::PartTable;
+use crate::filter::{Injection, build};
+use mitmcraft_protocol::schema::Direction;
+
+/// The session of a script: `session`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SessionTable;
+
+impl UserData for SessionTable {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method(
+            "send",
+            |lua, _, (to, name, fields, options): (String, String, Option<LuaValue>, Option<Table>)| {
+                let before = match options {
+                    Some(options) => options.get::<Option<bool>>("before")?.unwrap_or(false),
+                    None => false,
+                };
+                send(lua, &to, &name, fields, before)
+            },
+        );
+        methods.add_method("kick", |lua, _, reason: Option<String>| {
+            let reason = reason.unwrap_or_else(|| "Disconnected".to_owned());
+            host_mut(lua)?.effects.close = Some(reason);
+            Ok(())
+        });
+        methods.add_meta_method(MetaMethod::Index, |lua, _, key: String| {
+            if key == "vars" {
+                return lua.named_registry_value::<LuaValue>(VARS);
+            }
+            let read = property(lua, &key)?;
+            read.into_lua(lua, || PartTable { call: 0, steps: Vec::new() })
+        });
+        methods.add_meta_method(
+            MetaMethod::NewIndex,
+            |lua, _, (key, _): (String, LuaValue)| -> Result<(), Error> {
+                let why = format!("`session.{key}` cannot be set; use `session.vars.{key}`");
+                Err(globals::fail(lua, why))
+            },
+        );
+    }
+}
+
+fn property(lua: &Lua, key: &str) -> Result<Read, Error> {
+    let host = host(lua)?;
+    let text = |text: String| Read::Text(text);
+    let Some(context) = &host.context else {
+        drop(host);
+        return Err(globals::fail(lua, "there is no session while the script is loaded"));
+    };
+    let read = match key {
+        "id" => Read::Int(context.session as i64),
+        "player" => context.player.clone().map_or(Read::Nil, text),
+        "client" => text(context.client.to_string()),
+        "server" => context.server.map_or(Read::Nil, |it| text(it.to_string())),
+        "upstream" => text(context.upstream.clone()),
+        "protocol" => Read::Int(context.protocol.version().into()),
+        "version" => text(context.protocol.name().to_owned()),
+        "state" => text(host.states.clientbound.name().to_owned()),
+        "time" => Read::Float(host.at.since(context.opened).as_secs_f64()),
+        _ => {
+            drop(host);
+            return Err(globals::fail(lua, format!("a session has no property `{key}`")));
+        }
+    };
+    Ok(read)
+}
+
+fn send(
+    lua: &Lua,
+    to: &str,
+    name: &str,
+    fields: Option<LuaValue>,
+    before: bool,
+) -> Result<(), Error> {
+    let fail = |why: String| globals::fail(lua, why);
+    let direction = match to {
+        "client" => Direction::Clientbound,
+        "server" => Direction::Serverbound,
+        other => return Err(fail(format!("`{other}`: expected `client` or `server`"))),
+    };
+    let (context, state, actor) = {
+        let host = host(lua)?;
+        (host.context.clone(), host.states[direction], host.actor.clone())
+    };
+    let Some(context) = context else {
+        return Err(fail("there is no session while the script is loaded".to_owned()));
+    };
+    let protocol = Arc::clone(&context.protocol);
+    let kind = named(&protocol, state, direction, name).map_err(fail)?;
+    let shape = shape_at(&protocol, kind, &[]);
+    let mut writer = Writer { lua, left: MAX_VALUES };
+    let fields = match fields {
+        Some(LuaValue::Nil) | None => LuaValue::Table(lua.create_table()?),
+        Some(fields) => fields,
+    };
+    let value = writer.value(&fields, shape.as_ref(), 0).map_err(fail)?;
+    let body = build(&protocol, kind, value).map_err(fail)?;
+    let mut host = host_mut(lua)?;
+    if host.effects.sends.len() >= MAX_SENDS {
+        drop(host);
+        return Err(fail(format!("more than {MAX_SENDS} packets sent in one call")));
+    }
+    let rule = Some(actor);
+    host.effects.sends.push(Injection { direction, before, body: body.into(), framed: true, rule });
+    Ok(())
+}
+
+/// The name of `session.vars` in the registry of a state.
+pub(super) const VARS: &str = "session.vars";
+
+/// Most packets that one call sends.
+const MAX_SENDS: usize = 1000;

@@ -1,0 +1,261 @@
+//! The functions of `string` that could run for long: bounded, since no hook interrupts them.
+
+use mlua::{Error, Function, Lua, LuaString, MultiValue, Table, Value as LuaValue, Variadic};
+
+use super::host::host;
+use super::pattern::{Captured, MAX_STEPS, Matcher};
+use super::place;
+
+/// Replaces the functions in the table `string`.
+pub(super) fn install(lua: &Lua, string: &Table) -> Result<(), Error> {
+    string.set("dump", LuaValue::Nil)?;
+    string.set("rep", lua.create_function(rep)?)?;
+    let find = |lua: &Lua, arguments| search(lua, arguments, true);
+    string.set("find", lua.create_function(find)?)?;
+    let found =
+        |lua: &Lua, (source, pattern, from)| search(lua, (source, pattern, from, None), false);
+    string.set("match", lua.create_function(found)?)?;
+    string.set("gmatch", lua.create_function(gmatch)?)?;
+    string.set("gsub", lua.create_function(gsub)?)
+}
+
+fn rep(
+    lua: &Lua,
+    (text, count, separator): (LuaString, i64, Option<LuaString>),
+) -> Result<LuaString, Error> {
+    let text = text.as_bytes();
+    let separator = separator.as_ref().map(LuaString::as_bytes);
+    let separator: &[u8] = separator.as_deref().unwrap_or_default();
+    let count = usize::try_from(count).unwrap_or(0);
+    let size = (text.len() + separator.len()).checked_mul(count);
+    if size.is_none_or(|size| size > MAX_TEXT) || count > MAX_TEXT {
+        return Err(fail(lua, format!("the text would be longer than {MAX_TEXT} bytes")));
+    }
+    let mut out = Vec::with_capacity(size.unwrap_or(0));
+    for number in 0..count {
+        if number > 0 {
+            out.extend_from_slice(separator);
+        }
+        out.extend_from_slice(&text);
+    }
+    lua.create_string(out)
+}
+
+type Search = (LuaString, LuaString, Option<i64>, Option<bool>);
+
+fn search(
+    lua: &Lua,
+    (source, pattern, from, plain): Search,
+    find: bool,
+) -> Result<MultiValue, Error> {
+    let (source, pattern) = (source.as_bytes(), pattern.as_bytes());
+    let mut values = MultiValue::new();
+    let Some(start) = start(from, source.len()) else {
+        values.push_back(LuaValue::Nil);
+        return Ok(values);
+    };
+    let special = pattern.iter().any(|char| b"^$*+?.([%-".contains(char));
+    if find && (plain == Some(true) || !special) {
+        match find_plain(&source[start..], &pattern) {
+            Some(at) => {
+                let first = start + at;
+                values.push_back(integer(first + 1));
+                values.push_back(integer(first + pattern.len()));
+            }
+            None => values.push_back(LuaValue::Nil),
+        }
+        return Ok(values);
+    }
+    let mut steps = MAX_STEPS;
+    let anchored = pattern.first() == Some(&b'^');
+    let mut matcher = Matcher::new(&source, &pattern[usize::from(anchored)..], &mut steps);
+    for at in start..=source.len() {
+        if let Some(end) = matcher.match_at(at).map_err(|why| fail(lua, why))? {
+            if find {
+                values.push_back(integer(at + 1));
+                values.push_back(integer(end));
+            }
+            for number in 0..matcher.count(!find) {
+                values.push_back(captured(lua, &matcher, number, at, end)?);
+            }
+            return Ok(values);
+        }
+        if anchored {
+            break;
+        }
+    }
+    values.push_back(LuaValue::Nil);
+    Ok(values)
+}
+
+fn gmatch(lua: &Lua, (source, pattern): (LuaString, LuaString)) -> Result<Function, Error> {
+    let (source, pattern) = (source.as_bytes().to_vec(), pattern.as_bytes().to_vec());
+    let (mut at, mut last) = (0, None);
+    lua.create_function_mut(move |lua, _: Variadic<LuaValue>| {
+        let mut steps = MAX_STEPS;
+        let mut matcher = Matcher::new(&source, &pattern, &mut steps);
+        let mut values = MultiValue::new();
+        while at <= source.len() {
+            let start = at;
+            match matcher.match_at(start).map_err(|why| fail(lua, why))? {
+                Some(end) if last != Some(end) => {
+                    at = end;
+                    last = Some(end);
+                    for number in 0..matcher.count(true) {
+                        values.push_back(captured(lua, &matcher, number, start, end)?);
+                    }
+                    return Ok(values);
+                }
+                _ => at += 1,
+            }
+        }
+        values.push_back(LuaValue::Nil);
+        Ok(values)
+    })
+}
+
+type Replace = (LuaString, LuaString, LuaValue, Option<i64>);
+
+fn gsub(
+    lua: &Lua,
+    (source, pattern, replacement, limit): Replace,
+) -> Result<(LuaString, i64), Error> {
+    let (source, pattern) = (source.as_bytes().to_vec(), pattern.as_bytes().to_vec());
+    let anchored = pattern.first() == Some(&b'^');
+    let mut steps = MAX_STEPS;
+    let mut matcher = Matcher::new(&source, &pattern[usize::from(anchored)..], &mut steps);
+    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(0));
+    let (mut out, mut at, mut count, mut last) = (Vec::new(), 0, 0, None);
+    while count < limit {
+        match matcher.match_at(at).map_err(|why| fail(lua, why))? {
+            Some(end) if last != Some(end) => {
+                count += 1;
+                replace(lua, &replacement, &matcher, (at, end), &source, &mut out)?;
+                at = end;
+                last = Some(end);
+            }
+            _ if at < source.len() => {
+                out.push(source[at]);
+                at += 1;
+            }
+            _ => break,
+        }
+        if out.len() > MAX_TEXT {
+            return Err(fail(lua, format!("the text would be longer than {MAX_TEXT} bytes")));
+        }
+        if anchored {
+            break;
+        }
+    }
+    out.extend_from_slice(source.get(at..).unwrap_or_default());
+    Ok((lua.create_string(out)?, count as i64))
+}
+
+/// Appends what replaces a match.
+fn replace(
+    lua: &Lua,
+    replacement: &LuaValue,
+    matcher: &Matcher<'_>,
+    (start, end): (usize, usize),
+    source: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let value = match replacement {
+        LuaValue::Table(table) => table.get(captured(lua, matcher, 0, start, end)?)?,
+        LuaValue::Function(function) => {
+            let captures = (0..matcher.count(true))
+                .map(|number| captured(lua, matcher, number, start, end))
+                .collect::<Result<MultiValue, _>>()?;
+            function.call::<LuaValue>(captures)?
+        }
+        LuaValue::String(_) | LuaValue::Integer(_) | LuaValue::Number(_) => {
+            let text = lua.coerce_string(replacement.clone())?;
+            let text = text.as_ref().map(LuaString::as_bytes);
+            let mut chars = text.as_deref().unwrap_or_default().iter();
+            while let Some(&char) = chars.next() {
+                if char != b'%' {
+                    out.push(char);
+                    continue;
+                }
+                match chars.next() {
+                    Some(b'%') => out.push(b'%'),
+                    Some(b'0') => out.extend_from_slice(&source[start..end]),
+                    Some(digit) if digit.is_ascii_digit() => {
+                        let number = usize::from(digit - b'1');
+                        match matcher.capture(number, start, end).map_err(|it| fail(lua, it))? {
+                            Captured::Bytes(bytes) => out.extend_from_slice(bytes),
+                            Captured::Position(at) => out.extend(at.to_string().bytes()),
+                        }
+                    }
+                    _ => return Err(fail(lua, "invalid use of '%' in replacement string")),
+                }
+            }
+            return Ok(());
+        }
+        other => {
+            let message = format!("cannot replace by a value of type {}", other.type_name());
+            return Err(fail(lua, message));
+        }
+    };
+    match value {
+        LuaValue::Nil | LuaValue::Boolean(false) => out.extend_from_slice(&source[start..end]),
+        LuaValue::String(_) | LuaValue::Integer(_) | LuaValue::Number(_) => {
+            if let Some(text) = lua.coerce_string(value)? {
+                out.extend_from_slice(&text.as_bytes());
+            }
+        }
+        other => {
+            let message = format!("invalid replacement value (a {})", other.type_name());
+            return Err(fail(lua, message));
+        }
+    }
+    Ok(())
+}
+
+fn captured(
+    lua: &Lua,
+    matcher: &Matcher<'_>,
+    number: usize,
+    start: usize,
+    end: usize,
+) -> Result<LuaValue, Error> {
+    match matcher.capture(number, start, end).map_err(|why| fail(lua, why))? {
+        Captured::Bytes(bytes) => lua.create_string(bytes).map(LuaValue::String),
+        Captured::Position(at) => Ok(integer(at)),
+    }
+}
+
+/// Returns the offset that an index means, as `string.find` takes it.
+fn start(from: Option<i64>, length: usize) -> Option<usize> {
+    let from = from.unwrap_or(1);
+    let start = match usize::try_from(from) {
+        Ok(from) => from.saturating_sub(1),
+        Err(_) => length.saturating_sub(usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX)),
+    };
+    (start <= length).then_some(start)
+}
+
+fn find_plain(source: &[u8], text: &[u8]) -> Option<usize> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    source.windows(text.len()).position(|window| window == text)
+}
+
+fn integer(number: usize) -> LuaValue {
+    LuaValue::Integer(number as i64)
+}
+
+fn fail(lua: &Lua, message: impl std::fmt::Display) -> Error {
+    match host(lua) {
+        Ok(host) => {
+            let file = std::sync::Arc::clone(&host.file);
+            drop(host);
+            place::error(lua, &file, message)
+        }
+        Err(error) => error,
+    }
+}
+
+/// The longest text that a function makes of a shorter one.
+const MAX_TEXT: usize = 1 << 20;

@@ -1,0 +1,152 @@
+//! The sandbox.
+
+use super::*;
+use crate::filter::Filter as _;
+use crate::script::lua_filter::LuaFilter;
+
+/// Returns the message of a callback with this body, on line 2, that has to fail while the packet passes.
+fn fails(body: &str) -> String {
+    let judgement = judge(&format!("on('chat', function(p)\n{body}\nend)"), &chat("x"));
+    assert_eq!(judgement.verdict, Verdict::Pass, "{body}");
+    let messages = judgement.effects.messages;
+    assert_eq!(messages.len(), 1, "{body}: {messages:?}");
+    assert!(messages[0].is_error, "{body}: {messages:?}");
+    messages[0].text.clone()
+}
+
+#[test]
+fn endless_loops_end_with_an_error_however_they_are_hidden() {
+    for body in [
+        "while true do end",
+        "while true do pcall(function() while true do end end) end",
+        "while true do pcall(error) end",
+        "xpcall(function() while true do end end, function() while true do end end)",
+        "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}); while true do pcall(function() return t[1] end) end",
+        "local function f() return f() end f()",
+        "for _ in function() return 1 end do end",
+        "table.move({}, 1, math.maxinteger - 1, 2)",
+        "string.gsub(('x'):rep(1000), '.', function() while true do end end)",
+    ] {
+        let message = fails(body);
+        assert_eq!(message, "x.lua:2: ran for too long: an endless loop?", "{body}");
+    }
+}
+
+#[test]
+fn patterns_and_texts_are_bounded() {
+    for body in [
+        "string.find(('a'):rep(50000), ('.-'):rep(30) .. 'b')",
+        "string.match(('a'):rep(50000), ('a*'):rep(30) .. 'b')",
+        "string.gsub(('a'):rep(50000), ('.-'):rep(30) .. 'b', '')",
+        "for _ in string.gmatch(('a'):rep(50000), ('.-'):rep(30) .. 'b') do end",
+    ] {
+        assert_eq!(fails(body), "x.lua:2: the pattern takes too long to match", "{body}");
+    }
+    let message = fails("string.rep('x', 10000000000)");
+    assert_eq!(message, "x.lua:2: the text would be longer than 1048576 bytes");
+    assert!(fails("string.rep('', 1 << 62)").starts_with("x.lua:2: "));
+}
+
+#[test]
+fn memory_is_bounded() {
+    for body in [
+        "local t = {} while true do t[#t + 1] = ('x'):rep(1000000) .. #t end",
+        "local s = 'x' while true do s = s .. s end",
+    ] {
+        let message = fails(body);
+        assert!(message.starts_with("x.lua:"), "{body}: {message}");
+        assert!(message.ends_with("the script used more memory than it may"), "{body}: {message}");
+    }
+    // Whichever comes first.
+    let message = fails("local t = {} for i = 1, 1e9 do t[i] = i end");
+    assert!(message.starts_with("x.lua:2: "), "{message}");
+    // What a call has thrown away is there for the next.
+    let mut pipeline = pipeline(&script(
+        "on('chat', function(p) if p.message == 'much' then local s = 'x' while true do s = s .. s end end\n\
+         log(#('x'):rep(1000000)) end)",
+    ));
+    for _ in 0..5 {
+        pipeline.apply(&chat("much"));
+        assert_eq!(said(&pipeline.apply(&chat("little")).effects), ["1000000"]);
+    }
+}
+
+#[test]
+fn the_memory_of_a_script_counts_against_the_budget_of_the_run() {
+    let budget = mitmcraft_protocol::codec::MemoryBudget::new(64 << 20);
+    let script = script(
+        "keep = {} on('chat', function(p) keep[#keep + 1] = ('x'):rep(100000) .. #keep end)",
+    );
+    let mut pipeline = pipeline(&script);
+    pipeline.set_budget(&budget);
+    pipeline.apply(&chat("x"));
+    let before = budget.used();
+    for _ in 0..20 {
+        pipeline.apply(&chat("x"));
+    }
+    assert!(budget.used() > before + 1_500_000, "{before} {}", budget.used());
+    drop(pipeline);
+    assert_eq!(budget.used(), 0);
+}
+
+#[test]
+fn nothing_of_the_system_is_there() {
+    for name in [
+        "io",
+        "os",
+        "require",
+        "package",
+        "debug",
+        "load",
+        "loadfile",
+        "dofile",
+        "loadstring",
+        "collectgarbage",
+        "coroutine",
+        "string.dump",
+    ] {
+        let text = format!("on('chat', function(p) log(type({name})) end)");
+        assert_eq!(says(&text, &chat("x")), ["nil"], "{name}");
+    }
+    assert_eq!(
+        fails("setmetatable({}, {__gc = function() while true do end end})"),
+        "x.lua:2: a script has no finalizers: `__gc` is not allowed"
+    );
+    let message = faults("\x1bLua").remove(0);
+    assert!(message.contains("attempt to load a binary chunk"), "{message}");
+}
+
+#[test]
+fn an_error_is_reported_once_per_place_and_counted_every_time() {
+    let script = script("on('chat', function(p)\n local x = nil + 1 end)");
+    let mut pipeline = pipeline(&script);
+    let messages: Vec<_> = (0..3).flat_map(|_| said(&pipeline.apply(&chat("x")).effects)).collect();
+    assert_eq!(messages, ["x.lua:2: attempt to perform arithmetic on a nil value"]);
+    // Another session reports nothing new either.
+    let mut other = self::pipeline(&script);
+    assert_eq!(said(&other.apply(&chat("x")).effects), [""; 0]);
+    let counts = &script.counts()[0];
+    assert_eq!(
+        (counts.name.as_str(), counts.matched, counts.acted, counts.failed),
+        ("x.lua:1", 4, 0, 4)
+    );
+}
+
+#[test]
+fn a_thousand_sessions_take_less_than_150_mib() {
+    let lines: String =
+        (0..100).map(|n| format!("local function f{n}(x) return x + {n} end\n")).collect();
+    let script = script(&format!("{lines}on('chat', function(p) log(f99(1)) end)"));
+    let context = context(1, 47);
+    let filters: Vec<LuaFilter> = (0..1000)
+        .map(|_| {
+            let mut filter = LuaFilter::new(script.clone());
+            let (moment, mut effects) = (moment(&context, 0), Effects::default());
+            filter.on_event(SessionEvent::Open, &moment, &mut effects);
+            assert_eq!(effects.messages, []);
+            filter
+        })
+        .collect();
+    let used: usize = filters.iter().map(LuaFilter::used_memory).sum();
+    assert!(used > 10 << 20 && used < 150 << 20, "{used}");
+}
