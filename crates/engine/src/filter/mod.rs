@@ -11,6 +11,7 @@ mod verdict;
 
 pub use kept::{Kept, Var};
 pub use message::Message;
+pub(crate) use moment::SHORTEST_TIMER;
 pub use moment::{Moment, SessionEvent};
 pub use pipeline::{Filter, Judgement, Pipeline};
 pub use program::Program;

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use mitmcraft_protocol::packet::{Context, Timestamp};
 use mitmcraft_protocol::schema::{PerDirection, State};
@@ -24,3 +25,7 @@ pub enum SessionEvent {
     /// The session ends.
     Close,
 }
+
+/// The shortest interval of a timer of a filter: one that fires more often costs more than it can do in a
+/// game of 20 ticks per second.
+pub(crate) const SHORTEST_TIMER: Duration = Duration::from_millis(10);

@@ -12,8 +12,8 @@ use super::host::{Registered, host, host_mut};
 use super::packet_table::{PacketTable, PartTable};
 use super::place;
 use super::session_table::VARS;
-use super::timer::{MAX_TIMERS, SHORTEST, Timer};
-use crate::filter::Var;
+use super::timer::{MAX_TIMERS, Timer};
+use crate::filter::{SHORTEST_TIMER, Var};
 use crate::lang::amount::Period;
 use mitmcraft_protocol::packet::{plain_nbt, plain_text};
 use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, State, Value};
@@ -101,8 +101,8 @@ impl UserData for TimerTable {
 
 fn timer(lua: &Lua, time: &str, function: Function, repeats: bool) -> Result<TimerTable, Error> {
     let time = Period::positive(time).map_err(|error| fail(lua, error))?.0;
-    if repeats && time < SHORTEST {
-        return Err(fail(lua, format!("`{time:?}` is too short: at least {SHORTEST:?}")));
+    if repeats && time < SHORTEST_TIMER {
+        return Err(fail(lua, format!("`{time:?}` is too short: at least {SHORTEST_TIMER:?}")));
     }
     let file = Arc::clone(&host(lua)?.file);
     let line = place::line(lua, &file).unwrap_or(1);

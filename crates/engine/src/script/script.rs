@@ -99,6 +99,7 @@ impl Script {
 
     pub(super) fn index(&self, protocol: &Arc<Protocol>) -> &Index {
         let conditions = self.0.callbacks.iter().map(|callback| Some(&callback.when));
+        let conditions = (0..).zip(conditions);
         self.0.indexes.get_or_init(protocol, || Index::new(protocol, conditions))
     }
 

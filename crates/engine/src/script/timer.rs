@@ -17,9 +17,5 @@ pub(super) struct Timer {
     pub(super) line: usize,
 }
 
-/// The shortest time between two calls: one that is called more often costs more than it can do in a
-/// game of 20 ticks per second.
-pub(super) const SHORTEST: Duration = Duration::from_millis(10);
-
 /// Most timers of a script in one session.
 pub(super) const MAX_TIMERS: usize = 1000;

@@ -100,6 +100,7 @@ impl Check<'_, '_, '_> {
     fn run(&mut self, capture: bool) {
         let draft = self.draft;
         self.exclusions();
+        self.timed();
         self.idle();
         if draft.rule.actions.write.is_some() && !capture {
             let hint = "add `[capture]` with `file` and `ring`".to_owned();
@@ -112,7 +113,9 @@ impl Check<'_, '_, '_> {
         if self.possible.is_empty() || !known || (when && draft.rule.when.is_none()) {
             return;
         }
-        self.driving();
+        if draft.rule.conditions.timer.is_none() {
+            self.driving();
+        }
         self.paths();
         self.bodies();
     }
@@ -157,6 +160,35 @@ impl Check<'_, '_, '_> {
                 "`reorder` needs `delay` or `throttle`",
                 "add `delay = \"200ms\"`".to_owned(),
             );
+        }
+    }
+
+    /// Reports what needs a packet in a rule that acts on a timer.
+    fn timed(&mut self) {
+        let draft = self.draft;
+        if draft.rule.conditions.timer.is_none() {
+            return;
+        }
+        let needs_packet = |key: &str| keys::RULE.contains(&key) && !keys::TIMED.contains(&key);
+        for (key, span) in draft.spans.iter().filter(|(key, _)| needs_packet(key)) {
+            let message = format!("`{key}` needs a packet; a rule with `timer` has none");
+            self.source.error(span.clone(), message);
+        }
+        for (send, span) in draft.rule.actions.send.iter().zip(&draft.send) {
+            if send.before {
+                let message = "`place` needs a packet; a rule with `timer` has none";
+                self.source.error(span.clone(), message);
+            }
+        }
+        let Some(when) = &draft.rule.when else { return };
+        let holds = |index: &&FieldIndex| {
+            let unknown = when.possible(index).unknown;
+            unknown.iter().any(|(_, direction)| *direction == Direction::Clientbound)
+        };
+        if !self.protocols.iter().any(holds) {
+            let message = "this asks about a packet; a rule with `timer` has none";
+            let hint = "it can ask about `pkt.state`, `pkt.protocol` and `session`".to_owned();
+            self.source.error_with(draft.span_of("when"), message, hint);
         }
     }
 

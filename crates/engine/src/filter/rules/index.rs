@@ -15,16 +15,16 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Creates the index of rules with these conditions; a rule without one can match every packet.
+    /// Creates the index of rules, by number and condition; a rule without one can match every packet.
     pub(crate) fn new<'r>(
         protocol: &Arc<Protocol>,
-        conditions: impl Iterator<Item = Option<&'r Expr>>,
+        rules: impl Iterator<Item = (u32, Option<&'r Expr>)>,
     ) -> Self {
         let fields = FieldIndex::new(Arc::clone(protocol));
         let mut packets = vec![Vec::new(); protocol.packets().len()];
         let mut unknown = vec![Vec::new(); PLACES];
         let mut some = vec![false; PLACES];
-        for (number, condition) in (0u32..).zip(conditions) {
+        for (number, condition) in rules {
             let possible = match condition {
                 Some(condition) => condition.possible(&fields),
                 None => Possible::all(fields.protocol()),

@@ -8,14 +8,19 @@ pub(super) const CAPTURE: &[&str] = &["file", "ring", "bytes"];
 
 /// Keys of `[[rule]]`.
 pub(super) const RULE: &[&str] = &[
-    "name", "when", "after", "for", "every", "chance", "once_per", "limit", "seed", "log", "show",
-    "record", "comment", "tag", "write", "drop", "set", "remove", "replace", "truncate", "corrupt",
-    "send", "delay", "throttle", "reorder", "copy", "close",
+    "name", "when", "timer", "after", "for", "every", "chance", "once_per", "limit", "seed", "log",
+    "show", "record", "comment", "tag", "write", "drop", "set", "remove", "replace", "truncate",
+    "corrupt", "send", "delay", "throttle", "reorder", "copy", "close",
 ];
 
 /// Keys of `[[rule]]` that are not actions.
 pub(super) const CONDITIONS: &[&str] =
-    &["name", "when", "after", "for", "every", "chance", "once_per", "limit", "seed"];
+    &["name", "when", "timer", "after", "for", "every", "chance", "once_per", "limit", "seed"];
+
+/// Keys of `[[rule]]` that a rule with `timer` can have.
+pub(super) const TIMED: &[&str] = &[
+    "name", "when", "timer", "after", "for", "chance", "once_per", "limit", "seed", "send", "close",
+];
 
 /// Keys of `[[expect]]`.
 pub(super) const EXPECT: &[&str] =

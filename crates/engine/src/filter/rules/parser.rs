@@ -12,7 +12,7 @@ use super::reader::{Item, Key, Reader, in_order};
 use super::ring_capture::RingCapture;
 use super::rule::{Actions, Body, Conditions, Rule, Scope, Send};
 use super::template::Template;
-use crate::filter::{Detail, Ring};
+use crate::filter::{Detail, Ring, SHORTEST_TIMER};
 use crate::lang::Expr;
 use crate::lang::amount::{Period, Size};
 use mitmcraft_protocol::schema::Direction;
@@ -134,6 +134,13 @@ impl Reader<'_, '_> {
                 }
             }
             "when" => rule.when = self.when(key, item),
+            "timer" => {
+                let timer = self.period(key, item, "10s");
+                if timer.is_some_and(|timer| timer < SHORTEST_TIMER) {
+                    self.source.error(item.span(), "the shortest interval of a timer is 10 ms");
+                }
+                conditions.timer = timer;
+            }
             "after" => conditions.after = self.period(key, item, "10s"),
             "for" => conditions.during = self.period(key, item, "10s"),
             "every" => conditions.every = self.count(key, item),

@@ -13,6 +13,10 @@ pub(super) struct Progress {
     /// Times that the rule has acted.
     acted: u64,
     random: Option<SplitMix64>,
+    /// When the rule's timer fires next.
+    pub(super) due: Option<Timestamp>,
+    /// `true` once a failure of the timer has been reported.
+    pub(super) has_reported: bool,
     /// The time at which the line that `throttle` imitates is free again.
     pub(super) free: PerDirection<Timestamp>,
 }

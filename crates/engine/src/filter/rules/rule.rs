@@ -9,7 +9,7 @@ use super::template::Template;
 use crate::filter::{Detail, Ring};
 use crate::lang::amount::{Jittered, Rate};
 use crate::lang::{Expr, FieldIndex, Possible};
-use mitmcraft_protocol::schema::{Direction, Name, PacketType};
+use mitmcraft_protocol::schema::{Direction, Name, PacketType, Protocol, State};
 
 /// A rule of a filter file.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ impl Rule {
 /// The conditions in addition to `when`.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
+    /// Act at this interval instead of on packets.
+    pub(super) timer: Option<Duration>,
     /// The minimum age of the session.
     pub(super) after: Option<Duration>,
     /// The time during which the rule applies, from its first match after `after`.
@@ -107,6 +109,16 @@ impl Actions {
                 send.direction == packet.direction() && name == packet.name()
             }
             Body::Fields(None, _) | Body::Bytes(_) | Body::Raw(_) => false,
+        })
+    }
+
+    /// Returns whether each packet that the rule sends by name exists in a state.
+    pub(super) fn can_send(&self, protocol: &Protocol, state: State) -> bool {
+        self.send.iter().all(|send| match &send.body {
+            Body::Fields(Some(name), _) => {
+                protocol.named_or_official(state, send.direction, name).is_some()
+            }
+            Body::Fields(None, _) | Body::Bytes(_) | Body::Raw(_) => true,
         })
     }
 

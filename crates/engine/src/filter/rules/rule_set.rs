@@ -169,7 +169,9 @@ impl RuleSet {
 
     pub(super) fn index(&self, protocol: &Arc<Protocol>) -> &Index {
         self.0.indexes.get_or_init(protocol, || {
-            Index::new(protocol, self.0.rules.iter().map(|rule| rule.when.as_ref()))
+            let rules = (0..).zip(&self.0.rules);
+            let of_packets = rules.filter(|(_, rule)| rule.conditions.timer.is_none());
+            Index::new(protocol, of_packets.map(|(number, rule)| (number, rule.when.as_ref())))
         })
     }
 }

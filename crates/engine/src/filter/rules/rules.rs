@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::RuleSet;
 use super::act::act;
 use super::progress::Progress;
 use super::rule::Rule;
-use crate::filter::{Effects, Filter, Verdict};
-use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{PacketType, Protocol};
+use crate::filter::{Effects, Filter, Message, Moment, SessionEvent, Verdict};
+use mitmcraft_protocol::packet::{Content, Packet, RawReason, Timestamp};
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol};
 
 /// The filter that applies the rules of a file in one session.
 #[derive(Debug)]
@@ -92,6 +94,74 @@ impl Filter for Rules {
             }
         }
         replaced.map_or(Verdict::Pass, Verdict::Replace)
+    }
+
+    fn is_active(&self) -> bool {
+        self.set.rules().iter().any(|rule| rule.conditions.timer.is_some())
+    }
+
+    fn on_event(&mut self, event: SessionEvent, moment: &Moment<'_>, _effects: &mut Effects) {
+        for (rule, progress) in self.set.rules().iter().zip(&mut self.progress) {
+            match event {
+                SessionEvent::Open => {
+                    progress.due = rule.conditions.timer.map(|timer| moment.at.plus(timer));
+                }
+                SessionEvent::State => {}
+                SessionEvent::Close => progress.due = None,
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        self.progress.iter().filter_map(|progress| progress.due).min()
+    }
+
+    fn on_timeout(&mut self, moment: &Moment<'_>, effects: &mut Effects) {
+        for (rule, progress) in self.set.rules().iter().zip(&mut self.progress) {
+            let Some(timer) = rule.conditions.timer else { continue };
+            let Some(due) = progress.due.filter(|due| *due <= moment.at) else { continue };
+            let next = due.plus(timer);
+            // What was missed is not made up for.
+            progress.due = Some(if next > moment.at { next } else { moment.at.plus(timer) });
+            fire(rule, moment, progress, effects);
+        }
+    }
+}
+
+/// Acts on a timer, if the rule's conditions hold and what it sends exists in the present state.
+fn fire(rule: &Rule, moment: &Moment<'_>, progress: &mut Progress, effects: &mut Effects) {
+    let state = moment.states.clientbound;
+    if state != moment.states.serverbound || !rule.actions.can_send(&moment.context.protocol, state)
+    {
+        return;
+    }
+    // Expressions are asked about a packet: one without content.
+    let content = Content::Raw(Bytes::new(), RawReason::Injected);
+    let context = Arc::clone(moment.context);
+    let nothing = Packet::new(context, 0, moment.at, Direction::Clientbound, state, content);
+    if rule.when.as_ref().is_some_and(|when| !when.matches(&nothing)) {
+        return;
+    }
+    rule.shared.count_match();
+    if !progress.admits(rule, &nothing) {
+        return;
+    }
+    match act(rule, &nothing, progress, effects) {
+        Ok(_) => {
+            progress.count_act();
+            rule.shared.count_act();
+        }
+        Err(why) => {
+            rule.shared.count_failure();
+            if !std::mem::replace(&mut progress.has_reported, true) {
+                effects.messages.push(Message {
+                    session: moment.context.session,
+                    file: rule.name.as_str().into(),
+                    text: format!("the timer failed: {why}"),
+                    is_error: true,
+                });
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod fields;
 mod page;
 mod payloads;
 mod schema;
+mod timers;
 
 use std::sync::Arc;
 
