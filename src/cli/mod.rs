@@ -66,7 +66,7 @@ use settings::{CommandLine, Settings};
 /// Connect the game to mitmcraft, and mitmcraft to the server: every packet is decoded, shown and
 /// recorded, and nothing changes on the wire unless you ask for it.
 #[derive(Debug, Parser)]
-#[command(name = "mitmcraft", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "mitmcraft", version = env!("VERSION_AND_COMMIT"), max_term_width = 100, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,

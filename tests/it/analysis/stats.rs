@@ -89,6 +89,7 @@ fn json_and_the_table_have_the_same_numbers() {
     let trips = &json["round_trips"];
     assert_eq!((&trips[0]["name"], &trips[0]["answered"]), (&json!("keep-alive"), &json!(1)));
     assert_eq!(json["sessions"][0]["player"], "Tester");
+    assert_eq!(json["sessions"][0]["keep_alives"]["answered"], 1);
     for (place, direction) in json["directions"].as_array().unwrap().iter().enumerate() {
         let bins = json["timeline"]["directions"][place]["packets"].as_array().unwrap();
         let sum: u64 = bins.iter().map(|bin| bin.as_u64().unwrap()).sum();
@@ -116,6 +117,8 @@ fn answers_are_matched_by_number_and_session() {
     assert_eq!(trip.shortest.as_nanos(), 1_234_567);
     assert_eq!(trip.longest.as_nanos(), 3 * 1_234_567);
     assert_eq!(trip.mean().unwrap().as_nanos(), 2 * 1_234_567);
+    let of_sessions: Vec<u64> = stats.sessions().map(|(_, it)| it.keep_alives.answered).collect();
+    assert_eq!(of_sessions, [2, 0]);
 }
 
 #[test]

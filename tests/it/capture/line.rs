@@ -524,6 +524,16 @@ fn short_lists_of_texts_are_printed_and_numbers_are_short() {
     stage.packet(Clientbound, Play, "tab_complete", json!({"matches": ["Steve", "Alex"]}));
     let names: Vec<String> = (0..40).map(|it| format!("player{it}")).collect();
     stage.packet(Clientbound, Play, "tab_complete", json!({"matches": names}));
+    let uuid = "b50ad385-829d-3141-a216-7e7d7539ba7f";
+    let player = |name: &str| {
+        let properties = json!([{"name": "textures", "value": "x", "isSigned": false}]);
+        json!({"uuid": uuid, "name": name, "properties": properties, "gamemode": 0, "ping": 0})
+    };
+    let list = |action: &str, data| json!({"action": action, "data": data});
+    let players = json!([player("Steve"), player("Alex")]);
+    stage.packet(Clientbound, Play, "player_info", list("add_player", players));
+    let latency = json!([{"uuid": uuid, "ping": 5}]);
+    stage.packet(Clientbound, Play, "player_info", list("update_latency", latency));
     let position = |x: f64, z: f64| json!({"x": x, "y": 64.0, "z": z, "onGround": true});
     stage.packet(Serverbound, Play, "position", position(9.099_999_999_999_998, 0.000_4));
     stage.packet(Serverbound, Play, "position", position(-1.2345, 1e-7));
@@ -535,6 +545,8 @@ fn short_lists_of_texts_are_printed_and_numbers_are_short() {
         [
             "matches=[\"Steve\" \"Alex\"]",
             "matches=[40 items]",
+            "action=add_player data=[\"Steve\" \"Alex\"]",
+            "action=update_latency data=[1 item]",
             "x=9.1 y=64.0 z=0.0004 onGround=true",
             "x=-1.234 y=64.0 z=1e-7 onGround=true",
             "age=0 time=1000 (07:00)",

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::CountsByPacket;
+use super::{CountsByPacket, RoundTrip};
 use crate::capture::{Entry, EventKind, Sink, Summary};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 
@@ -32,6 +33,8 @@ pub struct SessionCounts {
     pub last: Timestamp,
     /// The time at which the session closed, and its summary.
     pub closed: Option<(Timestamp, Summary)>,
+    /// The round trips of its keep-alives, if they are measured.
+    pub keep_alives: RoundTrip,
 }
 
 impl CountingSink {
@@ -54,6 +57,13 @@ impl CountingSink {
             overall.add(&session.totals);
         }
         overall
+    }
+
+    /// Counts a round trip of a keep-alive in a session.
+    pub(super) fn count_keep_alive(&mut self, session: u64, took: Duration) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.keep_alives.count(took);
+        }
     }
 
     /// Merges the oldest closed sessions, or the oldest ones if none has closed, into `earlier`.
@@ -80,6 +90,7 @@ impl Sink for CountingSink {
             totals: CountsByPacket::default(),
             last: entry.at(),
             closed: None,
+            keep_alives: RoundTrip::default(),
         });
         session.last = session.last.max(entry.at());
         if !Arc::ptr_eq(&session.context, context) {

@@ -261,25 +261,27 @@ impl<'a> Report<'a> {
     fn write_sessions(&self, out: &mut String) {
         for (place, (_, session)) in self.stats.sessions().enumerate() {
             if place == 0 {
-                let head = ["packets", "bytes", "on wire", "lasted"];
-                let [packets, bytes, wire, lasted] = head;
-                let _ =
-                    writeln!(out, "\n{packets:>9} {bytes:>11} {wire:>11} {lasted:>10}  session");
+                let _ = writeln!(
+                    out,
+                    "\n{:>9} {:>11} {:>11} {:>10} {:>10}  session",
+                    "packets", "bytes", "on wire", "lasted", "keep-alive",
+                );
             }
             let counts = session.totals.total();
             let _ = writeln!(
                 out,
-                "{:>9} {:>11} {:>11} {:>10}  {}",
+                "{:>9} {:>11} {:>11} {:>10} {:>10}  {}",
                 counts.packets,
                 ByteSize(counts.bytes).to_string(),
                 ByteSize(counts.wire).to_string(),
                 format!("{:.3} s", lasted(session).as_secs_f64()),
+                session.keep_alives.mean().map(time).unwrap_or_default(),
                 session_name(session),
             );
         }
         if self.stats.forgotten() > 0 {
             let _ =
-                writeln!(out, "{:>45}  {} earlier", "", count(self.stats.forgotten(), "session"));
+                writeln!(out, "{:>56}  {} earlier", "", count(self.stats.forgotten(), "session"));
         }
     }
 

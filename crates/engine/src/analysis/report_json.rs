@@ -1,8 +1,7 @@
 use serde_json::{Value as Json, json};
 
-use super::Report;
 use super::report::{lasted, mean};
-use super::{PacketCounts, SessionCounts};
+use super::{PacketCounts, Report, RoundTrip, SessionCounts};
 use mitmcraft_protocol::schema::Direction;
 
 impl Report<'_> {
@@ -51,16 +50,11 @@ impl Report<'_> {
     fn round_trips(&self) -> Vec<Json> {
         let trips = self.stats.round_trips().iter();
         let trips = trips.map(|(name, asked, trip)| {
-            let mean = trip.mean();
-            json!({
-                "name": name,
-                "asked": asked.name(),
-                "answered": trip.answered,
-                "unanswered": trip.unanswered,
-                "shortest": mean.map(|_| trip.shortest.as_secs_f64()),
-                "mean": mean.map(|mean| mean.as_secs_f64()),
-                "longest": mean.map(|_| trip.longest.as_secs_f64()),
-            })
+            let mut row = round_trip(&trip);
+            row["name"] = name.into();
+            row["asked"] = asked.name().into();
+            row["unanswered"] = trip.unanswered.into();
+            row
         });
         trips.collect()
     }
@@ -137,6 +131,17 @@ fn with_counts(mut head: Json, counts: &PacketCounts, seconds: f64) -> Json {
     head
 }
 
+/// The answered requests and their times in seconds.
+fn round_trip(trip: &RoundTrip) -> Json {
+    let mean = trip.mean();
+    json!({
+        "answered": trip.answered,
+        "shortest": mean.map(|_| trip.shortest.as_secs_f64()),
+        "mean": mean.map(|mean| mean.as_secs_f64()),
+        "longest": mean.map(|_| trip.longest.as_secs_f64()),
+    })
+}
+
 fn session(capture: usize, session: &SessionCounts) -> Json {
     let context = &session.context;
     let total = session.totals.total();
@@ -154,6 +159,7 @@ fn session(capture: usize, session: &SessionCounts) -> Json {
         "packets": total.packets,
         "bytes": total.bytes,
         "wire": total.wire,
+        "keep_alives": round_trip(&session.keep_alives),
         "closed": session.closed.as_ref().map(|(_, summary)| &summary.reason),
     })
 }

@@ -39,23 +39,28 @@ struct Request {
 }
 
 impl RoundTrips {
-    /// Counts a packet that was received from a peer.
-    pub fn count(&mut self, record: &Record) {
+    /// Counts a packet that was received from a peer. Returns the round trip of a keep-alive that it
+    /// answers.
+    pub fn count(&mut self, record: &Record) -> Option<Duration> {
         let packet = &record.packet;
-        let Some(role) = Exchange::role(packet) else { return };
+        let role = Exchange::role(packet)?;
         let request =
             |exchange, number| Request { session: packet.context().session, exchange, number };
         match role {
             ExchangeRole::Asks(exchange, number) => {
-                self.ask(request(exchange, number), packet.at())
+                self.ask(request(exchange, number), packet.at());
+                None
             }
             ExchangeRole::Answers(exchange, number) => {
-                self.answer(request(exchange, number), packet.at());
+                let took = self.answer(request(exchange, number), packet.at());
+                took.filter(|_| exchange == Exchange::KeepAlive)
             }
             ExchangeRole::Either(asks, answers, number) => {
-                if !self.answer(request(answers, number), packet.at()) {
+                let took = self.answer(request(answers, number), packet.at());
+                if took.is_none() {
                     self.ask(request(asks, number), packet.at());
                 }
+                took.filter(|_| answers == Exchange::KeepAlive)
             }
         }
     }
@@ -94,10 +99,10 @@ impl RoundTrips {
         }
     }
 
-    fn answer(&mut self, request: Request, at: Timestamp) -> bool {
-        let Some(asked) = self.open.remove(&request) else { return false };
-        self.trips.entry(request.exchange).or_default().count(at.since(asked));
-        true
+    fn answer(&mut self, request: Request, at: Timestamp) -> Option<Duration> {
+        let took = at.since(self.open.remove(&request)?);
+        self.trips.entry(request.exchange).or_default().count(took);
+        Some(took)
     }
 
     fn give_up(&mut self, which: impl Fn(&Request, Timestamp) -> bool) {
@@ -120,7 +125,7 @@ impl RoundTrip {
         Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
-    fn count(&mut self, took: Duration) {
+    pub(super) fn count(&mut self, took: Duration) {
         self.shortest = match self.answered {
             0 => took,
             _ => self.shortest.min(took),

@@ -1,4 +1,5 @@
 use std::io;
+use std::time::Duration;
 
 use super::{
     Channels, DiagnosticCounts, NamedCounts, Report, RoundTrips, Sort, Timeline, UndecodedCounts,
@@ -104,7 +105,8 @@ impl Stats {
         self.span.map_or(0.0, |(first, last)| last.since(first).as_secs_f64())
     }
 
-    fn count(&mut self, record: &Record) {
+    /// Counts a packet. Returns the round trip of a keep-alive that it answers.
+    fn count(&mut self, record: &Record) -> Option<Duration> {
         record.packet.inflate();
         let at = record.packet.at();
         let (first, last) = self.span.unwrap_or((at, at));
@@ -112,11 +114,12 @@ impl Stats {
         self.channels.count(record);
         self.undecoded.count(record);
         self.diagnostics.count(record);
-        if record.outcome.came() {
-            self.round_trips.count(record);
-            self.timeline.count(record);
-            self.named.count(record);
+        if !record.outcome.came() {
+            return None;
         }
+        self.timeline.count(record);
+        self.named.count(record);
+        self.round_trips.count(record)
     }
 }
 
@@ -125,14 +128,19 @@ impl Sink for Stats {
         if self.summaries.is_empty() {
             self.begin();
         }
-        match entry {
+        let took = match entry {
             Entry::Packet(record) => self.count(record),
             Entry::Event(event) => {
                 if let EventKind::Close(_) = event.kind {
                     self.round_trips.close(event.context.session);
                 }
+                None
             }
+        };
+        let Some(summary) = self.summaries.last_mut() else { return Ok(()) };
+        if let Some(took) = took {
+            summary.count_keep_alive(entry.context().session, took);
         }
-        self.summaries.last_mut().map_or(Ok(()), |summary| summary.write(entry))
+        summary.write(entry)
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::bundle::{self, Bundle};
+use super::channels::RegisteredChannels;
 use super::finding::Finding;
 use super::values::{Fault, Values};
 use super::{LintReport, LintRule};
@@ -21,6 +22,7 @@ use mitmcraft_protocol::schema::{DecodeCause, Direction, Family};
 pub struct Linter {
     source: Option<Arc<str>>,
     bundles: HashMap<u64, Bundle>,
+    channels: HashMap<u64, RegisteredChannels>,
     /// The number of judged packets by version.
     judged: BTreeMap<(i32, String), u64>,
     findings: BTreeMap<Key, Finding>,
@@ -43,6 +45,7 @@ impl Linter {
     }
 
     fn end(&mut self) {
+        self.channels.clear();
         let mut bundles: Vec<(u64, Bundle)> = self.bundles.drain().collect();
         bundles.sort_by_key(|(session, _)| *session);
         bundles.into_iter().for_each(|(_, bundle)| self.end_bundle(bundle));
@@ -68,6 +71,11 @@ impl Linter {
         if bundle.take(record) {
             let reason = format!("more than {} packets in a bundle", bundle::MAX);
             self.add(record, LintRule::BundleTooLong, true, reason, None, None);
+        }
+        let channels = self.channels.get(&packet.context().session);
+        if let Some(reason) = channels.and_then(|channels| channels.fault(packet)) {
+            let field = Some("channel".to_owned());
+            self.add(record, LintRule::ChannelUnregistered, false, reason, field, None);
         }
         let Some(kind) = packet.kind() else { return };
         let mut values = Values::read(packet, kind);
@@ -155,16 +163,22 @@ impl Sink for Linter {
                 let packet = &record.packet;
                 let is_game =
                     matches!(packet.context().protocol.family(), Family::Java | Family::Alpha);
-                if packet.direction() == Direction::Clientbound && record.outcome.came() && is_game
-                {
-                    self.judge(record);
+                if !record.outcome.came() || !is_game {
+                    return Ok(());
+                }
+                match packet.direction() {
+                    Direction::Clientbound => self.judge(record),
+                    Direction::Serverbound => {
+                        self.channels.entry(packet.context().session).or_default().take(packet);
+                    }
                 }
             }
             Entry::Event(event) => {
-                if let EventKind::Open | EventKind::Close(_) = event.kind
-                    && let Some(bundle) = self.bundles.remove(&event.context.session)
-                {
-                    self.end_bundle(bundle);
+                if let EventKind::Open | EventKind::Close(_) = event.kind {
+                    self.channels.remove(&event.context.session);
+                    if let Some(bundle) = self.bundles.remove(&event.context.session) {
+                        self.end_bundle(bundle);
+                    }
                 }
             }
         }

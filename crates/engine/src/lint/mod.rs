@@ -6,6 +6,7 @@
 //! in its bytes. `docs/lint.md` has the rules with their sources.
 
 mod bundle;
+mod channels;
 mod finding;
 mod formats;
 mod linter;

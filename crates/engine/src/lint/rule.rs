@@ -26,6 +26,8 @@ pub enum LintRule {
     BundleTooLong,
     /// The session ended within a bundle.
     BundleOpen,
+    /// A message of a plugin has a channel that the client has not registered.
+    ChannelUnregistered,
     /// A diagnostic of `docs/diagnostics.md`.
     Diagnosed(Diagnostic),
 }
@@ -33,7 +35,7 @@ pub enum LintRule {
 impl LintRule {
     /// All rules: first those of decoding, then those about values, then the diagnostics of what a server
     /// sends.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::FrameInvalid,
         Self::IdUnknown,
         Self::BytesMissing,
@@ -45,6 +47,7 @@ impl LintRule {
         Self::TextInvalid,
         Self::BundleTooLong,
         Self::BundleOpen,
+        Self::ChannelUnregistered,
         Self::Diagnosed(Diagnostic::CompressedBelowThreshold),
         Self::Diagnosed(Diagnostic::UncompressedAboveThreshold),
         Self::Diagnosed(Diagnostic::KeepAliveOverdue),
@@ -70,6 +73,7 @@ impl LintRule {
             Self::TextInvalid => "text-invalid",
             Self::BundleTooLong => "bundle-too-long",
             Self::BundleOpen => "bundle-open",
+            Self::ChannelUnregistered => "channel-unregistered",
             Self::Diagnosed(diagnostic) => diagnostic.name(),
         }
     }
@@ -99,6 +103,7 @@ impl LintRule {
             Self::TextInvalid => "the connection is lost: the text cannot be parsed",
             Self::BundleTooLong => "the connection is lost: `Too many packets in a bundle`",
             Self::BundleOpen => "nothing of what the bundle contains",
+            Self::ChannelUnregistered => "nothing: the mods of the client do not read the message",
             Self::Diagnosed(diagnostic) => match diagnostic {
                 Diagnostic::CompressedBelowThreshold => {
                     "the connection is lost: `Badly compressed packet`"

@@ -45,7 +45,8 @@ struct ShortFields<'o> {
     list: Option<OpenList>,
 }
 
-/// The outermost of the open lists that are printed as their number of elements, or as their texts.
+/// The outermost of the open lists that are printed as their number of elements, or, if each element is a
+/// text or has a `name`, as these texts.
 struct OpenList {
     /// The offset of its text in the output.
     start: usize,
@@ -53,8 +54,12 @@ struct OpenList {
     depth: usize,
     /// The number of its elements so far.
     count: usize,
-    /// `false` if an element is not a text.
-    texts: bool,
+    /// The number of texts printed so far.
+    shown: usize,
+    /// `true` if the text of the present element has been printed.
+    is_shown: bool,
+    /// `true` if the field whose value comes next is a `name`.
+    is_name: bool,
 }
 
 /// An open container.
@@ -121,15 +126,18 @@ impl<'o> ShortFields<'o> {
     /// Takes an element of a list that is not shown one by one. Returns `false` if none is open.
     fn take_element(&mut self, text: Option<&Scalar<'_>>) -> bool {
         let Some(list) = &mut self.list else { return false };
-        if list.depth > 1 {
+        if list.depth == 1 {
+            list.count += 1;
+            list.is_shown = false;
+        } else if !std::mem::take(&mut list.is_name) || list.is_shown {
             return true;
         }
-        list.count += 1;
-        list.texts &= text.is_some();
-        if let Some(text) = text.filter(|_| list.texts) {
+        let fits = self.out.len() - list.start <= MAX_TEXTS;
+        if let Some(text) = text.filter(|_| fits && list.shown + 1 == list.count) {
             self.out.push(if list.count == 1 { '[' } else { ' ' });
             write_scalar(self.out, text, None, 0, MAX_TEXT, false);
-            list.texts = self.out.len() - list.start <= MAX_TEXTS;
+            list.shown += 1;
+            list.is_shown = true;
         }
         true
     }
@@ -197,10 +205,12 @@ impl Visitor for ShortFields<'_> {
     }
 
     fn field(&mut self, name: &Name) -> Flow {
-        if self.list.is_none() {
-            self.tracker.field(name);
-            self.name = Some(Name::clone(name));
+        if let Some(list) = &mut self.list {
+            list.is_name = **name == *"name";
+            return Flow::Continue(());
         }
+        self.tracker.field(name);
+        self.name = Some(Name::clone(name));
         Flow::Continue(())
     }
 
@@ -253,7 +263,9 @@ impl Visitor for ShortFields<'_> {
         self.tracker.skip();
         self.begin();
         self.note(0..0, false);
-        self.list = Some(OpenList { start: self.out.len(), depth: 1, count: 0, texts: true });
+        let start = self.out.len();
+        let (depth, count, shown, is_shown, is_name) = (1, 0, 0, false, false);
+        self.list = Some(OpenList { start, depth, count, shown, is_shown, is_name });
         Flow::Continue(())
     }
 
@@ -263,7 +275,8 @@ impl Visitor for ShortFields<'_> {
         if list.depth > 0 {
             return Flow::Continue(());
         }
-        if list.texts && list.count > 0 {
+        let fits = self.out.len() - list.start <= MAX_TEXTS;
+        if fits && list.shown == list.count && list.count > 0 {
             self.out.push(']');
         } else {
             self.out.truncate(list.start);

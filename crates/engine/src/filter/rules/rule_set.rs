@@ -72,7 +72,10 @@ impl RuleSet {
         }
         for error in errors {
             let span = error.span().unwrap_or(0..0);
-            source.error(span, error.message().to_owned());
+            // A path that begins like a key and goes on with `/`, `[` or `*`.
+            let unquoted = error.message().starts_with("invalid unquoted key");
+            let hint = unquoted.then(|| "put a path in quotes: `\"payload.x/y\" = ..`".to_owned());
+            source.error_with(span, error.message().to_owned(), hint);
         }
         let rules = (!source.has_errors()).then(|| {
             let rules = drafts.into_iter().map(|draft| draft.rule).collect();

@@ -199,6 +199,45 @@ fn what_earlier_packets_and_the_wire_show_is_found() {
     );
 }
 
+/// As a plugin of 1.20.4 with a typo in its channel, and one of 1.8.
+#[test]
+fn messages_on_channels_that_the_client_has_not_registered_are_found() {
+    let hexed = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    for (version, serverbound, clientbound, register) in
+        [(765, "10", "18", "minecraft:register"), (47, "17", "3f", "REGISTER")]
+    {
+        let context = Arc::new(context(version));
+        let sent =
+            |id: &str, channel: &str, data: &str| hex(&format!("{id} {} {data}", string(channel)));
+        let message = |channel: &str| record(&context, 1, sent(clientbound, channel, "01"));
+        let client = |channel: &str, names: &str| {
+            let body = sent(serverbound, channel, &hexed(names));
+            let content = Content::Frame(Frame::from_body(body.into()));
+            let (direction, state) = (Direction::Serverbound, State::Play);
+            let context = Arc::clone(&context);
+            Record::passed(Packet::new(context, 1, Timestamp(0), direction, state, content))
+        };
+        let reasons = |records: Vec<Record>| {
+            let report = lint(records);
+            let findings = report.findings().iter();
+            let found = findings.map(|it| (it.rule, it.certain, it.reason.clone()));
+            found.collect::<Vec<_>>()
+        };
+        let registered = || client(register, "mymod:hello\0other:x");
+        assert_eq!(reasons(vec![message("mymod:helo")]), [], "the client registers nothing");
+        assert_eq!(reasons(vec![registered(), message("mymod:hello"), message("other:x")]), []);
+        let own = message(if version == 47 { "MC|Brand" } else { "minecraft:brand" });
+        assert_eq!(reasons(vec![registered(), own]), []);
+        let wanted = "the client has not registered the channel `mymod:helo`, but `mymod:hello`";
+        let finding = (LintRule::ChannelUnregistered, false, wanted.to_owned());
+        assert_eq!(reasons(vec![registered(), message("mymod:helo")]), [finding]);
+        let unregistered =
+            client(&register.replace("reg", "unreg").replace("REG", "UNREG"), "other:x");
+        let found = reasons(vec![registered(), unregistered, message("other:x")]);
+        assert_eq!(found[0].2, "the client has not registered the channel `other:x`");
+    }
+}
+
 #[test]
 fn only_what_the_server_sent_is_judged() {
     let context = Arc::new(context(47));
@@ -275,7 +314,7 @@ version         packets   at fault  id-unknown  bytes-left
     );
     let xml = report.junit(&LineOptions::default());
     assert!(
-        xml.contains("<testsuite name=\"1.8\" tests=\"19\" failures=\"2\" errors=\"0\">"),
+        xml.contains("<testsuite name=\"1.8\" tests=\"20\" failures=\"2\" errors=\"0\">"),
         "{xml}"
     );
     assert!(xml.contains("<testcase classname=\"1.8\" name=\"chunk-invalid\"/>"), "{xml}");

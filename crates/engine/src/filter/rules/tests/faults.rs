@@ -33,6 +33,13 @@ fn invalid_toml_is_reported_with_its_place() {
 }
 
 #[test]
+fn a_path_without_quotes_is_shown_how_to_write_it() {
+    let said = faults("[[rule]]\nwhen = 'custom_payload'\nset = { payload.a/b = 1 }\n");
+    assert!(said.contains("invalid unquoted key"), "{said}");
+    assert!(said.contains("put a path in quotes: `\"payload.x/y\" = ..`"), "{said}");
+}
+
+#[test]
 fn curly_quotes_are_reported_with_their_places() {
     let output = faults("[[rule]]\nwhen = “chat”\n");
     assert!(output.contains("rules.toml:2:8\n  | when = “chat”\n"), "{output}");
