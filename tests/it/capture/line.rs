@@ -526,7 +526,7 @@ fn short_lists_of_texts_are_printed_and_numbers_are_short() {
     stage.packet(Clientbound, Play, "tab_complete", json!({"matches": names}));
     let uuid = "b50ad385-829d-3141-a216-7e7d7539ba7f";
     let player = |name: &str| {
-        let properties = json!([{"name": "textures", "value": "x", "isSigned": false}]);
+        let properties = json!([{"name": "textures", "value": "x"}]);
         json!({"uuid": uuid, "name": name, "properties": properties, "gamemode": 0, "ping": 0})
     };
     let list = |action: &str, data| json!({"action": action, "data": data});
