@@ -64,16 +64,37 @@ fn ignored() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
-#[cfg(not(unix))]
-pub(super) async fn end() -> Ending {
-    // Without a handler, Ctrl-C ends the program.
-    let _ = tokio::signal::ctrl_c().await;
-    Ending::Other
+/// Catches Ctrl-C, Ctrl-Break, and the end of the console, of the user's session and of the system from now
+/// on, and returns a future that waits for one. After the last three, Windows ends the program in 5 s.
+#[cfg(windows)]
+pub(super) fn end() -> impl Future<Output = Ending> {
+    let ending = any();
+    async {
+        ending.await;
+        Ending::Other
+    }
 }
 
-#[cfg(not(unix))]
+/// Waits for a request to end although a run is being completed.
+#[cfg(windows)]
 pub(super) async fn end_at_once() {
-    let _ = end().await;
+    any().await;
+}
+
+#[cfg(windows)]
+fn any() -> impl Future<Output = ()> {
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
+    let (mut interrupt, mut stop) = (ctrl_c().ok(), ctrl_break().ok());
+    let (mut close, mut logoff, mut shutdown) =
+        (ctrl_close().ok(), ctrl_logoff().ok(), ctrl_shutdown().ok());
+    std::future::poll_fn(move |context| {
+        let came = interrupt.as_mut().is_some_and(|it| it.poll_recv(context).is_ready())
+            | stop.as_mut().is_some_and(|it| it.poll_recv(context).is_ready())
+            | close.as_mut().is_some_and(|it| it.poll_recv(context).is_ready())
+            | logoff.as_mut().is_some_and(|it| it.poll_recv(context).is_ready())
+            | shutdown.as_mut().is_some_and(|it| it.poll_recv(context).is_ready());
+        if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
 }
 
 /// Whether a person wants a verb that reads to its end to complete what it has written, and stop.

@@ -304,10 +304,17 @@ pub fn show(file: &Path) -> String {
 /// mitmcraft, without colours, with accounts and settings in an empty folder instead of the user's.
 pub fn mitmcraft() -> Command {
     let nowhere = scratch().join("nowhere");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+    let mut command = Command::new(program());
     command.env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
     command.env("MITMCRAFT_STATE_DIR", &nowhere).env("XDG_CONFIG_HOME", &nowhere);
     command
+}
+
+/// The program to test. `PROGRAM_UNDER_TEST` names another one, such as a script that runs that of another
+/// system (`tests/other`).
+fn program() -> PathBuf {
+    let other = std::env::var_os("PROGRAM_UNDER_TEST");
+    other.unwrap_or_else(|| env!("CARGO_BIN_EXE_mitmcraft").into()).into()
 }
 
 /// The project's root folder.

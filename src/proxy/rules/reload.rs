@@ -1,4 +1,3 @@
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -258,10 +257,11 @@ fn folder(path: &Path) -> &Path {
 }
 
 /// Returns whether an event's path names one of the files. Compares names only, since a folder has
-/// several spellings.
+/// several spellings, and in lower case, since Windows and macOS find a file by any.
 fn is_ours(path: &Path, files: &[PathBuf]) -> bool {
-    let name: Option<&OsStr> = path.file_name();
-    files.iter().any(|file| file.file_name() == name)
+    let name = |path: &Path| path.file_name().map(|it| it.to_string_lossy().to_lowercase());
+    let changed = name(path);
+    files.iter().any(|file| name(file) == changed)
 }
 
 /// Pause after a change: a file is often written in several steps.
@@ -287,6 +287,14 @@ mod tests {
             let path = PathBuf::from("rules.toml");
             let fault = |it| FileFault { path: path.clone(), kind: FileFaultKind::Text(it) };
             assert_eq!(not_told(faults.map(fault).collect(), &mut told).len(), warnings, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_noticed_however_the_user_has_spelled_the_file() {
+        let files = [PathBuf::from("configs/Rüles.toml")];
+        for (path, ours) in [("/srv/configs/rüLES.toml", true), ("configs/rules.toml", false)] {
+            assert_eq!(is_ours(path.as_ref(), &files), ours, "{path}");
         }
     }
 

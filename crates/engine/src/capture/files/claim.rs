@@ -1,11 +1,13 @@
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use thiserror::Error;
 
+use super::file_name::fault_on_windows;
+
 /// The reason why an existing file is not written. It is the inner error of an [`io::Error`] of the
-/// kind [`ErrorKind::AlreadyExists`] or [`ErrorKind::ResourceBusy`].
+/// kind [`ErrorKind::AlreadyExists`], [`ErrorKind::ResourceBusy`] or [`ErrorKind::InvalidFilename`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ClaimError {
@@ -15,6 +17,15 @@ pub enum ClaimError {
     /// Another process holds the lock of the file.
     #[error("another program is writing it")]
     Locked,
+    /// Windows takes the name for a device, such as `NUL`.
+    #[error("Windows reserves this name for a device: choose another one")]
+    Device,
+    /// Windows takes the name for a named pipe.
+    #[error("named pipes are not supported on Windows: write to stdout (`-`) instead")]
+    Pipe,
+    /// Windows hides what follows a colon in a stream of the file before it.
+    #[error("a file name must not contain `:` on Windows")]
+    Colon,
 }
 
 impl From<ClaimError> for io::Error {
@@ -22,6 +33,7 @@ impl From<ClaimError> for io::Error {
         let kind = match error {
             ClaimError::NotEmpty => ErrorKind::AlreadyExists,
             ClaimError::Locked => ErrorKind::ResourceBusy,
+            ClaimError::Device | ClaimError::Pipe | ClaimError::Colon => ErrorKind::InvalidFilename,
         };
         Self::new(kind, error)
     }
@@ -36,7 +48,8 @@ impl From<ClaimError> for io::Error {
 /// # Errors
 /// [`ClaimError`] within the [`io::Error`]; the error of opening. The file is unchanged then.
 pub fn claim_file(path: &Path, overwrite: bool) -> io::Result<File> {
-    let file = owner_only().create(true).truncate(false).open(path)?;
+    check_name(path)?;
+    let file = open(owner_only().create(true).truncate(false), path)?;
     if !file.metadata()?.is_file() {
         return Ok(file);
     }
@@ -49,9 +62,16 @@ pub fn claim_file(path: &Path, overwrite: bool) -> io::Result<File> {
     Ok(file)
 }
 
+/// Checks that this system makes a file of the name, and changes nothing.
+pub(super) fn check_name(path: &Path) -> io::Result<()> {
+    let fault = path.to_str().filter(|_| cfg!(windows)).and_then(fault_on_windows);
+    fault.map_or(Ok(()), |fault| Err(fault.into()))
+}
+
 /// Creates and locks a file that must not exist.
 pub(super) fn claim_new(path: &Path) -> io::Result<File> {
-    let file = owner_only().create_new(true).open(path)?;
+    check_name(path)?;
+    let file = open(owner_only().create_new(true), path)?;
     lock(&file)?;
     Ok(file)
 }
@@ -61,11 +81,12 @@ pub(super) fn claim_new(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As for [`claim_file`]; the error of its folder if there is no file.
 pub fn check_file(path: &Path, overwrite: bool) -> io::Result<()> {
+    check_name(path)?;
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
         // Only a regular file is opened for the check: opening a FIFO would wait for its reader.
         Ok(found) if found.is_file() => {
-            lock(&OpenOptions::new().append(true).open(path)?)?;
+            lock(&open(OpenOptions::new().append(true), path)?)?;
             if found.len() > 0 && !overwrite { Err(ClaimError::NotEmpty.into()) } else { Ok(()) }
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -82,11 +103,25 @@ fn owner_only() -> OpenOptions {
     options.write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::share_mode(&mut options, SHARED_WITH_READERS);
     options
 }
 
+/// Opens a file to write it.
+fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    let opened = options.open(path);
+    #[cfg(windows)]
+    if opened.as_ref().is_err_and(|it| it.raw_os_error() == Some(SHARING_VIOLATION)) {
+        return Err(ClaimError::Locked.into());
+    }
+    opened
+}
+
 /// Locks a file until it is closed.
+#[cfg(not(windows))]
 fn lock(file: &File) -> io::Result<()> {
+    use std::fs::TryLockError;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(ClaimError::Locked.into()),
         // Some network file systems have no locks.
@@ -94,3 +129,39 @@ fn lock(file: &File) -> io::Result<()> {
         Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
     }
 }
+
+/// Returns a file that is open for writing: that it is shared with readers only is its lock. Windows would
+/// also keep readers away from a locked file.
+#[cfg(windows)]
+fn lock(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Returns whether a program has claimed the file at `path`; `None` if that cannot be known.
+#[cfg(not(windows))]
+pub(super) fn is_claimed(path: &Path) -> Option<bool> {
+    use std::fs::TryLockError;
+    match File::open(path).ok()?.try_lock() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
+/// Returns whether a program has claimed the file at `path`; `None` if that cannot be known.
+#[cfg(windows)]
+pub(super) fn is_claimed(path: &Path) -> Option<bool> {
+    match owner_only().open(path) {
+        Ok(_) => Some(false),
+        Err(error) if error.raw_os_error() == Some(SHARING_VIOLATION) => Some(true),
+        Err(_) => None,
+    }
+}
+
+/// `FILE_SHARE_READ` and `FILE_SHARE_DELETE`: others may read the file, or delete it, but not write it.
+#[cfg(windows)]
+const SHARED_WITH_READERS: u32 = 0x1 | 0x4;
+
+/// `ERROR_SHARING_VIOLATION`.
+#[cfg(windows)]
+const SHARING_VIOLATION: i32 = 32;

@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::super::{
     Compression, Entry, JsonlReader, PcapngReader, ReadError, edit_block, edit_line,
 };
-use super::claim::check_file;
+use super::claim::{check_file, claim_new, is_claimed};
 use super::compressed_writer::compress;
 use super::unpack::{peek, unpack};
 use mitmcraft_protocol::schema::Catalog;
@@ -95,17 +95,19 @@ impl CommentEditor {
     pub fn save(&mut self, comments: &Comments) -> Result<usize, CommentError> {
         self.check()?;
         let (folder, prefix) = beside(&self.path);
-        let new = tempfile::Builder::new().prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
-        new.as_file().try_lock().map_err(io::Error::from)?;
+        let mut name = tempfile::Builder::new();
+        let new = name.prefix(&prefix).suffix(SUFFIX).make_in(folder, claim_new)?;
         self.keep_owner(&new)?;
-        let mut out = compress(Box::new(BufWriter::new(new.reopen()?)), self.compression()?);
+        let mut out =
+            compress(Box::new(BufWriter::new(new.as_file().try_clone()?)), self.compression()?);
         let found = self.write(&mut out, comments)?;
         out.flush()?;
         drop(out);
         new.as_file().set_permissions(self.seen.permissions())?;
         new.as_file().sync_all()?;
         self.check()?;
-        new.persist(&self.path).map_err(|error| error.error)?;
+        // The old file is open, which `persist` does not replace on Windows.
+        fs::rename(new.into_temp_path(), &self.path)?;
         self.seen = fs::metadata(&self.path)?;
         Ok(found)
     }
@@ -213,7 +215,7 @@ fn remove_leftovers(path: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let ours = name.to_str().is_some_and(|it| it.starts_with(&prefix) && it.ends_with(SUFFIX));
-        if ours && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+        if ours && is_claimed(&entry.path()) == Some(false) {
             // It is tried again when the capture is opened next.
             let _ = fs::remove_file(entry.path());
         }

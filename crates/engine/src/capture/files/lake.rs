@@ -1,11 +1,11 @@
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use super::super::{CreateOptions, Entry, FileType, ParquetSink, ReadError, Sink};
-use super::claim::claim_file;
+use super::claim::{claim_file, is_claimed};
 use super::open::open_capture;
 use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
@@ -189,7 +189,7 @@ impl Lake {
         self.retention.opened(&path, last)?;
         fs::rename(unfinished, &path)?;
         #[cfg(unix)]
-        File::open(&folder)?.sync_all()?;
+        fs::File::open(&folder)?.sync_all()?;
         self.retention.done(path.clone(), last)?;
         Ok(path)
     }
@@ -201,7 +201,7 @@ impl Lake {
         for entry in fs::read_dir(self.raw())? {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let free = || File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
+            let free = || is_claimed(&path) == Some(false);
             if name.starts_with("part-") && name.ends_with(".jsonl") && free() {
                 left.push(path);
             } else if name.ends_with(".parquet.part") && free() {

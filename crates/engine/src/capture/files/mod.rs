@@ -4,6 +4,7 @@ mod claim;
 mod comment_editor;
 mod compressed_writer;
 mod create;
+mod file_name;
 mod file_sink;
 mod file_type;
 mod growing_file;

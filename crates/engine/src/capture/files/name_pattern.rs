@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::file_name::is_device;
 use mitmcraft_protocol::packet::{Context, Timestamp};
 
 /// A file name with `{session}`, `{player}` or `{time}` in it, which makes one file per session.
@@ -69,11 +70,12 @@ impl NamePattern {
 }
 
 /// Makes a player's name fit for a file name: a peer must not be able to choose the folder, nor to
-/// begin the name with `-`, which programs take for an option.
+/// begin the name with `-`, which programs take for an option, nor to write to a device of Windows.
 fn safe(player: &str) -> String {
     let plain = |char: char| if char.is_ascii_alphanumeric() { char } else { '_' };
     match player.chars().take(MAX_PLAYER).map(plain).collect::<String>() {
         empty if empty.is_empty() => "unknown".to_owned(),
+        device if is_device(&device) => format!("_{device}"),
         name => name,
     }
 }
@@ -120,6 +122,13 @@ mod tests {
         assert_eq!(NamePattern::parse("{session.jsonl".as_ref()), Ok(None));
         let error = NamePattern::parse("{sesion}.jsonl".as_ref()).unwrap_err();
         assert!(error.to_string().starts_with("unknown placeholder `{sesion}`"), "{error}");
+    }
+
+    #[test]
+    fn a_player_named_like_a_device_of_windows_gets_a_file() {
+        assert_eq!(filled("{player}.jsonl", Some("NUL")), "_NUL.jsonl");
+        assert_eq!(filled("{player}/{time}.jsonl", Some("con")), "_con/20261120T123104Z.jsonl");
+        assert_eq!(filled("{player}.jsonl", Some("Connor")), "Connor.jsonl");
     }
 
     #[test]

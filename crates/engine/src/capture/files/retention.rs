@@ -1,10 +1,11 @@
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use super::claim::is_claimed;
 use super::keep::Keep;
 use super::manifest::Manifest;
 use mitmcraft_protocol::packet::Timestamp;
@@ -79,7 +80,7 @@ impl Files {
                 Keep::Age(_) => return Ok(()),
             };
             // Another run may write a file of the list.
-            if is_written(path) {
+            if is_claimed(path) == Some(true) {
                 place += 1;
                 continue;
             }
@@ -107,9 +108,4 @@ fn written(path: &Path) -> Timestamp {
     let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let nanos = since.map_or(0, |since| since.as_nanos());
     Timestamp(u64::try_from(nanos).unwrap_or(u64::MAX))
-}
-
-/// Returns whether a program writes the file as a capture.
-fn is_written(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)))
 }

@@ -110,11 +110,14 @@ impl RotatingSink {
             self.current = Some(current);
             return Err(error);
         }
+        let CurrentFile { path, sink, .. } = current;
+        // Windows neither renames nor deletes what is open.
+        drop(sink);
         if let Some((_, closed)) = &self.lake {
             // Without a receiver, the next program finds it.
-            let _ = closed.send(current.path.clone());
+            let _ = closed.send(path.clone());
         }
-        self.retention.done(current.path, at)
+        self.retention.done(path, at)
     }
 
     fn next(&mut self) -> io::Result<CurrentFile> {

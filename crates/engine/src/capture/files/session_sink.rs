@@ -150,11 +150,14 @@ impl SessionSink {
     }
 
     fn end(&mut self, session: u64, at: Timestamp) -> io::Result<()> {
-        let Some(SessionFile::Open(mut writing)) = self.sessions.remove(&session) else {
+        let Some(SessionFile::Open(OpenFile { mut sink, path })) = self.sessions.remove(&session)
+        else {
             return Ok(());
         };
-        writing.sink.finish()?;
-        writing.path.map_or(Ok(()), |path| self.retention.done(path, at))
+        sink.finish()?;
+        // Windows neither renames nor deletes what is open.
+        drop(sink);
+        path.map_or(Ok(()), |path| self.retention.done(path, at))
     }
 
     fn each(&mut self, act: impl Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {

@@ -1,0 +1,186 @@
+//! The program for another system, next to the one for this system. `tests/other/run` builds it, and names in
+//! `PROGRAM_UNDER_TEST` a script that runs it.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::{Program, read_lines, refuses, root, scratch_file, text, wait_for};
+
+/// Starts the program for this system.
+fn here(arguments: &[&str]) -> Program {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+    command.args(arguments).env("NO_COLOR", "1").current_dir(root());
+    Program::start("mitmcraft here", command)
+}
+
+/// Starts the program for the other system.
+fn there(arguments: &[&str]) -> Program {
+    let mut command = crate::support::mitmcraft();
+    command.args(arguments).current_dir(root());
+    Program::start("mitmcraft there", command)
+}
+
+/// Returns a new folder whose name has a space and an umlaut.
+fn folder() -> std::path::PathBuf {
+    let folder = scratch_file("ü b");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+#[ignore = "needs a program for another system: `tests/other/run`"]
+fn other_systems_record_the_same() {
+    let folder = folder();
+    let [there_jsonl, there_pcapng, here_jsonl, here_pcapng] =
+        ["there.jsonl", "there.pcapng", "here.jsonl", "here.pcapng"].map(|it| folder.join(it));
+    let mut server = Program::node("server.js", &["--port", "0", "--threshold", "64", "--odd"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    // Both record what passes between them.
+    let options = ["-l", "127.0.0.1:0", "-q", "--keep-host"];
+    let captures = ["-w", text(&here_jsonl), "-w", text(&here_pcapng)];
+    let mut second = here(&[&["proxy", &upstream], &options[..], &captures].concat());
+    let between = format!("127.0.0.1:{}", second.listening());
+    let captures = ["-w", text(&there_jsonl), "-w", text(&there_pcapng)];
+    let mut first = there(&[&["proxy", &between], &options[..], &captures].concat());
+    let port = first.listening().to_string();
+    let client = Program::node("client.js", &["--port", &port, "--odd"]).succeed();
+    assert!(client.contains("see you"), "{client}");
+    server.succeed();
+    for proxy in [first, second] {
+        proxy.interrupt();
+        proxy.succeed();
+    }
+    assert!(read_lines(&there_jsonl).len() > 100);
+    for (one, other) in
+        [(&there_jsonl, &here_jsonl), (&there_pcapng, &here_pcapng), (&there_jsonl, &there_pcapng)]
+    {
+        here(&["diff", "--bytes", text(one), text(other)]).succeed();
+    }
+}
+
+#[test]
+#[ignore = "needs a program for another system: `tests/other/run`"]
+fn other_systems_print_and_write_the_same() {
+    let folder = folder();
+    let rules = folder.join("rules with CRLF.toml");
+    let text_of = fs::read_to_string(root().join("examples/rules/mute-chat.toml")).unwrap();
+    fs::write(&rules, text_of.replace('\n', "\r\n")).unwrap();
+    let faulty = folder.join("faulty.toml");
+    fs::write(&faulty, "[[rule]]\r\nname = 'ü'\r\nwhen = 'chat and mesage'\r\ndrop = true\r\n")
+        .unwrap();
+    let old = "captures/session-1.8.jsonl";
+    let session = "captures/session-1.20.4-wire.pcapng";
+    let keys = "captures/session-1.20.4-wire.keys";
+    for words in [
+        &["--version"][..],
+        &["check", text(&rules)],
+        &["check", text(&faulty)],
+        &["show", "-v", old],
+        &["show", "--fields", "pkt.seq,pkt.time,x,y,z", "--csv", "captures/session-26.3.jsonl"],
+        &["stats", "--json", old],
+        &["stats", "captures/*.jsonl"],
+        &["diff", "--legs", old],
+        &["diff", old, "captures/session-1.12.2.jsonl"],
+        &["protocols", "1.21.4", "map_chunk"],
+        &["protocols", "diff", "1.8.9", "1.21.1"],
+        &["lint", "--capture", "captures/session-26.3.jsonl"],
+        &["replay", "filters", old, "-f", text(&rules)],
+        &["decode", session, "--keys", keys],
+        &["wireshark", "--versions", "47"],
+        &["help", "filters"],
+    ] {
+        let (is, stdout) = there(words).finish();
+        let (should_be, expected) = here(words).finish();
+        assert_eq!((is.code(), stdout), (should_be.code(), expected), "{words:?}");
+    }
+    for (words, ending) in [
+        (&["convert", old][..], "pcapng"),
+        (&["convert", old], "jsonl.zst"),
+        (&["convert", "captures/session-26.3.jsonl"], "jsonl"),
+        (&["convert", old], "mcpr"),
+        (&["convert", old], "parquet"),
+        (&["decode", session, "--keys", keys, "-w"], "jsonl"),
+        (&["replay", "filters", old, "-f", text(&rules), "-w"], "pcapng"),
+    ] {
+        let written = ["there", "here"].map(|place| scratch_file(&format!("{place}.{ending}")));
+        there(&[words, &[text(&written[0])]].concat()).succeed();
+        here(&[words, &[text(&written[1])]].concat()).succeed();
+        let [is, should_be] = written.map(|file| without_system(fs::read(file).unwrap()));
+        assert!(is == should_be, "{words:?}: {} and {} bytes", is.len(), should_be.len());
+    }
+}
+
+/// Clears the byte of each entry of a ZIP's directory that names the system on which it was made.
+fn without_system(mut file: Vec<u8>) -> Vec<u8> {
+    let is_entry = |at: &usize| file[*at..].starts_with(b"PK\x01\x02");
+    let entries: Vec<usize> = (0..file.len()).filter(is_entry).collect();
+    entries.into_iter().for_each(|at| file[at + 5] = 0);
+    file
+}
+
+#[test]
+#[ignore = "needs a program for another system: `tests/other/run`"]
+fn other_systems_run_the_demo() {
+    let folder = folder();
+    there(&["demo", "--all", "-q", "--folder", text(&folder)]).succeed();
+    let [jsonl, pcapng] = ["demo.jsonl", "demo.pcapng"].map(|name| folder.join(name));
+    here(&["diff", "--bytes", text(&jsonl), text(&pcapng)]).succeed();
+}
+
+#[test]
+#[ignore = "needs the program for Windows: `tests/other/run windows`"]
+fn windows_refuses_what_it_lacks_by_name() {
+    let proxy = |name: &str| refuses(&["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0", "-w", name]);
+    for (name, said) in [
+        ("NUL.jsonl", "Windows reserves this name for a device"),
+        ("C:\\con.pcapng", "Windows reserves this name for a device"),
+        ("\\\\.\\pipe\\wireshark.pcapng", "named pipes are not supported on Windows"),
+        ("notes.txt:session.jsonl", "a file name must not contain `:` on Windows"),
+    ] {
+        let error = proxy(name);
+        assert!(error.contains(name) && error.contains(said), "{error}");
+        let old = text(&root().join("captures/session-1.8.jsonl")).to_owned();
+        let error = refuses(&["convert", &old, name]);
+        assert!(error.contains(name) && error.contains(said), "{error}");
+    }
+    let error = refuses(&["proxy", "--transparent", "-l", "127.0.0.1:0"]);
+    assert!(error.contains("`--transparent` needs Linux"), "{error}");
+}
+
+#[test]
+#[ignore = "needs the program for Windows: `tests/other/run windows`"]
+fn windows_lets_others_read_a_capture_that_is_written_but_not_write_it() {
+    let capture = folder().join("session.jsonl");
+    let mut server = Program::node("server.js", &["--port", "0", "--sessions", "0"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let mut proxy = Program::proxy(&upstream, &["-w", text(&capture)]);
+    let port = proxy.listening().to_string();
+    Program::node("ping.js", &["--port", &port]).succeed();
+    let shown = || Program::mitmcraft(&["show", text(&capture)]).succeed();
+    assert!(wait_for(|| shown().contains("server_info")), "{}", shown());
+    let old = root().join("captures/session-1.8.jsonl");
+    let error = refuses(&["convert", text(&old), text(&capture), "--overwrite"]);
+    assert!(error.contains("another program is writing it"), "{error}");
+    proxy.interrupt();
+    proxy.succeed();
+    assert_eq!(read_lines(&capture).last().unwrap()["event"], "close");
+    Program::mitmcraft(&["convert", text(&old), text(&capture), "--overwrite"]).succeed();
+}
+
+#[test]
+#[ignore = "needs the program for Windows: `tests/other/run windows`"]
+fn windows_has_settings_in_the_users_folder() {
+    let there = |words: &[&str]| {
+        let mut command = crate::support::mitmcraft();
+        command.args(words);
+        Program::start("mitmcraft there", command).succeed()
+    };
+    let printed = there(&["config", "--write"]);
+    let path = printed.trim_end();
+    assert!(path.ends_with(r"\AppData\Roaming\mitmcraft\config.toml"), "{path}");
+    let edited = "[proxy]\r\nlisten = \"127.0.0.1:25599\"\r\n";
+    let file = scratch_file("config.toml");
+    fs::write(&file, edited).unwrap();
+    let shown = there(&["--config", text(&file), "config", "proxy", "localhost"]);
+    assert!(shown.contains("127.0.0.1:25599"), "{shown}");
+}
