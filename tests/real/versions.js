@@ -25,6 +25,7 @@ const opt = args({
   numbers: '', // protocol numbers, separated by commas
   encrypt: '', // those of them whose sessions are encrypted
   sign: '', // those whose clients have a key of their own and sign what they say
+  again: 0, // serve so many players of other programs after its own clients, as it served these
   guests: 0, // serve so many players of other programs, instead of clients of its own
   small: false, // small payloads, and packets that the rules in `examples` match: for captures to keep
   log: ''
@@ -200,6 +201,7 @@ function play (client) {
   client.on('end', () => {
     if (!bye) die(`${client.number}: left without a "bye"`)
     if (opt.guests && --opt.guests === 0) settle(() => process.exit(0))
+    if (visited && --opt.again === 0) settle(() => process.exit(0))
   })
 }
 
@@ -294,10 +296,17 @@ function giveKey (client) {
   }
 }
 
+// All clients have been there.
+let visited = false
+
 async function visitAll (port) {
   const waiting = list(opt.numbers)
   const visitNext = async () => { while (waiting.length) await visit(port, waiting.shift()) }
   await Promise.all(Array.from({ length: AT_ONCE }, visitNext))
+  if (opt.again) {
+    visited = true
+    return emit('visited', {})
+  }
   server.close()
   process.exit(0)
 }

@@ -51,6 +51,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATH|PACKET")]
     ignore: Vec<String>,
 
+    /// Also write the result as XML, in the format of JUnit
+    #[arg(long, value_name = "FILE", conflicts_with = "calibrate")]
+    junit: Option<PathBuf>,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -67,6 +71,9 @@ async fn play(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     if arguments.calibrate == Some(0) {
         bail!("`--calibrate 0`: expected at least 1");
+    }
+    if let Some(path) = &arguments.junit {
+        arguments.play.overwrite().check(path)?;
     }
     let mut normalisation = normalisation(arguments)?;
     let recording = Arc::new(arguments.play.recording(output)?);
@@ -133,6 +140,10 @@ fn report(
     let run = runs.first().context("the server did not let the client in")?;
     let comparison = baseline.compare(&run.behaviour, normalisation);
     let deviations = &comparison.deviations;
+    if let Some(path) = &arguments.junit {
+        let options = Output::line_options(Verbosity::Main, false);
+        arguments.play.overwrite().write(path, comparison.junit(&options))?;
+    }
     if arguments.json {
         let all: Vec<_> = deviations.iter().map(|deviation| deviation.json()).collect();
         output.json(&json!({ "compared": comparison.compared, "deviations": all }))?;

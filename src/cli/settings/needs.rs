@@ -14,7 +14,7 @@ const NEEDS: [(&[&str], &[&str]); 9] = [
     (&["rotate"], &["write", "filters"]),
     (&["keep", "no-body", "write-where", "on-log-error"], &["write", "filters", "lake"]),
     (&["format"], &["write -"]),
-    (&["overwrite"], &["write", "filters", "icon", "plot", "output"]),
+    (&["overwrite"], &["write", "filters", "icon", "plot", "output", "junit"]),
     (
         &["account", "access-token-file", "profile", "auth-endpoints", "auth-scope"],
         &["auth account", "auth verify"],

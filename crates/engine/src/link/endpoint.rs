@@ -86,6 +86,18 @@ impl Endpoint {
         body.is_some()
     }
 
+    /// Sends the packet of that name in the present state. Returns `false`, and sends nothing, if there is none
+    /// or if it does not have these fields.
+    pub fn send_named(&mut self, name: &str, fields: &Value) -> bool {
+        let (protocol, direction) = (&self.recorder.context.protocol, self.sends());
+        let packet = protocol.named(self.state(direction), direction, name);
+        let body = packet.and_then(|it| protocol.encode(it, fields).ok());
+        if let Some(body) = &body {
+            self.send(body);
+        }
+        body.is_some()
+    }
+
     /// Sends the packet that has `role`, with the first of these fields that it has.
     pub fn send_first(&mut self, role: Role, forms: impl IntoIterator<Item = Value>) -> bool {
         forms.into_iter().any(|fields| self.send_role(role, &fields))

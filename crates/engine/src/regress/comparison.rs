@@ -1,9 +1,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::{Behaviour, Deviation, Freedom, Normalisation};
 use crate::analysis::{DiffSide, Differ, Difference, fingerprint};
 use crate::capture::{Entry, Record};
+use crate::text::{LineOptions, xml};
 use mitmcraft_protocol::schema::{Role, State};
 
 /// The result of comparing two behaviours.
@@ -29,6 +31,36 @@ impl Behaviour {
         let mut deviations = comparing.packets(a, b);
         deviations.extend(comparing.late());
         Comparison { compared, deviations }
+    }
+}
+
+impl Comparison {
+    /// Returns the result in the XML format of JUnit: one test suite, with a test case for each kind of deviation.
+    #[must_use]
+    pub fn junit(&self, options: &LineOptions) -> String {
+        let of = |kind: &'static str| self.deviations.iter().filter(move |it| it.kind() == kind);
+        let failures = Deviation::KINDS.iter().filter(|kind| of(kind).next().is_some()).count();
+        let mut out = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  \
+             <testsuite name=\"regress\" tests=\"{}\" failures=\"{failures}\" errors=\"0\">\n",
+            Deviation::KINDS.len()
+        );
+        for kind in Deviation::KINDS {
+            let _ = write!(out, "    <testcase classname=\"regress\" name=\"{kind}\"");
+            let mut text = String::new();
+            of(kind).for_each(|deviation| deviation.write(&mut text, options));
+            if text.is_empty() {
+                out.push_str("/>\n");
+                continue;
+            }
+            let (count, text) = (of(kind).count(), xml(text.trim_end()));
+            let _ = writeln!(
+                out,
+                ">\n      <failure message=\"{kind}: {count}\">{text}</failure>\n    </testcase>"
+            );
+        }
+        out.push_str("  </testsuite>\n</testsuites>\n");
+        out
     }
 }
 

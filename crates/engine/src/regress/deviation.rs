@@ -29,6 +29,9 @@ pub enum Deviation {
 }
 
 impl Deviation {
+    /// What can be different: the values of [`kind`](Self::kind).
+    pub const KINDS: [&str; 5] = ["missing", "new", "changed", "moved", "late"];
+
     /// Returns the packet's name; an empty text if its id is unknown.
     #[must_use]
     pub fn packet(&self) -> &str {

@@ -10,7 +10,7 @@ use crate::capture::Entry;
 use crate::link::{Endpoint, Engine, Input, Output, Request, Side, Upstream};
 use mitmcraft_protocol::codec::KeyLogLine;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
-use mitmcraft_protocol::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::schema::{Direction, Name, Role, State, Value};
 
 /// The client of a recorded session on a connection to a server, sans-IO.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct ClientReplay {
     /// The shared secret that the server has not confirmed, from 1.3 to 1.6.
     unconfirmed: Option<KeyLogLine>,
     seed: [u8; 32],
+    /// The number of plugin requests that have been answered in the login.
+    answered: usize,
 }
 
 #[derive(Debug)]
@@ -55,7 +57,9 @@ impl ClientReplay {
         };
         let endpoint = Endpoint::new(Side::Server, context, options.limits);
         let phase = Phase::Login(at.plus(LOGIN));
-        let mut replay = Self { options, tally, endpoint, phase, name, unconfirmed: None, seed };
+        let (unconfirmed, answered) = (None, 0);
+        let mut replay =
+            Self { options, tally, endpoint, phase, name, unconfirmed, seed, answered };
         replay.log_in(&upstream);
         replay
     }
@@ -159,6 +163,7 @@ impl ClientReplay {
 
     fn on_login_packet(&mut self, packet: Packet, role: Option<Role>) {
         let fields = packet.value().unwrap_or(Value::Absent);
+        let name = packet.kind().map(|kind| Name::clone(kind.name()));
         self.endpoint.record(packet);
         match role {
             Some(Role::EncryptionRequest) => self.on_encryption_request(fields),
@@ -176,6 +181,33 @@ impl ClientReplay {
                 self.begin();
             }
             Some(Role::Disconnect) => self.finish("disconnected by the server"),
+            _ => self.answer_login(name.as_deref(), &fields),
+        }
+    }
+
+    /// Answers what a server or its proxy asks in the login, as the recorded client has answered it; what it
+    /// was not asked, it does not know.
+    fn answer_login(&mut self, name: Option<&str>, asked: &Value) {
+        let field = |name: &str| asked.get(name).cloned().unwrap_or(Value::Absent);
+        let recorded = self.options.recording.answers.iter();
+        match name {
+            Some("login_plugin_request") => {
+                let mut plugin = recorded.filter(|(name, _)| &**name == "login_plugin_response");
+                let data = plugin.nth(self.answered).and_then(|(_, fields)| fields.get("data"));
+                let data = data.cloned().unwrap_or(Value::Absent);
+                self.answered += 1;
+                let answer = [("messageId", field("messageId")), ("data", data)];
+                self.endpoint.send_named("login_plugin_response", &Value::map(answer));
+            }
+            Some("cookie_request") => {
+                let key = field("cookie");
+                let cookies = recorded.filter(|(name, _)| &**name == "cookie_response");
+                let mut cookies = cookies.map(|(_, fields)| fields);
+                let cookie = cookies.find(|fields| fields.get("key") == Some(&key));
+                let value = cookie.and_then(|fields| fields.get("value")).cloned();
+                let answer = [("key", key), ("value", value.unwrap_or(Value::Absent))];
+                self.endpoint.send_named("cookie_response", &Value::map(answer));
+            }
             _ => {}
         }
     }

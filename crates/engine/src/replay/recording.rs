@@ -23,6 +23,8 @@ pub struct Recording {
     pub left_out: u64,
     /// The fields of the packet with which the client logged in.
     pub(super) login: Option<Value>,
+    /// The client's other packets in the login: the names and fields of its answers to the server.
+    pub(super) answers: Vec<(Name, Value)>,
     /// The fields of Login Success.
     pub(super) success: Option<Value>,
     /// The packets of both sides after the login, in order.
@@ -129,6 +131,7 @@ impl Recording {
             status: None,
             left_out: 0,
             login: None,
+            answers: Vec::new(),
             success: None,
             steps: Vec::new(),
         }
@@ -156,6 +159,10 @@ impl Recording {
                 _,
                 Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted),
             ) => {}
+            (State::Login, None) if packet.direction() == Direction::Serverbound => {
+                let name = packet.kind().map(|kind| Name::clone(kind.name()));
+                self.answers.extend(name.zip(packet.value().ok()));
+            }
             (State::Play | State::Configuration, _) => self.steps.push(Step {
                 at: packet.at(),
                 number: packet.seq(),
