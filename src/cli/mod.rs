@@ -57,6 +57,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use mitmcraft_engine::capture::catches_panic;
 
 use output::{Color, LogFormat, Output};
 use settings::{CommandLine, Settings};
@@ -133,6 +134,12 @@ enum Verb {
 /// Runs the command line and returns its exit code.
 pub(crate) fn main() -> ExitCode {
     mitmcraft::proxy::raise_descriptor_limit();
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !catches_panic() {
+            report(panic);
+        }
+    }));
     let line = CommandLine::new(Cli::command(), std::env::args_os().collect());
     let color = line.global("color").unwrap_or_default();
     let output = Output::new(color, line.global("log_format").unwrap_or_default());

@@ -19,6 +19,7 @@ use super::app::View;
 use super::draw::{Layout, byte_at};
 use super::{App, Painter};
 use crate::view::protocol::Request;
+use mitmcraft_engine::capture::catches_panic;
 
 /// The terminal, taken over until this is dropped. A panic gives it back first.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl Screen {
     pub fn open() -> io::Result<Self> {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if TAKEN.load(Ordering::SeqCst) {
+            if TAKEN.load(Ordering::SeqCst) && !catches_panic() {
                 PANICKED.store(true, Ordering::SeqCst);
                 give_back();
             }

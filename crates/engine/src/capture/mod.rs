@@ -25,7 +25,8 @@ mod where_sink;
 mod wire;
 
 pub use self::parquet::{
-    Cell, ColumnKind, ParquetReader, ParquetSink, TableColumn, TableWriter, session_id,
+    Cell, ColumnKind, ParquetReader, ParquetSink, TableColumn, TableWriter, catches_panic,
+    session_id,
 };
 pub use body_places::{BodyPlace, BodyPlaces};
 use body_places::{NotedPlaces, PartLength};

@@ -1,5 +1,5 @@
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, BufRead as _, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -185,7 +185,17 @@ impl Lake {
             again => format!("part-{time}-{number}-{again}.parquet"),
         });
         let mut paths = names.map(|name| folder.join(name));
-        let path = paths.find(|path| !path.exists()).ok_or(ErrorKind::AlreadyExists)?;
+        let path = loop {
+            let path = paths.next().ok_or(ErrorKind::AlreadyExists)?;
+            if !path.exists() {
+                break path;
+            }
+            if equal(unfinished, &path)? {
+                // A run was killed before it deleted the raw part of this file.
+                fs::remove_file(unfinished)?;
+                return Ok(path);
+            }
+        };
         self.retention.opened(&path, last)?;
         fs::rename(unfinished, &path)?;
         #[cfg(unix)]
@@ -215,6 +225,25 @@ impl Lake {
     /// The folder of the host's raw parts.
     fn raw(&self) -> PathBuf {
         self.folder.join(RAW).join(&self.host)
+    }
+}
+
+/// Returns whether two files have the same bytes.
+fn equal(one: &Path, other: &Path) -> io::Result<bool> {
+    let [one, other] = [one, other].map(fs::File::open);
+    let (one, other) = (one?, other?);
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    loop {
+        let (here, there) = (one.fill_buf()?, other.fill_buf()?);
+        let count = here.len().min(there.len());
+        if count == 0 || here[..count] != there[..count] {
+            return Ok(count == 0);
+        }
+        one.consume(count);
+        other.consume(count);
     }
 }
 
@@ -350,6 +379,26 @@ mod tests {
         drop(open);
     }
 
+    /// As after a SIGKILL between moving the file into place and deleting the raw part.
+    #[test]
+    fn a_part_that_is_in_place_already_is_not_added_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (lake, entries) = (lake(folder.path()), entries());
+        let raw = killed(&lake, &entries, 0);
+        let text = fs::read(&raw).unwrap();
+        let file = compact(&lake, &raw).file.unwrap();
+        fs::write(&raw, text).unwrap();
+        assert_eq!(compact(&lake, &raw).file.unwrap(), file);
+        assert!(!raw.exists());
+        assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+        // Another part of that number and time is added.
+        let other = killed(&lake, &[&entries[..3], &entries[4..]].concat(), 0);
+        assert_eq!(other, raw);
+        let beside = compact(&lake, &raw).file.unwrap();
+        assert_ne!(beside, file);
+        assert_eq!(lines(read(&beside)).len(), lines(entries).len() - 1);
+    }
+
     #[test]
     fn a_part_that_cannot_be_published_is_kept_and_one_that_is_damaged_too() {
         let folder = tempfile::tempdir().unwrap();
@@ -446,14 +495,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = CreateOptions { keep: Some(Keep::Files(2)), ..CreateOptions::default() };
         let other = lake(folder.path());
-        let files = |lake: &Lake| {
-            let [raw] = &record(lake, &entries())[..] else { panic!("one part") };
+        // The parts differ in a packet.
+        let files = |lake: &Lake, run: usize| {
+            let mut entries = entries();
+            entries.remove(20 + run);
+            let [raw] = &record(lake, &entries)[..] else { panic!("one part") };
             compact(lake, raw).file.unwrap()
         };
-        let kept = files(&other);
+        let kept = files(&other, 0);
         // Each is a run of its own.
         let mine: Vec<PathBuf> =
-            (0..4).map(|_| files(&Lake::new(folder.path(), "eu2", &options))).collect();
+            (0..4).map(|run| files(&Lake::new(folder.path(), "eu2", &options), run)).collect();
         // All of them are of the same moment, so that a name that is free again is used again.
         assert!(mine[2].exists() && mine[3].exists());
         assert_eq!(fs::read_dir(mine[3].parent().unwrap()).unwrap().count(), 2);

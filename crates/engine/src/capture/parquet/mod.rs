@@ -9,7 +9,7 @@ mod sink;
 mod table_column;
 mod table_writer;
 
-pub use reader::ParquetReader;
+pub use reader::{ParquetReader, catches_panic};
 pub use sink::{ParquetSink, session_id};
 pub use table_column::{ColumnKind, TableColumn};
 pub use table_writer::{Cell, TableWriter};

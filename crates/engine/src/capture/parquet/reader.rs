@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::from_utf8;
 
@@ -223,9 +224,22 @@ fn check(column: &ColumnChunkMetaData) -> Result<(), ParquetError> {
     Ok(())
 }
 
+thread_local! {
+    static CATCHES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether a panic of this thread is caught, because it means that a Parquet file is damaged: hooks
+/// do not report it.
+#[must_use]
+pub fn catches_panic() -> bool {
+    CATCHES.get()
+}
+
 /// Returns the result of decoding, which panics on some damage; what it decoded into is dropped then.
 fn caught<T>(decode: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let catches = CATCHES.replace(true);
     let decoded = catch_unwind(AssertUnwindSafe(decode));
+    CATCHES.set(catches);
     decoded.unwrap_or_else(|_| Err(ParquetError::General("invalid data in a column".into())))
 }
 
@@ -237,3 +251,18 @@ const BATCH: usize = 1024;
 
 /// Buffer capacity kept between rows: one rare long row must not hold its memory forever.
 const KEPT: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_damage_and_hooks_know_it_while_it_is_caught() {
+        assert!(!catches_panic());
+        assert!(caught(|| Ok(catches_panic())).unwrap());
+        assert!(!catches_panic());
+        let error = caught(|| -> Result<(), _> { panic!("an index of the parquet crate") });
+        assert!(error.unwrap_err().to_string().contains("invalid data in a column"));
+        assert!(!catches_panic());
+    }
+}
