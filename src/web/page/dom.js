@@ -141,7 +141,8 @@ export class Press {
 export const press = new Press();
 
 /**
- * Makes the pieces of a text component.
+ * Makes the pieces of a text component. Characters that are not seen, and those that change the order of the
+ * text after them, are written as escapes.
  * @param {import("./protocol.d.ts").TextPiece[]} spans
  */
 export function styled(spans) {
@@ -149,11 +150,20 @@ export function styled(spans) {
     const classes = span.formats.map((format) => `mc-${format}`);
     const rgb = span.color?.startsWith("#");
     if (span.color) classes.push(rgb ? "mc-rgb" : `mc-${span.color}`);
-    const piece = make("span", { class: classes.join(" ") }, span.text);
+    const piece = make("span", { class: classes.join(" ") }, escaped(span.text));
     if (rgb && span.color) piece.style.borderBottomColor = span.color;
     return piece;
   }));
 }
+
+/** @param {string} text */
+function escaped(text) {
+  return text.replace(UNSEEN, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+}
+
+/** What the terminal escapes, too: see `is_unfit` in `crates/engine/src/text/escape.rs`. */
+const UNSEEN = new RegExp("(?![\\n\\t])[\\p{Cc}\\u00ad\\u034f\\u061c\\u115f\\u1160\\u180e\\u200b-\\u200f\\u2028-\\u202e"
+  + "\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e0fff}]", "gu");
 
 /**
  * A list of lines of equal height. Only the visible lines are elements. Browsers limit the height of an

@@ -48,6 +48,12 @@ test('a text component has the classes of its formats, and other colours as a bo
   assert.deepStrictEqual([rgb.className, rgb.style.borderBottomColor], ['mc-rgb', '#102030'])
 })
 
+test('characters that nobody sees, or that turn text round, are written as escapes', () => {
+  const shown = text => styled([{ text, color: null, formats: [] }]).textContent
+  assert.strictEqual(shown('a\u202eb\u2067c\u0007\u{e0041}'), 'a\\u{202e}b\\u{2067}c\\u{7}\\u{e0041}')
+  assert.strictEqual(shown('two\nlines\tü 😀 日本'), 'two\nlines\tü 😀 日本')
+})
+
 test('only the visible lines of a list are elements, and they stand in their places', () => {
   const { element, list } = open(1000)
   assert.deepStrictEqual(shown(list), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
