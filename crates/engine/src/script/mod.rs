@@ -2,8 +2,8 @@
 //!
 //! A [`Script`] is the text of a file with its callbacks, whose expressions are compiled once and shared
 //! by all sessions. Each session has its own Lua state (`sandbox`), in which the file is run once
-//! and its callbacks are called (`lua_filter`). What the callbacks use stands in one place, the
-//! [`Host`](host::Host): the packet being judged, the effects, the session. Packets are decoded when a
+//! and its callbacks are called (`lua_filter`). What the callbacks use is in one place,
+//! `Host`: the packet being judged, the effects, the session. Packets are decoded when a
 //! field is read (`packet_table`), and encoded when a callback has returned (`draft`).
 //!
 //! Nothing that a script does ends a session or stops a run: its memory and its instructions are bounded
