@@ -43,12 +43,13 @@ impl Retention {
         })
     }
 
-    /// Registers that a file was completed, and deletes the oldest beyond the limit.
+    /// Registers that a file was completed, and deletes the oldest others beyond the limit.
     pub(super) fn done(&self, path: PathBuf, at: Timestamp) -> io::Result<()> {
         self.with(|files| {
+            let trimmed = files.trim(at);
             files.open.retain(|open| *open != path);
             files.done.get_or_insert_default().push_back(path);
-            files.trim(at)
+            trimmed
         })
     }
 
