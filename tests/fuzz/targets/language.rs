@@ -93,7 +93,7 @@ pub fn rules(input: &[u8]) -> Features {
 }
 
 /// Some packets of the sample capture: one of each type.
-fn records() -> &'static [Record] {
+pub fn records() -> &'static [Record] {
     thread_local! {
         static RECORDS: &'static [Record] = {
             let mut names = Vec::new();

@@ -18,6 +18,7 @@ mod ping;
 mod preamble;
 mod query;
 mod schema;
+mod scripts;
 mod seeds;
 mod session;
 
@@ -49,6 +50,7 @@ pub const ALL: &[Target] = &[
         seeds: language::expressions,
         words: language::WORDS,
     },
+    Target { name: "scripts", run: scripts::run, seeds: scripts::seeds, words: &[] },
     Target { name: "captures", run: captures::run, seeds: captures::seeds, words: files::WORDS },
     Target { name: "recordings", run: files::recording, seeds: files::seeds, words: &[] },
     Target { name: "ping", run: ping::run, seeds: ping::seeds, words: ping::WORDS },

@@ -82,6 +82,7 @@ impl LuaFilter {
             }
             Err(error) => {
                 let message = place::message(&error, self.script.file(), 1);
+                self.script.count_event();
                 self.script.fail_event(message, moment, effects);
                 Loaded::Failed
             }
@@ -103,7 +104,10 @@ impl LuaFilter {
             let call = Call { function, line, actor, moment };
             self.script.count_event();
             match machine.call(call, None, &session) {
-                Ok((_, done)) => merge(done, effects),
+                Ok((_, done)) => {
+                    self.script.count_event_done();
+                    merge(done, effects);
+                }
                 Err(failed) => {
                     let Failed { message, said } = *failed;
                     effects.messages.extend(said.messages);

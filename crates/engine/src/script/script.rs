@@ -115,8 +115,13 @@ impl Script {
         Arc::clone(&self.0.file)
     }
 
+    /// Counts a timer or an event that calls a function.
     pub(super) fn count_event(&self) {
         self.0.events.count_match();
+    }
+
+    /// Counts one whose function has returned.
+    pub(super) fn count_event_done(&self) {
         self.0.events.count_act();
     }
 

@@ -133,6 +133,17 @@ fn an_error_is_reported_once_per_place_and_counted_every_time() {
 }
 
 #[test]
+fn an_event_that_fails_has_not_acted() {
+    let script = script("on_open(function(s) error('x') end)\nevery('1s', function() end)");
+    let mut pipeline = pipeline(&script);
+    let context = context(1, 47);
+    pipeline.on_event(SessionEvent::Open, &moment(&context, 0));
+    pipeline.on_timeout(&moment(&context, 1));
+    let count = &script.counts()[0];
+    assert_eq!((count.matched, count.acted, count.failed), (2, 1, 1));
+}
+
+#[test]
 fn a_thousand_sessions_take_less_than_150_mib() {
     let lines: String =
         (0..100).map(|n| format!("local function f{n}(x) return x + {n} end\n")).collect();
