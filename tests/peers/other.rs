@@ -143,6 +143,12 @@ fn windows_refuses_what_it_lacks_by_name() {
         let error = refuses(&["convert", &old, name]);
         assert!(error.contains(name) && error.contains(said), "{error}");
     }
+    for name in ["NUL", "x.txt:keys"] {
+        let line = ["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0", "--key-log", name];
+        assert!(
+            refuses(&line).contains("on Windows") || refuses(&line).contains("Windows reserves")
+        );
+    }
     let error = refuses(&["proxy", "--transparent", "-l", "127.0.0.1:0"]);
     assert!(error.contains("`--transparent` needs Linux"), "{error}");
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use mitmcraft_engine::capture::check_file_name;
 use mitmcraft_protocol::codec::KeyLogLine;
 #[cfg(unix)]
 use rustix::fs::OFlags;
@@ -33,8 +34,9 @@ impl KeyLog {
     /// Opens a file to append to it, or creates one that only its owner can read.
     ///
     /// # Errors
-    /// If the file cannot be opened, is a pipe that nobody reads, or the thread cannot be started.
+    /// If the file cannot be opened, its name is a device's on Windows, it is a pipe that nobody reads, or the thread cannot be started.
     pub fn open(path: &Path) -> io::Result<Self> {
+        check_file_name(path)?;
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]

@@ -48,7 +48,7 @@ impl From<ClaimError> for io::Error {
 /// # Errors
 /// [`ClaimError`] within the [`io::Error`]; the error of opening. The file is unchanged then.
 pub fn claim_file(path: &Path, overwrite: bool) -> io::Result<File> {
-    check_name(path)?;
+    check_file_name(path)?;
     let file = open(owner_only().create(true).truncate(false), path)?;
     if !file.metadata()?.is_file() {
         return Ok(file);
@@ -63,14 +63,17 @@ pub fn claim_file(path: &Path, overwrite: bool) -> io::Result<File> {
 }
 
 /// Checks that this system makes a file of the name, and changes nothing.
-pub(super) fn check_name(path: &Path) -> io::Result<()> {
-    let fault = path.to_str().filter(|_| cfg!(windows)).and_then(fault_on_windows);
+///
+/// # Errors
+/// On Windows, [`ClaimError`] for the name of a device, a pipe or a stream.
+pub fn check_file_name(path: &Path) -> io::Result<()> {
+    let fault = if cfg!(windows) { fault_on_windows(&path.to_string_lossy()) } else { None };
     fault.map_or(Ok(()), |fault| Err(fault.into()))
 }
 
 /// Creates and locks a file that must not exist.
 pub(super) fn claim_new(path: &Path) -> io::Result<File> {
-    check_name(path)?;
+    check_file_name(path)?;
     let file = open(owner_only().create_new(true), path)?;
     lock(&file)?;
     Ok(file)
@@ -81,7 +84,7 @@ pub(super) fn claim_new(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As for [`claim_file`]; the error of its folder if there is no file.
 pub fn check_file(path: &Path, overwrite: bool) -> io::Result<()> {
-    check_name(path)?;
+    check_file_name(path)?;
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
         // Only a regular file is opened for the check: opening a FIFO would wait for its reader.

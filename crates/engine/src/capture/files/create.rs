@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::super::{
     Describe, FileType, Format, JsonlSink, PcapSink, PcapngSink, Sink, Views, no_description,
 };
-use super::claim::{check_file, check_name, claim_file};
+use super::claim::{check_file, check_file_name, claim_file};
 use super::compressed_writer::compress;
 use super::file_sink::{FifoSink, FileSink};
 use super::keep::Keep;
@@ -119,7 +119,7 @@ impl CaptureTarget {
     pub fn check(&self) -> Result<(), CreateError> {
         let Self { path, pattern, options, .. } = self;
         let named = |source| CreateError::Io { path: path.clone(), source };
-        check_name(path).map_err(named)?;
+        check_file_name(path).map_err(named)?;
         if pattern.is_some() || options.rotate.is_some() {
             // Their files never replace existing ones.
             return Ok(());

@@ -19,7 +19,7 @@ mod rotation;
 mod session_sink;
 mod unpack;
 
-pub use claim::{ClaimError, check_file, claim_file};
+pub use claim::{ClaimError, check_file, check_file_name, claim_file};
 pub use comment_editor::{CommentEditor, CommentError, Comments};
 pub use create::{
     CaptureTarget, CreateError, CreateOptions, check_capture_name, create_sink, write_sink,
