@@ -148,11 +148,11 @@ async fn on_signals(
     let ending = first.await;
     if let (Ending::Terminated, Some(limit)) = (ending, drain) {
         let seconds = limit.as_secs_f64();
+        stop.drain();
         output.note(&format!(
             "draining: no new players; those that are here may go on for {seconds} s (another signal \
              ends the run)"
         ));
-        stop.drain();
         tokio::select! {
             () = stop.stopped() => return,
             () = tokio::time::sleep(limit) => {}

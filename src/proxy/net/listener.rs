@@ -120,14 +120,16 @@ impl Listener {
                     _ => (permit, accepted),
                 }
             };
+            // A client that comes after the end was asked for is no player any more.
             let (permit, accepted) = tokio::select! {
-                accepted = accept => accepted,
-                Some(_) = tasks.join_next() => continue,
+                biased;
+                _ = stopping.wait_for(Option::is_some) => break,
                 () = stop.drained(), if drains && !is_draining => {
                     is_draining = true;
                     continue;
                 }
-                _ = stopping.wait_for(Option::is_some) => break,
+                Some(_) = tasks.join_next() => continue,
+                accepted = accept => accepted,
             };
             // A client that is gone or a lack of file descriptors must not affect other clients.
             let failed = accepted.is_err();
