@@ -1,0 +1,225 @@
+//! The comparison of a layout of our tables with that of a witness.
+
+use std::collections::{HashMap, HashSet};
+
+use super::layout::{Count, Key, Kind, Node, On, alike, case, decided, keys, normal, text};
+use super::tables;
+use crate::schema::types::{Type, TypeId};
+
+/// Compares the layout of a packet with a witness's, leaf by leaf, and returns each difference.
+pub(super) fn differences(
+    types: &[Type],
+    ours: TypeId,
+    theirs: &[Node],
+    names: &HashMap<String, Vec<Node>>,
+) -> Vec<String> {
+    let ours = tables::layout(types, ours, "");
+    let mut comparison = Comparison { types, names, compared: HashSet::new(), depth: 0 };
+    let mut found = comparison.sequences(&ours, &normal(theirs.to_vec()), &Labels::new());
+    let mut seen = HashSet::new();
+    found.retain(|difference| seen.insert(difference.clone()));
+    found
+}
+
+/// The witness's labels of ours.
+type Labels = HashMap<String, String>;
+
+struct Comparison<'c> {
+    types: &'c [Type],
+    names: &'c HashMap<String, Vec<Node>>,
+    /// Named layouts that are the same if everything else is.
+    compared: HashSet<(String, String)>,
+    depth: usize,
+}
+
+impl Comparison<'_> {
+    fn sequences(&mut self, ours: &[Node], theirs: &[Node], labels: &Labels) -> Vec<String> {
+        self.depth += 1;
+        assert!(self.depth < MAX_DEPTH, "{} / {}", text(ours), text(theirs));
+        let found = self.both(ours.to_vec(), theirs.to_vec(), labels.clone());
+        self.depth -= 1;
+        found
+    }
+
+    fn both(&mut self, ours: Vec<Node>, theirs: Vec<Node>, mut labels: Labels) -> Vec<String> {
+        let mut found = Vec::new();
+        let (mut ours, mut theirs) = (ours.as_slice().to_vec(), theirs);
+        let mut last = String::new();
+        loop {
+            match (ours.first().cloned(), theirs.first().cloned()) {
+                (None, None) => return found,
+                (Some(Node::Named { name: a, .. }), Some(Node::Named { name: b, .. }))
+                    if self.compared.contains(&(a.clone(), b.clone())) =>
+                {
+                    ours.remove(0);
+                    theirs.remove(0);
+                }
+                (Some(Node::Named { name, at }), theirs_first) => {
+                    if let Some(Node::Named { name: other, .. }) = theirs_first {
+                        self.compared.insert((name.clone(), other));
+                    }
+                    let id = name.parse().map(TypeId).unwrap_or(TypeId(0));
+                    ours.splice(..1, tables::layout(self.types, id, &at));
+                    if let Some(Node::Named { name, .. }) = theirs.first().cloned() {
+                        theirs.splice(..1, self.named(&name));
+                    }
+                }
+                (_, Some(Node::Named { name, .. })) => {
+                    theirs.splice(..1, self.named(&name));
+                }
+                (
+                    Some(Node::Switch { on, cases, .. }),
+                    Some(Node::Switch { on: their_on, cases: theirs_cases, .. }),
+                ) if same(&on, &their_on, &labels) => {
+                    let (our_tail, their_tail) = (ours.split_off(1), theirs.split_off(1));
+                    let mut inside = Vec::new();
+                    for key in keys(&cases, &theirs_cases) {
+                        inside.extend(self.sequences(
+                            case(&cases, &key),
+                            case(&theirs_cases, &key),
+                            &labels,
+                        ));
+                    }
+                    if inside.is_empty() {
+                        (ours, theirs) = (our_tail, their_tail);
+                        continue;
+                    }
+                    // What one layout has behind the switch can be in each case of the other.
+                    let mut all = Vec::new();
+                    for key in keys(&cases, &theirs_cases) {
+                        let a = [case(&cases, &key), &our_tail].concat();
+                        let b = [case(&theirs_cases, &key), &their_tail].concat();
+                        let (a, b) = (decided(&a, &on, &key), decided(&b, &their_on, &key));
+                        let of = self.sequences(&normal(a), &normal(b), &labels);
+                        all.extend(of.into_iter().map(|it| format!("if {key}: {it}")));
+                    }
+                    let found_behind = self.sequences(&our_tail, &their_tail, &labels);
+                    if all.len() <= inside.len() + found_behind.len() {
+                        found.extend(all);
+                    } else {
+                        found.extend(inside);
+                        found.extend(found_behind);
+                    }
+                    return found;
+                }
+                (Some(Node::Switch { on, cases, .. }), _) => {
+                    let Some(label) = labels.get(&on.label) else {
+                        found.push(format!(
+                            "{}: depends on a value that the witness does not use",
+                            ours[0].at()
+                        ));
+                        ours.remove(0);
+                        continue;
+                    };
+                    let their_on = On { label: label.clone(), mask: on.mask };
+                    let all = keys(&cases, &switch_keys(&theirs, &their_on));
+                    return self.by_case(&all, (&ours, &on), (&theirs, &their_on), &labels, found);
+                }
+                (_, Some(Node::Switch { on: their_on, cases, .. })) => {
+                    let label = labels.iter().find(|(_, theirs)| **theirs == their_on.label);
+                    let Some((label, _)) = label else {
+                        found.push(format!("after {last}: the witness has {}", theirs[0]));
+                        theirs.remove(0);
+                        continue;
+                    };
+                    let on = On { label: label.clone(), mask: their_on.mask };
+                    let all = keys(&cases, &switch_keys(&ours, &on));
+                    return self.by_case(&all, (&ours, &on), (&theirs, &their_on), &labels, found);
+                }
+                (Some(a), None) => {
+                    found.push(format!("{}: {}, the witness ends", a.at(), brief(&a)));
+                    ours.remove(0);
+                }
+                (None, Some(b)) => {
+                    found.push(format!("after {last}: the witness has {}", brief(&b)));
+                    theirs.remove(0);
+                }
+                (Some(a), Some(b)) => {
+                    if let (Some(a), Some(b)) = (a.label(), b.label()) {
+                        labels.insert(a.clone(), b.clone());
+                    }
+                    found.extend(self.single(&a, &b, &labels));
+                    a.at().clone_into(&mut last);
+                    ours.remove(0);
+                    theirs.remove(0);
+                }
+            }
+        }
+    }
+
+    /// Compares two layouts for each value of an earlier one.
+    fn by_case(
+        &mut self,
+        keys: &[Key],
+        (ours, on): (&[Node], &On),
+        (theirs, their_on): (&[Node], &On),
+        labels: &Labels,
+        mut found: Vec<String>,
+    ) -> Vec<String> {
+        for key in keys {
+            let (a, b) = (decided(ours, on, key), decided(theirs, their_on, key));
+            let of = self.sequences(&normal(a), &normal(b), labels);
+            found.extend(of.into_iter().map(|it| format!("if {key}: {it}")));
+        }
+        found
+    }
+
+    fn single(&mut self, ours: &Node, theirs: &Node, labels: &Labels) -> Vec<String> {
+        let differ =
+            || vec![format!("{}: {}, the witness has {}", ours.at(), brief(ours), brief(theirs))];
+        match (ours, theirs) {
+            (Node::Leaf { wire: a, .. }, Node::Leaf { wire: b, .. }) if alike(a, b) => Vec::new(),
+            (
+                Node::Group { kind: a, parts: our_parts, .. },
+                Node::Group { kind: b, parts: their_parts, .. },
+            ) => {
+                let counts = match (a, b) {
+                    (Kind::List(Count::Label(a)), Kind::List(Count::Label(b))) => {
+                        labels.get(a) == Some(b)
+                    }
+                    (a, b) => a == b,
+                };
+                let mut found = if counts { Vec::new() } else { differ() };
+                let same_kind = std::mem::discriminant(a) == std::mem::discriminant(b);
+                if counts || same_kind {
+                    for (a, b) in our_parts.iter().zip(their_parts) {
+                        found.extend(self.sequences(a, b, labels));
+                    }
+                }
+                found
+            }
+            _ => differ(),
+        }
+    }
+
+    fn named(&self, name: &str) -> Vec<Node> {
+        let nodes = self.names.get(name).unwrap_or_else(|| panic!("no type `{name}`"));
+        normal(nodes.clone())
+    }
+}
+
+fn same(ours: &On, theirs: &On, labels: &Labels) -> bool {
+    labels.get(&ours.label) == Some(&theirs.label) && ours.mask == theirs.mask
+}
+
+/// The cases of the first switch on a value.
+fn switch_keys(nodes: &[Node], on: &On) -> std::collections::BTreeMap<Key, Vec<Node>> {
+    let found = nodes.iter().find_map(|node| match node {
+        Node::Switch { on: other, cases, .. } if other == on => Some(cases.clone()),
+        _ => None,
+    });
+    found.unwrap_or_default()
+}
+
+fn brief(node: &Node) -> String {
+    let text = node.to_string();
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text,
+    }
+}
+
+const MAX_DEPTH: usize = 200;
+
+/// Characters of a layout in a message at most.
+const MAX_SHOWN: usize = 60;

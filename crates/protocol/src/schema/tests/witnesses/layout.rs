@@ -1,0 +1,256 @@
+//! Layouts as sequences of wire types, without the names that a table or a program gives to fields.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// One part of a layout.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Node {
+    /// A value that needs no other one to be read, for example `varint`.
+    Leaf { wire: String, label: Option<String>, at: String },
+    /// Parts that belong together, for example those behind a bool.
+    Group { kind: Kind, parts: Vec<Vec<Self>>, label: Option<String>, at: String },
+    /// Parts that depend on an earlier value.
+    Switch { on: On, cases: BTreeMap<Key, Vec<Self>>, at: String },
+    /// A layout with a name, because it can contain itself.
+    Named { name: String, at: String },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    /// A bool, and the part if it is true.
+    Option,
+    List(Count),
+    /// Elements up to a byte that ends them.
+    Until(u8),
+    /// Elements whose first byte has bit 7 set if another follows.
+    TopBit,
+    /// A VarInt, and the part if it is 0.
+    Holder,
+    /// A VarInt, and the first part if it is 0; otherwise one less of the second.
+    Set,
+    /// The part if bytes are left.
+    More,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Count {
+    Fixed(usize),
+    /// The wire type of the number before the elements.
+    Prefix(String),
+    /// The label of an earlier number.
+    Label(String),
+}
+
+/// The value on which a switch depends: all of it, or some of its bits.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct On {
+    pub(super) label: String,
+    pub(super) mask: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key {
+    Int(i64),
+    Text(String),
+    Negative,
+    Else,
+}
+
+impl Node {
+    pub(super) fn at(&self) -> &str {
+        match self {
+            Self::Leaf { at, .. }
+            | Self::Group { at, .. }
+            | Self::Switch { at, .. }
+            | Self::Named { at, .. } => at,
+        }
+    }
+
+    pub(super) fn label(&self) -> Option<&String> {
+        match self {
+            Self::Leaf { label, .. } | Self::Group { label, .. } => label.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the layout of a switch's case.
+pub(super) fn case<'n>(cases: &'n BTreeMap<Key, Vec<Node>>, key: &Key) -> &'n [Node] {
+    let negative = matches!(key, Key::Int(..0)).then(|| cases.get(&Key::Negative)).flatten();
+    cases.get(key).or(negative).or_else(|| cases.get(&Key::Else)).map_or(&[], Vec::as_slice)
+}
+
+/// Joins what belongs together, so that the same bytes have the same layout: neighbouring switches on the
+/// same value, a bool and a switch on it, and arrays of a few elements.
+pub(super) fn normal(nodes: Vec<Node>) -> Vec<Node> {
+    let mut done: Vec<Node> = Vec::new();
+    for node in nodes {
+        match node {
+            Node::Switch { on, cases, at } => {
+                let cases: BTreeMap<_, _> =
+                    cases.into_iter().map(|(key, nodes)| (key, normal(nodes))).collect();
+                match done.last_mut() {
+                    Some(Node::Switch { on: before, cases: earlier, .. }) if *before == on => {
+                        let merged = keys(earlier, &cases).into_iter().map(|key| {
+                            let nodes = [case(earlier, &key), case(&cases, &key)].concat();
+                            (key, normal(nodes))
+                        });
+                        *earlier = merged.collect();
+                    }
+                    _ => {
+                        let only_true =
+                            |key: &Key, nodes: &[Node]| *key == Key::Int(1) || nodes.is_empty();
+                        let on_bool = matches!(done.last(), Some(Node::Leaf { wire, label, .. })
+                            if wire == "bool" && label.as_ref() == Some(&on.label));
+                        if on_bool && cases.iter().all(|(key, nodes)| only_true(key, nodes)) {
+                            let some = case(&cases, &Key::Int(1)).to_vec();
+                            if let Some(bool) = done.pop() {
+                                let label = bool.label().cloned();
+                                let kind = Kind::Option;
+                                done.push(Node::Group { kind, parts: vec![some], label, at });
+                            }
+                        } else {
+                            done.push(Node::Switch { on, cases, at });
+                        }
+                    }
+                }
+            }
+            Node::Group { kind: Kind::List(Count::Fixed(count)), parts, label, at } => {
+                let bytes =
+                    matches!(&parts[0][..], [Node::Leaf { wire, .. }] if wire.ends_with('8'));
+                if bytes || count > MAX_UNROLLED {
+                    let parts = parts.into_iter().map(normal).collect();
+                    done.push(Node::Group {
+                        kind: Kind::List(Count::Fixed(count)),
+                        parts,
+                        label,
+                        at,
+                    });
+                } else {
+                    let element = normal(parts.concat());
+                    (0..count).for_each(|_| done.extend(element.iter().cloned()));
+                }
+            }
+            Node::Group { kind, parts, label, at } => {
+                let parts = parts.into_iter().map(normal).collect();
+                done.push(Node::Group { kind, parts, label, at });
+            }
+            node => done.push(node),
+        }
+    }
+    done.retain(|node| match node {
+        Node::Switch { cases, .. } => cases.values().any(|nodes| !nodes.is_empty()),
+        _ => true,
+    });
+    done
+}
+
+/// Returns the keys of both switches, and the one for all others.
+pub(super) fn keys(a: &BTreeMap<Key, Vec<Node>>, b: &BTreeMap<Key, Vec<Node>>) -> Vec<Key> {
+    let mut keys: Vec<Key> = a.keys().chain(b.keys()).cloned().chain([Key::Else]).collect();
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+/// Returns the layout with all switches on `on` decided.
+pub(super) fn decided(nodes: &[Node], on: &On, key: &Key) -> Vec<Node> {
+    let mut done = Vec::new();
+    for node in nodes {
+        match node {
+            Node::Switch { on: other, cases, .. } if other == on => {
+                done.extend(decided(case(cases, key), on, key));
+            }
+            Node::Switch { on: other, cases, at } => {
+                let decide =
+                    |(of, nodes): (&Key, &Vec<Node>)| (of.clone(), decided(nodes, on, key));
+                let cases = cases.iter().map(decide).collect();
+                done.push(Node::Switch { on: other.clone(), cases, at: at.clone() });
+            }
+            Node::Group { kind, parts, label, at } => {
+                let parts = parts.iter().map(|part| decided(part, on, key)).collect();
+                let (kind, label, at) = (kind.clone(), label.clone(), at.clone());
+                done.push(Node::Group { kind, parts, label, at });
+            }
+            node => done.push(node.clone()),
+        }
+    }
+    done
+}
+
+/// Returns whether two wire types are the same as far as the witness can tell: `x8` is a byte of which it
+/// does not say whether it is signed.
+pub(super) fn alike(a: &str, b: &str) -> bool {
+    let width = |wire: &str| wire.strip_prefix(['i', 'u', 'x'])?.parse::<u8>().ok();
+    a == b
+        || ((a.starts_with('x') || b.starts_with('x'))
+            && width(a).is_some()
+            && width(a) == width(b))
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let label = |f: &mut fmt::Formatter<'_>| match self.label() {
+            Some(label) => write!(f, "{label}="),
+            None => Ok(()),
+        };
+        match self {
+            Self::Leaf { wire, .. } => {
+                label(f)?;
+                f.write_str(wire)
+            }
+            Self::Group { kind, parts, .. } => {
+                let parts: Vec<String> = parts.iter().map(|part| text(part)).collect();
+                let parts = parts.join(" | ");
+                label(f)?;
+                match kind {
+                    Kind::Option => write!(f, "?({parts})"),
+                    Kind::List(Count::Fixed(count)) => write!(f, "[{count}: {parts}]"),
+                    Kind::List(Count::Prefix(of) | Count::Label(of)) => {
+                        write!(f, "[{of}: {parts}]")
+                    }
+                    Kind::Until(end) => write!(f, "until{end}({parts})"),
+                    Kind::TopBit => write!(f, "topbit({parts})"),
+                    Kind::Holder => write!(f, "holder({parts})"),
+                    Kind::Set => write!(f, "set({parts})"),
+                    Kind::More => write!(f, "more({parts})"),
+                }
+            }
+            Self::Switch { on, cases, .. } => {
+                let cases: Vec<String> =
+                    cases.iter().map(|(key, nodes)| format!("{key}: {}", text(nodes))).collect();
+                write!(f, "{{{on} {}}}", cases.join(" | "))
+            }
+            Self::Named { name, .. } => write!(f, "@{name}"),
+        }
+    }
+}
+
+impl fmt::Display for On {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.mask {
+            Some(mask) => write!(f, "{}&{mask}", self.label),
+            None => f.write_str(&self.label),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(int) => write!(f, "{int}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Negative => f.write_str("negative"),
+            Self::Else => f.write_str("else"),
+        }
+    }
+}
+
+/// Formats a layout.
+pub(super) fn text(nodes: &[Node]) -> String {
+    nodes.iter().map(Node::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Arrays of at most this many elements equal the same elements one after the other.
+const MAX_UNROLLED: usize = 8;
