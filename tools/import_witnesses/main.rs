@@ -117,6 +117,10 @@ impl<'j> Layouts<'j> {
         let short: String = name.rsplit('.').next()?.replace(['#', '$'], "-");
         let (key, wire) = self.types.get_key_value(name)?;
         if self.around.contains(&key.as_str()) {
+            // No layout can begin with itself: the program has confused two codecs of the same name.
+            if self.around.last() == Some(&key.as_str()) {
+                return None;
+            }
             self.named.entry(short.clone()).or_default();
             return Some(format!("@{short}"));
         }

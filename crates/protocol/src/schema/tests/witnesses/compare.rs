@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::layout::{Count, Key, Kind, Node, On, alike, case, decided, keys, normal, text};
+use super::layout::{Cases, Count, Key, Kind, Node, On, alike, case, decided, keys, normal, text};
 use super::tables;
 use crate::schema::types::{Type, TypeId};
 
@@ -15,14 +15,35 @@ pub(super) fn differences(
 ) -> Vec<String> {
     let ours = tables::layout(types, ours, "");
     let mut comparison = Comparison { types, names, compared: HashSet::new(), depth: 0 };
-    let mut found = comparison.sequences(&ours, &normal(theirs.to_vec()), &Labels::new());
+    let mut found = comparison.sequences(&ours, &normal(theirs.to_vec()), &Labels::default());
     let mut seen = HashSet::new();
     found.retain(|difference| seen.insert(difference.clone()));
     found
 }
 
-/// The witness's labels of ours.
-type Labels = HashMap<String, String>;
+/// Values on which later parts can depend.
+#[derive(Clone, Default)]
+struct Labels {
+    /// The witness's labels of ours.
+    theirs: HashMap<String, String>,
+    /// Those of ours that are bools.
+    bools: HashSet<String>,
+}
+
+impl Labels {
+    /// Returns the values for which two switches are compared.
+    fn keys(&self, on: &On, a: &Cases, b: &Cases) -> Vec<Key> {
+        let one_bit = on.mask.is_some_and(u64::is_power_of_two);
+        if one_bit || on.mask.is_none() && self.bools.contains(&on.label) {
+            return vec![Key::Int(0), Key::Int(1)];
+        }
+        keys(a, b)
+    }
+
+    fn same(&self, ours: &On, theirs: &On) -> bool {
+        self.theirs.get(&ours.label) == Some(&theirs.label) && ours.mask == theirs.mask
+    }
+}
 
 struct Comparison<'c> {
     types: &'c [Type],
@@ -41,11 +62,15 @@ impl Comparison<'_> {
         found
     }
 
-    fn both(&mut self, ours: Vec<Node>, theirs: Vec<Node>, mut labels: Labels) -> Vec<String> {
+    fn both(
+        &mut self,
+        mut ours: Vec<Node>,
+        mut theirs: Vec<Node>,
+        mut labels: Labels,
+    ) -> Vec<String> {
         let mut found = Vec::new();
-        let (mut ours, mut theirs) = (ours.as_slice().to_vec(), theirs);
         let mut last = String::new();
-        loop {
+        for _ in 0..MAX_STEPS {
             match (ours.first().cloned(), theirs.first().cloned()) {
                 (None, None) => return found,
                 (Some(Node::Named { name: a, .. }), Some(Node::Named { name: b, .. }))
@@ -70,10 +95,10 @@ impl Comparison<'_> {
                 (
                     Some(Node::Switch { on, cases, .. }),
                     Some(Node::Switch { on: their_on, cases: theirs_cases, .. }),
-                ) if same(&on, &their_on, &labels) => {
+                ) if labels.same(&on, &their_on) => {
                     let (our_tail, their_tail) = (ours.split_off(1), theirs.split_off(1));
                     let mut inside = Vec::new();
-                    for key in keys(&cases, &theirs_cases) {
+                    for key in labels.keys(&on, &cases, &theirs_cases) {
                         inside.extend(self.sequences(
                             case(&cases, &key),
                             case(&theirs_cases, &key),
@@ -86,7 +111,7 @@ impl Comparison<'_> {
                     }
                     // What one layout has behind the switch can be in each case of the other.
                     let mut all = Vec::new();
-                    for key in keys(&cases, &theirs_cases) {
+                    for key in labels.keys(&on, &cases, &theirs_cases) {
                         let a = [case(&cases, &key), &our_tail].concat();
                         let b = [case(&theirs_cases, &key), &their_tail].concat();
                         let (a, b) = (decided(&a, &on, &key), decided(&b, &their_on, &key));
@@ -103,7 +128,7 @@ impl Comparison<'_> {
                     return found;
                 }
                 (Some(Node::Switch { on, cases, .. }), _) => {
-                    let Some(label) = labels.get(&on.label) else {
+                    let Some(label) = labels.theirs.get(&on.label) else {
                         found.push(format!(
                             "{}: depends on a value that the witness does not use",
                             ours[0].at()
@@ -112,18 +137,18 @@ impl Comparison<'_> {
                         continue;
                     };
                     let their_on = On { label: label.clone(), mask: on.mask };
-                    let all = keys(&cases, &switch_keys(&theirs, &their_on));
+                    let all = labels.keys(&on, &cases, &switch_keys(&theirs, &their_on));
                     return self.by_case(&all, (&ours, &on), (&theirs, &their_on), &labels, found);
                 }
                 (_, Some(Node::Switch { on: their_on, cases, .. })) => {
-                    let label = labels.iter().find(|(_, theirs)| **theirs == their_on.label);
+                    let label = labels.theirs.iter().find(|(_, theirs)| **theirs == their_on.label);
                     let Some((label, _)) = label else {
                         found.push(format!("after {last}: the witness has {}", theirs[0]));
                         theirs.remove(0);
                         continue;
                     };
                     let on = On { label: label.clone(), mask: their_on.mask };
-                    let all = keys(&cases, &switch_keys(&ours, &on));
+                    let all = labels.keys(&on, &cases, &switch_keys(&ours, &on));
                     return self.by_case(&all, (&ours, &on), (&theirs, &their_on), &labels, found);
                 }
                 (Some(a), None) => {
@@ -136,7 +161,12 @@ impl Comparison<'_> {
                 }
                 (Some(a), Some(b)) => {
                     if let (Some(a), Some(b)) = (a.label(), b.label()) {
-                        labels.insert(a.clone(), b.clone());
+                        labels.theirs.insert(a.clone(), b.clone());
+                    }
+                    if let Node::Leaf { wire, label: Some(label), .. } = &a
+                        && wire == "bool"
+                    {
+                        labels.bools.insert(label.clone());
                     }
                     found.extend(self.single(&a, &b, &labels));
                     a.at().clone_into(&mut last);
@@ -145,6 +175,7 @@ impl Comparison<'_> {
                 }
             }
         }
+        panic!("a layout begins with itself: {} / {}", text(&ours), text(&theirs));
     }
 
     /// Compares two layouts for each value of an earlier one.
@@ -175,7 +206,7 @@ impl Comparison<'_> {
             ) => {
                 let counts = match (a, b) {
                     (Kind::List(Count::Label(a)), Kind::List(Count::Label(b))) => {
-                        labels.get(a) == Some(b)
+                        labels.theirs.get(a) == Some(b)
                     }
                     (a, b) => a == b,
                 };
@@ -198,12 +229,8 @@ impl Comparison<'_> {
     }
 }
 
-fn same(ours: &On, theirs: &On, labels: &Labels) -> bool {
-    labels.get(&ours.label) == Some(&theirs.label) && ours.mask == theirs.mask
-}
-
 /// The cases of the first switch on a value.
-fn switch_keys(nodes: &[Node], on: &On) -> std::collections::BTreeMap<Key, Vec<Node>> {
+fn switch_keys(nodes: &[Node], on: &On) -> Cases {
     let found = nodes.iter().find_map(|node| match node {
         Node::Switch { on: other, cases, .. } if other == on => Some(cases.clone()),
         _ => None,
@@ -220,6 +247,9 @@ fn brief(node: &Node) -> String {
 }
 
 const MAX_DEPTH: usize = 200;
+
+/// Parts of a layout on one level at most.
+const MAX_STEPS: usize = 1000;
 
 /// Characters of a layout in a message at most.
 const MAX_SHOWN: usize = 60;

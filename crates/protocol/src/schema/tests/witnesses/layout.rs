@@ -16,6 +16,9 @@ pub(super) enum Node {
     Named { name: String, at: String },
 }
 
+/// The parts of a switch by value.
+pub(super) type Cases = BTreeMap<Key, Vec<Node>>;
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     /// A bool, and the part if it is true.
@@ -76,7 +79,7 @@ impl Node {
 }
 
 /// Returns the layout of a switch's case.
-pub(super) fn case<'n>(cases: &'n BTreeMap<Key, Vec<Node>>, key: &Key) -> &'n [Node] {
+pub(super) fn case<'n>(cases: &'n Cases, key: &Key) -> &'n [Node] {
     let negative = matches!(key, Key::Int(..0)).then(|| cases.get(&Key::Negative)).flatten();
     cases.get(key).or(negative).or_else(|| cases.get(&Key::Else)).map_or(&[], Vec::as_slice)
 }
@@ -84,70 +87,83 @@ pub(super) fn case<'n>(cases: &'n BTreeMap<Key, Vec<Node>>, key: &Key) -> &'n [N
 /// Joins what belongs together, so that the same bytes have the same layout: neighbouring switches on the
 /// same value, a bool and a switch on it, and arrays of a few elements.
 pub(super) fn normal(nodes: Vec<Node>) -> Vec<Node> {
+    options(joined(nodes))
+}
+
+/// Joins neighbouring switches on the same value, and writes out short arrays.
+fn joined(nodes: Vec<Node>) -> Vec<Node> {
     let mut done: Vec<Node> = Vec::new();
     for node in nodes {
         match node {
             Node::Switch { on, cases, at } => {
-                let cases: BTreeMap<_, _> =
-                    cases.into_iter().map(|(key, nodes)| (key, normal(nodes))).collect();
+                let cases = cases.into_iter().map(|(key, nodes)| (key, joined(nodes))).collect();
                 match done.last_mut() {
                     Some(Node::Switch { on: before, cases: earlier, .. }) if *before == on => {
-                        let merged = keys(earlier, &cases).into_iter().map(|key| {
+                        let both = |key: Key| {
                             let nodes = [case(earlier, &key), case(&cases, &key)].concat();
-                            (key, normal(nodes))
-                        });
-                        *earlier = merged.collect();
+                            (key, joined(nodes))
+                        };
+                        *earlier = keys(earlier, &cases).into_iter().map(both).collect();
                     }
-                    _ => {
-                        let only_true =
-                            |key: &Key, nodes: &[Node]| *key == Key::Int(1) || nodes.is_empty();
-                        let on_bool = matches!(done.last(), Some(Node::Leaf { wire, label, .. })
-                            if wire == "bool" && label.as_ref() == Some(&on.label));
-                        if on_bool && cases.iter().all(|(key, nodes)| only_true(key, nodes)) {
-                            let some = case(&cases, &Key::Int(1)).to_vec();
-                            if let Some(bool) = done.pop() {
-                                let label = bool.label().cloned();
-                                let kind = Kind::Option;
-                                done.push(Node::Group { kind, parts: vec![some], label, at });
-                            }
-                        } else {
-                            done.push(Node::Switch { on, cases, at });
-                        }
-                    }
+                    _ => done.push(Node::Switch { on, cases, at }),
                 }
             }
-            Node::Group { kind: Kind::List(Count::Fixed(count)), parts, label, at } => {
-                let bytes =
-                    matches!(&parts[0][..], [Node::Leaf { wire, .. }] if wire.ends_with('8'));
-                if bytes || count > MAX_UNROLLED {
-                    let parts = parts.into_iter().map(normal).collect();
-                    done.push(Node::Group {
-                        kind: Kind::List(Count::Fixed(count)),
-                        parts,
-                        label,
-                        at,
-                    });
-                } else {
-                    let element = normal(parts.concat());
-                    (0..count).for_each(|_| done.extend(element.iter().cloned()));
-                }
+            Node::Group { kind: Kind::List(Count::Fixed(count)), parts, .. }
+                if count <= MAX_UNROLLED && !bytes(&parts) =>
+            {
+                let element = joined(parts.concat());
+                (0..count).for_each(|_| done.extend(element.iter().cloned()));
             }
             Node::Group { kind, parts, label, at } => {
-                let parts = parts.into_iter().map(normal).collect();
+                let parts = parts.into_iter().map(joined).collect();
                 done.push(Node::Group { kind, parts, label, at });
             }
             node => done.push(node),
         }
     }
-    done.retain(|node| match node {
-        Node::Switch { cases, .. } => cases.values().any(|nodes| !nodes.is_empty()),
-        _ => true,
-    });
+    done
+}
+
+fn bytes(parts: &[Vec<Node>]) -> bool {
+    matches!(parts, [part] if matches!(&part[..], [Node::Leaf { wire, .. }] if wire.ends_with('8')))
+}
+
+/// Replaces a bool and a switch with parts for `true` alone by an option, and removes switches without parts.
+fn options(nodes: Vec<Node>) -> Vec<Node> {
+    let mut done: Vec<Node> = Vec::new();
+    for node in nodes {
+        match node {
+            Node::Switch { on, cases, at } => {
+                let cases: BTreeMap<_, _> =
+                    cases.into_iter().map(|(key, nodes)| (key, options(nodes))).collect();
+                if cases.values().all(Vec::is_empty) {
+                    continue;
+                }
+                let only_true = cases.iter().all(|(key, it)| *key == Key::Int(1) || it.is_empty());
+                let on_bool = on.mask.is_none()
+                    && matches!(done.last(), Some(Node::Leaf { wire, label, .. })
+                        if wire == "bool" && label.as_ref() == Some(&on.label));
+                if on_bool && only_true {
+                    done.pop();
+                    let parts = vec![case(&cases, &Key::Int(1)).to_vec()];
+                    let label = Some(on.label);
+                    done.push(Node::Group { kind: Kind::Option, parts, label, at });
+                } else {
+                    done.push(Node::Switch { on, cases, at });
+                }
+            }
+            Node::Group { kind, parts, label, at } => {
+                let parts = parts.into_iter().map(options).collect();
+                done.push(Node::Group { kind, parts, label, at });
+            }
+            node => done.push(node),
+        }
+    }
     done
 }
 
 /// Returns the keys of both switches, and the one for all others.
-pub(super) fn keys(a: &BTreeMap<Key, Vec<Node>>, b: &BTreeMap<Key, Vec<Node>>) -> Vec<Key> {
+pub(super) fn keys(a: &Cases, b: &Cases) -> Vec<Key> {
     let mut keys: Vec<Key> = a.keys().chain(b.keys()).cloned().chain([Key::Else]).collect();
     keys.sort();
     keys.dedup();

@@ -11,8 +11,10 @@ use layout::Node;
 
 use crate::schema::{Catalog, Direction, State};
 
+mod changes;
 mod compare;
 mod layout;
+mod page;
 mod parse;
 mod tables;
 

@@ -105,10 +105,21 @@ impl<'t> Tables<'t> {
                 group(Kind::Set, vec![base, entries])
             }
             Type::Void => Vec::new(),
-            Type::Flags { base, .. }
-            | Type::Mapper { base, .. }
-            | Type::RestLength { base }
-            | Type::CountFor { base, .. } => self.sequence(*base, at, frames, anon),
+            Type::Flags { base, .. } => {
+                // Bits have no sign.
+                let mut nodes = self.sequence(*base, at, frames, anon);
+                for node in &mut nodes {
+                    if let Node::Leaf { wire, .. } = node
+                        && let Some(width) = wire.strip_prefix(['i', 'u'])
+                    {
+                        *wire = format!("x{width}");
+                    }
+                }
+                nodes
+            }
+            Type::Mapper { base, .. } | Type::RestLength { base } | Type::CountFor { base, .. } => {
+                self.sequence(*base, at, frames, anon)
+            }
             ty => vec![Node::Leaf { wire: self.leaf(ty), label: None, at: at.into() }],
         }
     }
