@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use layout::Node;
@@ -53,11 +54,13 @@ fn the_tables_agree_with_the_witnesses() {
                 continue;
             };
             let name = packet.name();
+            let whole = whole_name(it, name);
             let all = compare::differences(&protocol.types, packet.ty, &it.layout, &file.types);
             for difference in all {
                 let matches = known.iter_mut().find(|known| {
                     known.versions.contains(&file.version)
-                        && (&*known.packet, &*known.difference) == (&**name, &*difference)
+                        && known.packet == whole
+                        && known.difference == difference
                 });
                 match matches {
                     Some(known) => known.seen.push(file.version),
@@ -101,9 +104,15 @@ fn every_witness_names_its_source() {
     }
 }
 
+/// Returns the state, direction and name of a packet.
+fn whole_name(it: &Witness, name: &str) -> String {
+    format!("{} {} {name}", it.state, it.direction)
+}
+
 /// A known difference, and why our tables are believed.
 struct Explained {
-    versions: std::ops::RangeInclusive<i32>,
+    versions: RangeInclusive<i32>,
+    /// The packet as in [`whole_name`].
     packet: String,
     difference: String,
     seen: Vec<i32>,

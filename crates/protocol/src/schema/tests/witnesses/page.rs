@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use super::{Catalog, explained, files};
+use super::{Catalog, explained, files, whole_name};
 
 #[test]
 fn the_page_counts_the_witnesses() {
@@ -31,10 +31,9 @@ fn fresh() -> String {
         for it in &file.packets {
             let packet = protocol.packet(it.state, it.direction, it.id).unwrap();
             // A witness that is known to be wrong does not count.
-            let imprecise = |known: &super::Explained| {
-                known.versions.contains(&file.version) && *known.packet == **packet.name()
-            };
-            if !explained.iter().any(imprecise) {
+            let whole = whole_name(it, packet.name());
+            let mut known = explained.iter().filter(|known| known.versions.contains(&file.version));
+            if known.all(|known| known.packet != whole) {
                 counted.insert((it.state.name(), it.direction.name(), it.id));
             }
         }
