@@ -356,6 +356,10 @@ impl Talk {
         assert!(is(self.entries.first(), "open") && is(self.entries.last(), "close"));
         let closes = self.entries.iter().filter(|entry| is(Some(entry), "close")).count();
         assert_eq!(closes, 1);
+        if self.transparent {
+            let in_order = self.entries.is_sorted_by_key(Entry::at);
+            assert!(in_order, "a time goes back:\n{}", self.lines());
+        }
         let summary = self.summary().unwrap();
         assert_eq!(summary.serverbound_bytes, self.sent.client.len() as u64);
         assert_eq!(summary.clientbound_bytes, self.sent.server.len() as u64);

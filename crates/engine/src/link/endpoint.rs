@@ -116,7 +116,7 @@ impl Endpoint {
 
     /// Records state, compression and encryption.
     pub fn record_state(&mut self) {
-        self.recorder.state_event(&self.end, &self.end);
+        self.recorder.state_event(self.recorder.now, &self.end, &self.end);
     }
 
     /// Asks the driver for something.

@@ -89,8 +89,12 @@ impl Recorder {
     }
 
     pub(crate) fn event(&mut self, kind: EventKind) {
+        self.event_at(self.now, kind);
+    }
+
+    fn event_at(&mut self, at: Timestamp, kind: EventKind) {
         let context = Arc::clone(&self.context);
-        self.push(Entry::Event(Event { context, at: self.now, kind }));
+        self.push(Entry::Event(Event { context, at, kind }));
     }
 
     /// Records an entry as it is.
@@ -98,15 +102,18 @@ impl Recorder {
         self.entries.push(entry);
     }
 
-    /// Records state, compression and encryption of both legs.
-    pub(crate) fn state_event(&mut self, client: &End, server: &End) {
-        self.event(EventKind::State(LegState {
-            state: self.states[Direction::Clientbound],
-            client_threshold: client.threshold(),
-            server_threshold: server.threshold(),
-            client_encrypted: client.is_encrypted(),
-            server_encrypted: server.is_encrypted(),
-        }));
+    /// Records state, compression and encryption of both legs, which are so since `at`.
+    pub(crate) fn state_event(&mut self, at: Timestamp, client: &End, server: &End) {
+        self.event_at(
+            at,
+            EventKind::State(LegState {
+                state: self.states[Direction::Clientbound],
+                client_threshold: client.threshold(),
+                server_threshold: server.threshold(),
+                client_encrypted: client.is_encrypted(),
+                server_encrypted: server.is_encrypted(),
+            }),
+        );
     }
 
     /// Records the end of the session.

@@ -455,7 +455,7 @@ fn the_state_event_has_both_legs() {
     ends[Side::Client].set_compression(Some(64));
     ends[Side::Server].set_cipher(b"0123456789abcdef");
     recorder.states.clientbound = State::Login;
-    recorder.state_event(&ends.client, &ends.server);
+    recorder.state_event(recorder.now, &ends.client, &ends.server);
     let mut entries = Vec::new();
     recorder.take_entries(&mut entries);
     let [Entry::Event(event)] = &entries[..] else { panic!("{entries:?}") };

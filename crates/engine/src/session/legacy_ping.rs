@@ -38,7 +38,8 @@ impl Session {
         self.measure(Side::Server);
         self.ends.client.send_bare();
         self.ends.server.send_bare();
-        self.state_event();
+        // The bytes that begin the request may have waited for those that tell what they begin.
+        self.state_event_at(self.heard.client);
         let held = self.ends.server.ahead() == 0 && self.rules_want_ping();
         LegacyPing { request: Some(BytesMut::new()), at: self.heard.client, held, settle }
     }

@@ -353,7 +353,11 @@ impl Session {
     }
 
     pub(super) fn state_event(&mut self) {
-        self.delivery.recorder.state_event(&self.ends.client, &self.ends.server);
+        self.state_event_at(self.now());
+    }
+
+    pub(super) fn state_event_at(&mut self, at: Timestamp) {
+        self.delivery.recorder.state_event(at, &self.ends.client, &self.ends.server);
     }
 
     /// Gives up understanding: bytes are forwarded as they come from now on.

@@ -47,6 +47,7 @@ fn old_pings_are_forwarded_as_they_come_and_recorded_with_their_answer() {
             assert_eq!(pair.session.context().version, version);
             assert_eq!(records[0].packet.frame().unwrap().wire()[..], *request);
             assert!(records[0].packet.at() < records[1].packet.at());
+            assert!(pair.entries.is_sorted_by_key(Entry::at), "{:?}", pair.entries);
             assert!(pair.session.is_over());
         }
     }
