@@ -33,6 +33,7 @@
 //! | [`analysis`] | statistics, differences and redaction of captures |
 //! | [`auth`] | accounts and session services |
 //! | [`link`] | the interface between an engine and its driver, and what all engines share |
+//! | [`pipe`] | packets on which a program decides, as lines of JSON |
 //! | [`session`] | the man in the middle: one client and its server |
 //! | [`ping`] | Server List Ping of every generation |
 //! | [`query`] | the Query protocol |
@@ -135,6 +136,8 @@ pub mod analysis;
 pub mod auth;
 
 pub mod link;
+
+pub mod pipe;
 
 pub mod session;
 

@@ -58,3 +58,9 @@ pub use where_sink::WhereSink;
 pub use wire::{Wire, WireKind, WireLeg};
 
 pub use mitmcraft_protocol::packet::Outcome;
+
+/// Appends a packet as a line of JSON without a line feed, for a program that decides on it: as in a capture,
+/// but its own id is `packet_id`, and it has no verdict. An `id` is still to be added.
+pub(crate) fn write_question(out: &mut Vec<u8>, packet: mitmcraft_protocol::packet::Packet) {
+    jsonl::write_question(out, packet);
+}

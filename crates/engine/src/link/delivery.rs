@@ -47,13 +47,21 @@ pub(crate) struct Delivery {
     told: PerDirection<State>,
 }
 
-/// A person's decision on a packet.
+/// The decision on a packet that was held.
 #[derive(Debug)]
 pub(crate) struct Decided {
-    /// [`Verdict::Pass`] leaves the packet to the filters.
+    pub(crate) by: Decider,
     pub(crate) verdict: Verdict,
-    /// The comment for the packet's record.
-    pub(crate) comment: String,
+    pub(crate) effects: Effects,
+}
+
+/// Who has decided on a packet that was held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decider {
+    /// A person, who has the last word: only what passes is left to the filters.
+    Person,
+    /// A program, which comes before the filters: they judge what it has made of the packet.
+    Program,
 }
 
 impl Delivery {
@@ -134,7 +142,7 @@ impl Delivery {
         close
     }
 
-    /// Asks the filters, unless a person has `decided`, and delivers the packet as they say. Returns why
+    /// Asks the filters, unless it is `decided`, and delivers the packet as they say. Returns why
     /// they close the session, if they do.
     #[inline]
     pub(crate) fn judge_and_deliver(
@@ -155,8 +163,7 @@ impl Delivery {
         self.deliver(wire, packet, judgement)
     }
 
-    /// Asks the filters of a packet, unless a person has `decided`, less what a packet of that role does
-    /// not bear.
+    /// Asks the filters of a packet, unless it is `decided`, less what a packet of that role does not bear.
     pub(crate) fn judge(
         &mut self,
         packet: &Packet,
@@ -179,14 +186,26 @@ impl Delivery {
         judgement
     }
 
-    /// Judges a packet as a person has decided.
+    /// Judges a packet as was decided while it was held.
     fn judge_decided(&mut self, packet: &Packet, decided: Decided) -> Judgement {
-        let Decided { verdict, comment } = decided;
+        let Decided { by, verdict, effects } = decided;
         let mut judgement = match verdict {
             Verdict::Pass => self.pipeline.apply(packet),
+            Verdict::Replace(body) if by == Decider::Program => {
+                let mut changed = packet.clone();
+                changed.replace_body(body.clone());
+                let mut judgement = self.pipeline.apply(&changed);
+                if judgement.verdict == Verdict::Pass {
+                    judgement.verdict = Verdict::Replace(body);
+                }
+                judgement
+            }
             verdict => Judgement { verdict, effects: Effects::default() },
         };
-        judgement.effects.notes.comments.push(comment);
+        let Effects { notes, sends, .. } = &mut judgement.effects;
+        notes.rules.splice(..0, effects.notes.rules);
+        notes.comments.extend(effects.notes.comments);
+        sends.splice(..0, effects.sends);
         judgement
     }
 

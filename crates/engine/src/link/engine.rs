@@ -1,4 +1,4 @@
-use super::{Input, Output, Report, Side};
+use super::{Input, Output, Question, Report, Side};
 use crate::capture::Entry;
 use crate::filter::Pipeline;
 use mitmcraft_protocol::packet::{Tally, Timestamp};
@@ -24,6 +24,11 @@ pub trait Engine: Send {
     /// Returns the next thing that the people who control the engine are to know, if any. Engines that
     /// cannot be controlled have none.
     fn poll_report(&mut self) -> Option<Report> {
+        None
+    }
+
+    /// Returns the next packet on which a program is to decide, if any; answered by [`Input::Ruled`].
+    fn poll_question(&mut self) -> Option<Question> {
         None
     }
 
@@ -71,6 +76,10 @@ impl<E: Engine + ?Sized> Engine for &mut E {
 
     fn poll_report(&mut self) -> Option<Report> {
         (**self).poll_report()
+    }
+
+    fn poll_question(&mut self) -> Option<Question> {
+        (**self).poll_question()
     }
 
     fn take_entries(&mut self, into: &mut Vec<Entry>) {

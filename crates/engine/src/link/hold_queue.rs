@@ -1,14 +1,14 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::Release;
+use super::{Release, Ruling, Unruled};
 use crate::filter::Verdict;
 use mitmcraft_protocol::codec::{MemoryBudget, Reservation};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{Role, State};
 
-/// The packets of one direction that wait because a person holds one of them, in the order in which
-/// they came. None of them has been judged by a rule.
+/// The packets of one direction that wait because a person holds one of them, or a program decides on one
+/// of them, in the order in which they came. None of them has been judged by a rule.
 ///
 /// ```text
 ///            front                                    back
@@ -42,7 +42,9 @@ pub(crate) struct Waiting {
     pub(crate) role: Option<Role>,
     /// `None` if the packet only waits behind a held one.
     pub(crate) hold: Option<Hold>,
-    /// Bytes in memory when it came.
+    /// `None` if no program decides on it.
+    pub(crate) asked: Option<Asked>,
+    /// Bytes in memory when it came, and those of the program's answer.
     memory: usize,
 }
 
@@ -55,10 +57,23 @@ pub(crate) struct Hold {
     pub(crate) decision: Option<(Verdict, Release)>,
 }
 
+/// The question to a program what becomes of a packet.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) number: u64,
+    /// The answer, or why there is none, once that is known.
+    pub(crate) ruling: Option<Result<Ruling, Unruled>>,
+}
+
 impl Waiting {
     pub(crate) fn new(packet: Packet, role: Option<Role>, hold: Option<Hold>) -> Self {
         let memory = packet.memory() + size_of::<Self>();
-        Self { packet, role, hold, memory }
+        Self { packet, role, hold, asked: None, memory }
+    }
+
+    /// Makes it wait for the answer to the question with that number, too.
+    pub(crate) fn asked(self, number: u64) -> Self {
+        Self { asked: Some(Asked { number, ruling: None }), ..self }
     }
 
     /// Returns the hold that nobody has decided.
@@ -66,8 +81,18 @@ impl Waiting {
         self.hold.as_mut().filter(|hold| hold.decision.is_none())
     }
 
-    fn is_undecided(&self) -> bool {
+    /// Returns whether a person holds it, and has not decided.
+    fn is_held(&self) -> bool {
         self.hold.as_ref().is_some_and(|hold| hold.decision.is_none())
+    }
+
+    /// Returns whether a program has not answered yet.
+    fn is_asked(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.ruling.is_none())
+    }
+
+    fn is_undecided(&self) -> bool {
+        self.is_held() || self.is_asked()
     }
 
     fn is_dropped(&self) -> bool {
@@ -107,8 +132,10 @@ impl HoldQueue {
         if delayed && front.role.is_some_and(Role::drives) {
             return None;
         }
-        if front.is_undecided() {
+        if front.is_held() {
             self.pace = None;
+        }
+        if front.is_undecided() {
             return None;
         }
         // What is dropped takes none of the receiver's time.
@@ -156,6 +183,37 @@ impl HoldQueue {
         any
     }
 
+    /// Gives every question that is not answered this reason. Returns whether there was one.
+    pub(crate) fn answer_all(&mut self, reason: &Unruled) -> bool {
+        let mut any = false;
+        for waiting in self.aside.iter_mut().chain(&mut self.waiting) {
+            if let Some(asked) = waiting.asked.as_mut().filter(|it| it.ruling.is_none()) {
+                asked.ruling = Some(Err(reason.clone()));
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Answers the question with that number, if its packet waits here and has no answer yet. Returns the
+    /// ruling otherwise.
+    pub(crate) fn answer(
+        &mut self,
+        number: u64,
+        ruling: Result<Ruling, Unruled>,
+    ) -> Option<Result<Ruling, Unruled>> {
+        let mut all = self.aside.iter_mut().chain(&mut self.waiting);
+        let asks = |asked: &Asked| asked.number == number && asked.ruling.is_none();
+        let Some(waiting) = all.find(|it| it.asked.as_ref().is_some_and(asks)) else {
+            return Some(ruling);
+        };
+        let size = ruling.as_ref().map_or(0, |ruling| ruling.size);
+        waiting.asked = Some(Asked { number, ruling: Some(ruling) });
+        waiting.memory += size;
+        self.resize(self.size + size);
+        None
+    }
+
     /// Decides the packets that were overtaken.
     pub(crate) fn decide_aside(&mut self, how: Release) {
         for hold in self.aside.iter_mut().filter_map(Waiting::undecided) {
@@ -195,9 +253,9 @@ impl HoldQueue {
         self.pace.filter(|_| self.waiting.front().is_some_and(|front| !front.is_undecided()))
     }
 
-    /// Returns the time since which a packet is held, and the packet's state.
+    /// Returns the time since which a person holds a packet, and the packet's state.
     pub(crate) fn held_since(&self) -> Option<(Timestamp, State)> {
-        let held = self.waiting.iter().find(|it| it.is_undecided())?;
+        let held = self.waiting.iter().find(|it| it.is_held())?;
         Some((held.hold.as_ref()?.since, held.packet.state()))
     }
 

@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Command, KeyMaterial, NetworkError, Notice, Transfer};
+use super::{Command, KeyMaterial, NetworkError, Notice, Ruling, Transfer, Unruled};
 use crate::auth::{AuthError, Profile};
 use mitmcraft_protocol::codec::KeyLogLine;
 use mitmcraft_protocol::packet::Cause;
@@ -94,6 +94,8 @@ pub enum Input<'a> {
     StartMissed,
     /// A person wants something done.
     Command(Command),
+    /// The answer to the [`Question`](super::Question) with this number.
+    Ruled(u64, Result<Ruling, Unruled>),
     /// The run ends for this reason: close the connections in order.
     Stop(Cause),
 }

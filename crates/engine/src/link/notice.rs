@@ -46,6 +46,11 @@ pub enum Notice {
         /// Which timeout, and how long it is.
         reason: String,
     },
+    /// The answer of the program that decides on packets cannot be carried out.
+    Unapplied {
+        /// The reason.
+        reason: String,
+    },
     /// A filter has something to say.
     Filter(Message),
 }

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use super::{AuthMode, Timeouts};
-use crate::link::Upstream;
+use crate::link::{Asking, Upstream};
 use mitmcraft_protocol::codec::{Limits, MemoryBudget};
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::Catalog;
@@ -25,6 +25,8 @@ pub struct Config {
     /// `true` if a client that its server transfers to another one comes back to the proxy, which
     /// then connects it to that server.
     pub follow_transfers: bool,
+    /// The packets that a program decides on; `None` if there is no program.
+    pub asking: Option<Asking>,
 }
 
 impl Default for Config {
@@ -37,6 +39,7 @@ impl Default for Config {
             keep_host: false,
             timeouts: Timeouts::default(),
             follow_transfers: true,
+            asking: None,
         }
     }
 }

@@ -1,17 +1,20 @@
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::filter::Verdict;
+use crate::filter::{Effects, Verdict};
 use crate::link::{
-    Breakpoint, Decided, Guard, Hold, HoldQueue, Recorder, Release, Report, Waiting,
+    Asking, Breakpoint, Decided, Decider, Guard, Hold, HoldQueue, Otherwise, Question, Recorder,
+    Release, Report, Ruling, Unruled, Waiting,
 };
 use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::packet::{Packet, Timestamp};
-use mitmcraft_protocol::schema::{Direction, PerDirection, Role, State};
+use mitmcraft_protocol::schema::{Direction, PacketType, PerDirection, Protocol, Role, State};
 
-/// The packets that people hold in a session, those that wait behind them, and those that people send.
+/// The packets that people hold in a session, or on which a program decides, those that wait behind them, and
+/// those that people send.
 ///
 /// Packets wait before any rule sees them, and then take the ordinary path, with the number and the
 /// time that they would have if they had just come: captures have packets in the order in which the
@@ -20,6 +23,7 @@ use mitmcraft_protocol::schema::{Direction, PerDirection, Role, State};
 pub(super) struct Control {
     engaged: bool,
     breakpoint: Option<Breakpoint>,
+    asking: Option<Asking>,
     queues: PerDirection<HoldQueue>,
     pub(super) repeats: Vec<Repeat>,
     /// Numbers of the server's keep-alives that the proxy has answered. The client's answer to the
@@ -28,8 +32,11 @@ pub(super) struct Control {
     /// The time of the first packet of the login.
     login: Option<Timestamp>,
     reports: VecDeque<Report>,
+    questions: VecDeque<Question>,
     /// The number of the packet that was held last.
     held: u64,
+    /// The number of the last question.
+    asked: u64,
 }
 
 /// A packet that is still to be sent a number of times.
@@ -61,16 +68,19 @@ pub(super) enum Admission {
 }
 
 impl Control {
-    pub(super) fn new(budget: &MemoryBudget) -> Self {
+    pub(super) fn new(budget: &MemoryBudget, asking: Option<Asking>) -> Self {
         Self {
-            engaged: false,
+            engaged: asking.is_some(),
             breakpoint: None,
+            asking,
             queues: PerDirection::from_fn(|_| HoldQueue::new(budget)),
             repeats: Vec::new(),
             answered: VecDeque::new(),
             login: None,
             reports: VecDeque::new(),
+            questions: VecDeque::new(),
             held: 0,
+            asked: 0,
         }
     }
 
@@ -105,19 +115,26 @@ impl Control {
             role,
             Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted)
         );
-        let held = holdable && !exchange && !late;
-        let breakpoint =
-            self.breakpoint.as_ref().filter(|it| held && it.condition.matches(&packet));
+        let holdable = holdable && !exchange;
+        let asks = holdable && self.asking.as_ref().is_some_and(|it| it.condition.matches(&packet));
+        let breakpoint = self
+            .breakpoint
+            .as_ref()
+            .filter(|it| holdable && !late && it.condition.matches(&packet));
         let open = self.queues[packet.direction()].is_open();
-        let Some(breakpoint) = breakpoint else {
-            return if open { Admission::Goes(packet) } else { self.wait(packet, role) };
+        let (aside, hold) = match breakpoint {
+            None if !asks && open => return Admission::Goes(packet),
+            None => (false, None),
+            Some(breakpoint) => {
+                let overtaken = breakpoint.overtaken;
+                let in_order =
+                    if overtaken { must_keep_order(guard, recorder, &packet, open) } else { None };
+                (overtaken && in_order.is_none(), Some(self.hold(&packet, in_order)))
+            }
         };
-        let overtaken = breakpoint.overtaken;
-        let in_order =
-            if overtaken { must_keep_order(guard, recorder, &packet, open) } else { None };
-        let aside = overtaken && in_order.is_none();
-        let hold = self.hold(&packet, in_order);
-        self.push(Waiting::new(packet, role, Some(hold)), aside);
+        let asked = asks.then(|| self.ask(&packet));
+        let waiting = Waiting::new(packet, role, hold);
+        self.push(asked.into_iter().fold(waiting, Waiting::asked), aside);
         Admission::Waits
     }
 
@@ -160,11 +177,21 @@ impl Control {
         overtaken
     }
 
-    /// Says that a packet is not held any more. Returns what was decided about it.
+    /// Says that a person does not hold a packet any more. Returns what was decided about it.
     pub(super) fn released(&mut self, hold: Hold, now: Timestamp) -> Decided {
         let (verdict, how) = hold.decision.unwrap_or((Verdict::Pass, Release::Ended));
         self.report(Report::Released { held: hold.number, how });
-        Decided { verdict, comment: held_for(hold.since, now, how) }
+        let mut effects = Effects::default();
+        effects.notes.comments.push(held_for(hold.since, now, how));
+        Decided { by: Decider::Person, verdict, effects }
+    }
+
+    /// Takes the answer to a question, or the reason why there is none.
+    pub(super) fn answer(&mut self, number: u64, ruling: Result<Ruling, Unruled>) {
+        // Its packet waits in one of them, if it still does.
+        if let Some(ruling) = self.queues.serverbound.answer(number, ruling) {
+            self.queues.clientbound.answer(number, ruling);
+        }
     }
 
     /// Forwards everything that is held in a direction, in order.
@@ -209,7 +236,10 @@ impl Control {
         let mut any = false;
         for direction in Direction::ALL {
             let queue = &mut self.queues[direction];
-            any |= !lost(direction) && queue.decide_all(Release::Ended) | queue.hurry();
+            any |= !lost(direction)
+                && queue.decide_all(Release::Ended)
+                    | queue.answer_all(&Unruled::Ended)
+                    | queue.hurry();
         }
         any
     }
@@ -218,8 +248,9 @@ impl Control {
     pub(super) fn discard(&mut self, now: Timestamp) -> Vec<(Packet, String)> {
         let all: Vec<_> = Direction::ALL.map(|it| self.queues[it].take_all()).into();
         let mut discarded = Vec::new();
-        for Waiting { packet, hold, .. } in all.into_iter().flatten() {
+        for Waiting { packet, hold, asked, .. } in all.into_iter().flatten() {
             let comment = match hold {
+                None if asked.is_some() => ASKED.to_owned(),
                 Some(hold) => {
                     self.report(Report::Released { held: hold.number, how: Release::Lost });
                     held_for(hold.since, now, Release::Lost)
@@ -245,7 +276,30 @@ impl Control {
         self.reports.pop_front()
     }
 
-    /// Returns whether any person has given a command.
+    pub(super) fn poll_question(&mut self) -> Option<Question> {
+        self.questions.pop_front()
+    }
+
+    /// Returns what becomes of a packet on which the program does not decide.
+    pub(super) fn otherwise(&self) -> Otherwise {
+        self.asking.as_ref().map_or(Otherwise::Pass, |asking| asking.otherwise)
+    }
+
+    /// Returns whether packets of a direction can be forwarded where they lie: nothing is held or waits, and
+    /// nobody but a program may hold any.
+    pub(super) fn lets_run(&self, direction: Direction) -> bool {
+        self.breakpoint.is_none() && self.answered.is_empty() && !self.holds(direction)
+    }
+
+    /// Returns whether a program may have to decide on packets of a type.
+    pub(super) fn asks_about(&self, protocol: &Arc<Protocol>, kind: &PacketType) -> bool {
+        self.asking.as_ref().is_some_and(|asking| {
+            let (state, direction) = (kind.state(), kind.direction());
+            asking.condition.decide(protocol, state, direction, Some(kind)) != Some(false)
+        })
+    }
+
+    /// Returns whether any person has given a command, or a program decides on packets.
     pub(super) fn is_engaged(&self) -> bool {
         self.engaged
     }
@@ -320,6 +374,13 @@ impl Control {
         Hold { number, since, decision: None }
     }
 
+    /// Asks the program about a packet. Returns the number of the question.
+    fn ask(&mut self, packet: &Packet) -> u64 {
+        self.asked += 1;
+        self.questions.push_back(Question { number: self.asked, packet: packet.clone() });
+        self.asked
+    }
+
     fn wait(&mut self, packet: Packet, role: Option<Role>) -> Admission {
         self.push(Waiting::new(packet, role, None), false);
         Admission::Waits
@@ -335,6 +396,7 @@ impl Control {
             queue.push(waiting);
         }
         if queue.is_full() {
+            queue.answer_all(&Unruled::Memory);
             self.forward_all(direction, Release::Memory, now);
         }
     }
@@ -392,6 +454,9 @@ const MAX_ANSWERED: usize = 64;
 /// The comment on a packet that waited behind a held one in vain.
 const WAITED: &str = "waited behind a held packet when the session ended";
 
+/// The comment on a packet for whose receiver the session ended before a program had decided.
+const ASKED: &str = "not decided by `pipe`: the session ended";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -415,7 +480,7 @@ mod tests {
             let context = Context::new(1, Timestamp(0), ([127, 0, 0, 1], 1).into(), protocol);
             let mut recorder = Recorder::new(context);
             recorder.enter(State::Play);
-            let mut control = Control::new(&MemoryBudget::default());
+            let mut control = Control::new(&MemoryBudget::default(), None);
             control.engage();
             let (condition, _) = Expr::parse(condition, Catalog::embedded()).unwrap();
             control.set_breakpoint(Some(Breakpoint { condition, overtaken }));
@@ -469,7 +534,8 @@ mod tests {
         let mut gone = table.control.overtaken_before(Some(Role::StartConfiguration));
         let decided = table.control.released(gone.remove(0).hold.unwrap(), table.now());
         assert_eq!(decided.verdict, Verdict::Pass);
-        assert_eq!(decided.comment, "held for 0.0 s, then forwarded: the state changed");
+        let comments = decided.effects.notes.comments;
+        assert_eq!(comments, ["held for 0.0 s, then forwarded: the state changed"]);
     }
 
     #[test]

@@ -5,13 +5,15 @@ use super::closing::Half;
 use super::control::Admission;
 use super::ends::BEHIND_THE_END;
 use super::phase::Phase;
+use crate::filter::Verdict;
 use crate::link::{Decided, Waiting};
 use mitmcraft_protocol::packet::{Content, Packet};
 use mitmcraft_protocol::schema::{Direction, Role, Value};
 
-/// The way of packets through [`Control`](super::control::Control), once people control the session.
+/// The way of packets through [`Control`](super::control::Control), once people control the session or a
+/// program decides on its packets.
 impl Session {
-    /// Handles a packet of a session that people control.
+    /// Handles a packet of a session that people or a program control.
     pub(super) fn on_controlled(&mut self, mut packet: Packet) {
         if let Some(state) = self.control.state(packet.direction()) {
             packet.set_state(state);
@@ -32,19 +34,25 @@ impl Session {
 
     /// Handles a packet that waited, as if it had just come.
     pub(super) fn on_released(&mut self, waiting: Waiting) {
-        let Waiting { mut packet, role, hold, .. } = waiting;
+        let Waiting { mut packet, role, hold, asked, .. } = waiting;
         let now = self.now();
         packet.set_at(now);
         let context = &self.delivery.recorder.context;
         if Arc::ptr_eq(&packet.context().protocol, &context.protocol) {
             packet.set_context(Arc::clone(context));
         }
-        let decided = hold.map(|hold| Box::new(self.control.released(hold, now)));
-        self.on_admitted(packet, role, decided);
+        let decided = hold.map(|hold| self.control.released(hold, now));
+        match asked {
+            // A person who drops or edits a packet has the last word.
+            Some(asked) if decided.as_ref().is_none_or(|it| it.verdict == Verdict::Pass) => {
+                self.on_answered(packet, role, asked, decided);
+            }
+            _ => self.on_admitted(packet, role, decided.map(Box::new)),
+        }
     }
 
     /// Handles a packet that waits no longer, or did not have to.
-    fn on_admitted(
+    pub(super) fn on_admitted(
         &mut self,
         mut packet: Packet,
         role: Option<Role>,

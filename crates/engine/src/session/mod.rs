@@ -45,6 +45,7 @@ mod observe;
 mod phase;
 mod refused;
 mod role_limits;
+mod ruling;
 mod runs;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod session;

@@ -58,7 +58,7 @@ impl Session {
             && protocol.family() == Family::Java
             && recorder.tally().is_some()
             && matches!(self.phase, Phase::Frames)
-            && !self.control.is_engaged()
+            && self.control.lets_run(direction)
             && self.is_drained(direction)
             && self.ends.client.threshold() == self.ends.server.threshold()
             && self.ends[side.other()].ahead() == 0;
@@ -89,6 +89,7 @@ impl Session {
             let role = kind.role().filter(|_| !large);
             if !is_only_forwarded(role)
                 || pipeline.wants_type(&protocol, kind)
+                || self.control.asks_about(&protocol, kind)
                 || !tally.count(&protocol, kind, size, wire)
             {
                 break;

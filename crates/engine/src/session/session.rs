@@ -14,8 +14,8 @@ use super::{Config, Start};
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::filter::{Judgement, Pipeline, SessionEvent};
 use crate::link::{
-    ANY_VERSION, Delivery, Emission, End, Engine, Input, Notice, Output, PerSide, Recorder, Report,
-    SHUTTING_DOWN, Side, Upstream,
+    ANY_VERSION, Delivery, Emission, End, Engine, Input, Notice, Output, PerSide, Question,
+    Recorder, Report, SHUTTING_DOWN, Side, Upstream,
 };
 use mitmcraft_protocol::codec::{CodecError, Frame, KeyLogLine, KeyRing, Reservation, Unit};
 use mitmcraft_protocol::packet::{
@@ -80,7 +80,7 @@ impl Session {
         delivery.pipeline.set_budget(&config.memory);
         delivery.tell(&mut ends, SessionEvent::Open, false);
         Some(Self {
-            control: Control::new(&config.memory),
+            control: Control::new(&config.memory, config.asking.clone()),
             identity: Identity::new(&config.auth),
             ends,
             config,
@@ -411,6 +411,7 @@ impl Engine for Session {
             Input::Verified(verified) => self.on_verified(verified),
             Input::Timeout => self.on_timeout(),
             Input::Command(command) => self.on_command(command),
+            Input::Ruled(number, ruling) => self.control.answer(number, ruling),
             Input::Missing(side, bytes) => self.on_missing(side, bytes),
             Input::StartMissed => self.on_start_missed(),
             Input::Stop(why) => {
@@ -444,6 +445,10 @@ impl Engine for Session {
 
     fn poll_report(&mut self) -> Option<Report> {
         self.control.poll_report()
+    }
+
+    fn poll_question(&mut self) -> Option<Question> {
+        self.control.poll_question()
     }
 
     fn take_entries(&mut self, into: &mut Vec<Entry>) {

@@ -23,6 +23,16 @@ pub(in crate::capture) enum Form {
     Outline,
     /// Everything that cannot be derived: no fields.
     Stored,
+    /// Everything, for a program that decides on the packet. It has the number of its question as `id`, which
+    /// the caller adds, and its own id as `packet_id`.
+    Question,
+}
+
+impl Form {
+    /// Returns whether it has the packet's bytes.
+    fn has_bytes(self) -> bool {
+        matches!(self, Self::Full(_) | Self::Stored | Self::Question)
+    }
 }
 
 /// Facts from earlier packets of a session that decide what a packet's values mean.
@@ -45,6 +55,11 @@ pub(in crate::capture) fn write_entry(
     }
 }
 
+/// Appends the line of a packet on which a program is to decide, without the number of the question.
+pub(in crate::capture) fn write_question(out: &mut Vec<u8>, packet: Packet) {
+    write_record(out, &Record::passed(packet), Form::Question, Version::V2);
+}
+
 fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version) {
     let packet = &record.packet;
     let context = packet.context();
@@ -54,6 +69,9 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
     let mut map = JsonMap::open(out);
     map.int("v", version.number());
     map.count("session", context.session);
+    if let (Form::Question, Some(player)) = (form, &context.player) {
+        map.text("player", player);
+    }
     map.count("seq", packet.seq());
     map.time("time", packet.at());
     write_seconds(map.key("t"), context.opened, packet.at());
@@ -66,11 +84,13 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
         map.flag("guess", true);
     }
     if packet.frame().is_some() {
-        write_identity(&mut map, packet);
+        write_identity(&mut map, packet, form);
     }
     map.size("wire", packet.wire_size());
     map.size("size", packet.size());
-    map.word("verdict", record.outcome.name());
+    if form != Form::Question {
+        map.word("verdict", record.outcome.name());
+    }
     if let Some(of) = record.of {
         map.count("of", of);
     }
@@ -82,13 +102,13 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
     }
     match body {
         Ok(body) => {
-            if let Form::Full(meanings) | Form::NoBody(meanings) = form {
+            if let Form::Full(_) | Form::NoBody(_) | Form::Question = form {
                 write_fields(&mut map, packet, version);
-                if let Some(meanings) = meanings {
-                    write_meanings(&mut map, packet, meanings);
-                }
             }
-            if matches!(form, Form::Full(_) | Form::Stored) {
+            if let Form::Full(Some(meanings)) | Form::NoBody(Some(meanings)) = form {
+                write_meanings(&mut map, packet, meanings);
+            }
+            if form.has_bytes() {
                 map.bytes("body", &body);
             }
         }
@@ -108,10 +128,11 @@ fn write_family(map: &mut JsonMap<'_>, protocol: &Protocol, version: Version) {
     }
 }
 
-fn write_identity(map: &mut JsonMap<'_>, packet: &Packet) {
+fn write_identity(map: &mut JsonMap<'_>, packet: &Packet, form: Form) {
+    let key = if form == Form::Question { "packet_id" } else { "id" };
     match packet.id() {
-        Some(id) => map.int("id", id.into()),
-        None => map.null("id"),
+        Some(id) => map.int(key, id.into()),
+        None => map.null(key),
     }
     match packet.kind() {
         Some(packet) => map.text("packet", packet.name()),
@@ -221,7 +242,7 @@ fn write_raw(
         }
         RawKind::Bytes(_) => {}
     }
-    if matches!(form, Form::Full(_) | Form::Stored) {
+    if form.has_bytes() {
         let bytes = match packet.content() {
             Content::Frame(frame) => frame.wire(),
             Content::Raw(bytes, _) => bytes,

@@ -90,7 +90,7 @@ impl<W: Write + Send> ParquetSink<W> {
         let (bodies, meanings) = match form {
             Form::Full(meanings) => (true, meanings),
             Form::NoBody(meanings) => (false, meanings),
-            Form::Outline | Form::Stored => (true, None),
+            Form::Outline | Form::Stored | Form::Question => (true, None),
         };
         match body {
             Ok(body) => {

@@ -14,7 +14,7 @@ pub(crate) struct EditPath {
 
 impl EditPath {
     /// Parses a path. An error is a message with an offset in bytes.
-    pub(super) fn parse(text: &str) -> Result<Self, (&'static str, usize)> {
+    pub(crate) fn parse(text: &str) -> Result<Self, (&'static str, usize)> {
         let (field, pointer) = match text.split_once('#') {
             Some((field, pointer)) => (field, Some(pointer)),
             None => (text, None),

@@ -252,7 +252,7 @@ pub(super) fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(Key<'a, 't>, Item
 }
 
 /// Parses bytes in hex, with any whitespace between digits.
-fn hex(text: &str) -> Option<Bytes> {
+pub(crate) fn hex(text: &str) -> Option<Bytes> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     if digits.is_empty() || !digits.len().is_multiple_of(2) {
         return None;

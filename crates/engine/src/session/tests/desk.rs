@@ -16,7 +16,11 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) fn new(version: i32) -> Self {
-        Self { game: Game::new(version, ""), reports: Vec::new(), commands: 0 }
+        Self::of(Game::new(version, ""))
+    }
+
+    pub(super) fn of(game: Game) -> Self {
+        Self { game, reports: Vec::new(), commands: 0 }
     }
 
     /// A session that holds what matches.

@@ -1,0 +1,231 @@
+//! A broker with a simulated clock; the program is the test.
+
+use std::time::Duration;
+
+use super::*;
+use crate::link::Unruled;
+use mitmcraft_protocol::packet::Timestamp;
+
+const BEGIN: Timestamp = Timestamp(1_000_000_000_000);
+
+fn at(millis: u64) -> Timestamp {
+    BEGIN.plus(Duration::from_millis(millis))
+}
+
+/// A broker whose program runs, with a timeout of one second.
+fn running() -> Broker {
+    let mut broker = Broker::new(Duration::from_secs(1));
+    assert!(matches!(broker.poll_action(), Some(BrokerAction::Start)));
+    broker.on_started(BEGIN);
+    broker
+}
+
+/// What the broker wants done, in short.
+fn actions(broker: &mut Broker) -> Vec<String> {
+    let actions = std::iter::from_fn(|| broker.poll_action());
+    let text = |action| match action {
+        BrokerAction::Start => "start".to_owned(),
+        BrokerAction::Kill => "kill".to_owned(),
+        BrokerAction::Say(line) => format!("says {line}"),
+        BrokerAction::Answer { session, number, ruling: Ok(ruling) } => {
+            format!("{session}.{number} {:?}", ruling.verdict)
+        }
+        BrokerAction::Answer { session, number, ruling: Err(reason) } => {
+            format!("{session}.{number} {reason}")
+        }
+        BrokerAction::Report { fault, last, undecided, pause } => {
+            let last = last.map(|it| format!(", `{it}`")).unwrap_or_default();
+            format!("{fault}{last}; {undecided} undecided; again in {} ms", pause.as_millis())
+        }
+    };
+    actions.map(text).collect()
+}
+
+/// What the program reads.
+fn read(broker: &mut Broker) -> String {
+    let text = String::from_utf8(broker.pending().to_vec()).unwrap();
+    broker.advance(text.len());
+    text
+}
+
+fn ask(broker: &mut Broker, millis: u64, session: u64, number: u64) {
+    broker.ask(at(millis), session, number, br#"{"v":2}"#);
+}
+
+#[test]
+fn questions_are_numbered_together_and_answered_in_any_order() {
+    let mut broker = running();
+    for (session, number) in [(7, 1), (9, 1), (7, 2)] {
+        ask(&mut broker, 0, session, number);
+    }
+    assert_eq!(read(&mut broker), "{\"id\":1,\"v\":2}\n{\"id\":2,\"v\":2}\n{\"id\":3,\"v\":2}\n");
+    // In pieces, with carriage returns and empty lines.
+    let answers =
+        b"{\"id\":3,\"drop\":true}\r\n\n{\"id\":1,\"pass\":true}\n{\"id\":2,\"pass\":true}\n";
+    for piece in answers.chunks(5) {
+        broker.on_output(at(1), piece);
+    }
+    assert_eq!(actions(&mut broker), ["7.2 Drop", "7.1 Pass", "9.1 Pass"]);
+    assert_eq!((broker.poll_timeout(), broker.outstanding()), (None, 0));
+}
+
+#[test]
+fn what_is_asked_before_the_program_runs_is_written_once_it_does() {
+    let mut broker = Broker::new(Duration::from_secs(1));
+    ask(&mut broker, 0, 1, 1);
+    assert_eq!(read(&mut broker), "");
+    broker.on_started(at(5));
+    assert_eq!(read(&mut broker), "{\"id\":1,\"v\":2}\n");
+}
+
+#[test]
+fn a_program_that_takes_too_long_has_failed_and_is_started_again() {
+    let mut broker = running();
+    ask(&mut broker, 0, 1, 1);
+    ask(&mut broker, 400, 2, 1);
+    broker.on_errors(at(500), b"loading the model\nstill loading");
+    assert_eq!(broker.poll_timeout(), Some(at(1000)));
+    broker.on_timeout(at(999));
+    assert_eq!(actions(&mut broker), ["says loading the model"]);
+    broker.on_timeout(at(1000));
+    assert_eq!(
+        actions(&mut broker),
+        [
+            "kill",
+            "1.1 the program took longer than 1 s for a packet",
+            "2.1 the program took longer than 1 s for a packet",
+            "took longer than 1 s for a packet, `still loading`; 2 undecided; again in 500 ms",
+        ]
+    );
+    // Until it runs again, nobody waits for it.
+    ask(&mut broker, 1200, 3, 1);
+    let down = "3.1 the program has failed and is not running again yet";
+    assert_eq!(actions(&mut broker), [down]);
+    assert_eq!(read(&mut broker), "");
+    assert_eq!(broker.poll_timeout(), Some(at(1500)));
+    broker.on_timeout(at(1500));
+    assert_eq!(actions(&mut broker), ["start"]);
+    broker.on_started(at(1501));
+    ask(&mut broker, 1600, 3, 2);
+    assert_eq!(
+        read(&mut broker),
+        "{\"id\":3,\"v\":2}\n",
+        "ids go on: old answers are not new ones"
+    );
+    broker.on_output(at(1601), b"{\"id\":3,\"pass\":true}\n");
+    assert_eq!(actions(&mut broker), ["3.2 Pass"]);
+}
+
+#[test]
+fn everything_but_answers_is_a_fault() {
+    let asked = "{\"id\":1,\"pass\":true}\n";
+    for (output, fault) in [
+        (
+            "hello\n",
+            "wrote a line that is not an answer: expected value at line 1 column 1: `hello`",
+        ),
+        ("{\"id\":3,\"pass\":true}\n", "answered 3, which was not asked"),
+        ("{\"id\":0,\"pass\":true}\n", "answered 0, which was not asked"),
+        (&[asked, asked].concat(), "answered 1 twice"),
+    ] {
+        let mut broker = running();
+        for number in [1, 2] {
+            ask(&mut broker, 0, 5, number);
+        }
+        // What follows the fault has no effect.
+        broker.on_output(at(1), format!("{output}{{\"id\":2,\"pass\":true}}\n").as_bytes());
+        let all = actions(&mut broker);
+        let report = all.last().unwrap();
+        assert!(report.starts_with(fault), "{output}: {report}");
+        assert!(all.contains(&"kill".to_owned()));
+        assert_eq!(all.iter().filter(|it| it.starts_with("5.")).count(), 2, "one answer each");
+        assert!(all.contains(&format!("5.2 the program {fault}")), "{all:?}");
+        broker.on_output(at(2), b"{\"id\":2,\"pass\":true}\n");
+        broker.on_end(at(2), "killed".to_owned());
+        assert_eq!(actions(&mut broker), [""; 0], "it is gone");
+    }
+}
+
+#[test]
+fn a_line_is_bounded_and_a_long_answer_is_not_an_endless_line() {
+    let mut broker = running();
+    ask(&mut broker, 0, 1, 1);
+    let long = format!("{{\"id\":1,\"set\":{{\"a\":\"{}\"}}}}\n", "x".repeat(8 << 20));
+    broker.on_output(at(1), long.as_bytes());
+    assert_eq!(broker.outstanding(), 0);
+    assert_eq!(std::iter::from_fn(|| broker.poll_action()).count(), 1);
+    ask(&mut broker, 2, 1, 2);
+    let piece = vec![b'y'; 1 << 20];
+    let pieces = (0..100).take_while(|_| {
+        broker.on_output(at(3), &piece);
+        broker.outstanding() > 0
+    });
+    assert_eq!(pieces.count(), 32);
+    let said = actions(&mut broker);
+    assert!(said.last().unwrap().starts_with("wrote 33554432 bytes without a line feed"));
+    // A long line that is wrong is shown in part.
+    let mut broker = running();
+    broker.on_output(at(1), format!("{}\n", "z".repeat(1000)).as_bytes());
+    assert!(actions(&mut broker)[1].contains(&format!("`{}..`", "z".repeat(100))));
+}
+
+#[test]
+fn what_waits_for_a_program_that_reads_nothing_is_bounded() {
+    let mut broker = running();
+    let line = format!("{{\"body\":\"{}\"}}", "A".repeat(1 << 20));
+    let mut asked = 0;
+    while broker.outstanding() == asked {
+        asked += 1;
+        broker.ask(at(0), 1, asked as u64, line.as_bytes());
+    }
+    assert_eq!(asked, 17, "one that is larger than the rest is always accepted");
+    let all = actions(&mut broker);
+    assert_eq!(all.iter().filter(|it| it.starts_with("1.")).count(), asked);
+    assert!(all.iter().any(|it| it.starts_with("does not read its stdin: 167")), "{all:?}");
+    assert_eq!(broker.pending().len(), 0);
+}
+
+#[test]
+fn a_program_that_ends_or_cannot_be_started_is_tried_again_after_longer_pauses() {
+    let mut broker = running();
+    ask(&mut broker, 0, 1, 1);
+    broker.on_errors(at(1), b"Traceback\nValueError: 7\n");
+    actions(&mut broker);
+    broker.on_end(at(2), "exit status: 1".to_owned());
+    assert_eq!(
+        actions(&mut broker)[1..],
+        [
+            "1.1 the program has ended (exit status: 1)",
+            "has ended (exit status: 1), `ValueError: 7`; 1 undecided; again in 500 ms",
+        ]
+    );
+    let mut pauses = Vec::new();
+    for _ in 0..6 {
+        let due = broker.poll_timeout().unwrap();
+        broker.on_timeout(due);
+        assert_eq!(actions(&mut broker), ["start"]);
+        broker.on_not_started(due, "not found".to_owned());
+        let said = actions(&mut broker).pop().unwrap();
+        assert!(said.starts_with("cannot be started: not found; 0 undecided"), "{said}");
+        pauses.push(broker.poll_timeout().unwrap().since(due).as_secs());
+    }
+    assert_eq!(pauses, [1, 2, 4, 8, 16, 30]);
+    // It works for a minute: the pauses begin anew.
+    let due = broker.poll_timeout().unwrap();
+    broker.on_timeout(due);
+    broker.on_started(due);
+    let end = due.plus(Duration::from_secs(60));
+    broker.on_end(end, "exit status: 0".to_owned());
+    assert_eq!(broker.poll_timeout().unwrap().since(end), Duration::from_millis(500));
+}
+
+#[test]
+fn the_reasons_for_no_answer_are_sentences() {
+    for (reason, wanted) in [
+        (Unruled::Memory, "no memory is left for packets behind it"),
+        (Unruled::Ended, "the session ended"),
+        (Unruled::Unfit("x: y".into()), "its answer cannot be carried out: x: y"),
+    ] {
+        assert_eq!(reason.to_string(), wanted);
+    }
+}
