@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::anyhow;
 use mitmcraft::proxy::{LakeNotice, OnFull, RefusalError, RunNotice};
@@ -10,6 +11,7 @@ use mitmcraft_engine::capture::{ClaimError, CreateError, EntryError, McprError, 
 use mitmcraft_engine::decode::{DecodeNotice, DecodedConnection};
 use mitmcraft_engine::filter::Message;
 use mitmcraft_engine::link::Notice;
+use mitmcraft_engine::pipe::Fault;
 use mitmcraft_engine::replay::HiddenEffect;
 use mitmcraft_protocol::packet::RawReason;
 
@@ -56,12 +58,32 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
                 "`{sink}` has taken nothing for some seconds: has its reader stopped? {meanwhile}"
             )
         }
+        RunNotice::PipeSays(line) => format!("the program of `--pipe`: {line}"),
+        RunNotice::PipeFails { fault, last, undecided, pause } => {
+            pipe_fails(fault, *last, *undecided, *pause)
+        }
         RunNotice::SinkContinues => "the log goes on".to_owned(),
         RunNotice::SinkIncomplete { sink, missing } => {
             format!("`{sink}` is incomplete: {} missing from it", entries(*missing))
         }
         _ => format!("{notice:?}"),
     }
+}
+
+/// Says that the program of `--pipe` has failed, and what follows.
+fn pipe_fails(fault: &Fault, last: Option<&str>, undecided: usize, pause: Duration) -> String {
+    let last = last.map(|line| format!(" (the last line of its stderr: `{line}`)"));
+    let left = match undecided {
+        0 => String::new(),
+        undecided => {
+            format!("; {} undecided, see `--on-pipe-error`", count(undecided as u64, "packet"))
+        }
+    };
+    format!(
+        "the program of `--pipe` {fault}{}{left}; it is started again in {} s",
+        last.unwrap_or_default(),
+        pause.as_secs_f64()
+    )
 }
 
 fn turned_away(clients: u64, reason: &RefusalError) -> String {
@@ -250,6 +272,9 @@ pub(super) fn session_notice(notice: &Notice) -> String {
         }
         Notice::Filter(Message { session, file, text, is_error: false }) => {
             format!("{file}, session {session}: {text}")
+        }
+        Notice::Unapplied { reason } => {
+            format!("an answer of the program of `--pipe` cannot be carried out: {reason}")
         }
         Notice::TimedOut { session, reason } => format!("session {session} is closed: {reason}"),
         _ => format!("{notice:?}"),

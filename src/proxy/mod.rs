@@ -10,6 +10,7 @@ mod metrics;
 mod net;
 mod notices;
 mod numbers;
+mod pipe;
 mod rules;
 mod source_file;
 
@@ -36,6 +37,7 @@ pub use net::{
 };
 pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;
+pub use pipe::{PipeCommand, PipeHandle};
 pub use rules::{
     FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, RuleEditor, SaveError, Watch,
     check_filters, factory,

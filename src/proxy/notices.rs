@@ -8,6 +8,7 @@ use super::{OnFull, RefusalError};
 use mitmcraft_engine::analysis::VersionMismatch;
 use mitmcraft_engine::auth::AuthError;
 use mitmcraft_engine::link::Notice;
+use mitmcraft_engine::pipe::Fault;
 
 /// Something that the person who runs the proxy should know at once. The program that shows it
 /// chooses the words.
@@ -80,6 +81,19 @@ pub enum RunNotice<'a> {
     /// The server of a session seems to speak another version than the client. Shown once for each version
     /// of clients.
     OtherVersion(&'a VersionMismatch),
+    /// The program that decides on packets has written a line to stderr.
+    PipeSays(&'a str),
+    /// The program that decides on packets has failed. It is started again.
+    PipeFails {
+        /// The failure.
+        fault: &'a Fault,
+        /// The last line of its stderr, if there is one.
+        last: Option<&'a str>,
+        /// Number of packets on which it should have decided.
+        undecided: usize,
+        /// The pause until it is started again.
+        pause: Duration,
+    },
     /// A sink has taken nothing for some seconds: the reader of a pipe has stopped, or a disk hangs.
     SinkStalls {
         /// The sink, as the user named it.

@@ -18,6 +18,7 @@ mod old;
 mod online;
 mod other;
 mod ping;
+mod pipe;
 mod real;
 mod real_packets;
 mod recipes;

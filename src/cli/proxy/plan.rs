@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use mitmcraft::proxy::{
-    FilterFiles, KeyLog, Listener, Loaded, LogOptions, NamedSink, Notices, Proxy, ProxyOptions,
-    QueryProxyOptions, Resolver, RunNotice, Stop, UpstreamName, Watch,
+    FilterFiles, KeyLog, Listener, Loaded, LogOptions, NamedSink, Notices, PipeCommand, Proxy,
+    ProxyOptions, QueryProxyOptions, Resolver, RunNotice, Stop, UpstreamName, Watch,
 };
 use mitmcraft::web::WebOptions;
 use mitmcraft_engine::auth::Secret;
@@ -41,6 +41,8 @@ pub(super) struct Plan {
     /// Which packets are shown.
     shown: Option<Expr>,
     breakpoint: Option<Breakpoint>,
+    /// The program that decides on packets.
+    pipe: Option<PipeCommand>,
     credentials: Credentials,
     files: FilterFiles,
     /// The rules in `files`.
@@ -69,7 +71,10 @@ impl Plan {
         let shown = arguments.condition.compile(&catalog, output)?;
         arguments.interactive.check(arguments.web.is_on(), on_stdout)?;
         let breakpoint = arguments.interactive.breakpoint(&catalog)?;
-        let config = config(&arguments, catalog.clone())?;
+        let mut config = config(&arguments, catalog.clone())?;
+        let pipe = arguments.pipe.check(&catalog, output)?;
+        let (pipe, asking) = pipe.unzip();
+        config.asking = asking;
         let credentials = arguments.accounts.check()?;
         let files = FilterFiles::new(arguments.filters.clone(), catalog.clone());
         let loaded = load(&files, output)?;
@@ -94,6 +99,7 @@ impl Plan {
             config,
             shown,
             breakpoint,
+            pipe,
             credentials,
             files,
             loaded,
@@ -107,7 +113,7 @@ impl Plan {
     /// may touch an existing file.
     pub(super) async fn acquire(self, output: &Output) -> anyhow::Result<Ready> {
         let queried = self.look_up().await?;
-        let Self { arguments, mut config, shown, breakpoint, credentials, .. } = self;
+        let Self { arguments, mut config, shown, breakpoint, pipe, credentials, .. } = self;
         let stderr = *output;
         let watch = self.files.clone().watch(self.loaded, move |it| reloaded(it, &stderr))?;
         let (pipeline, sets) = (watch.pipelines(), watch.subscribe());
@@ -128,6 +134,9 @@ impl Plan {
         // An empty variable counts as not set.
         let key_log = arguments.key_log.as_deref().filter(|path| !path.as_os_str().is_empty());
         let key_log = key_log.map(open_key_log).transpose()?;
+
+        let notices = notices(jvm_arguments, *output);
+        let pipe = pipe.map(|command| arguments.pipe.start(command, &notices)).transpose()?;
 
         let (counting, summary) = SummaryReceiver::new();
         let mut sinks = vec![counting];
@@ -155,9 +164,10 @@ impl Plan {
         let mut options = options(&arguments, config);
         options.authority = authority;
         options.key_log = key_log;
-        options.notices = notices(jvm_arguments, *output);
+        options.notices = notices;
         options.pipeline = pipeline;
         options.control = browsing.as_ref().map(Browsing::control);
+        options.pipe.clone_from(&pipe);
         let mut log = LogOptions::default();
         log.queue = queue;
         arguments.captures.set_log(&mut log);
@@ -169,6 +179,7 @@ impl Plan {
         let Arguments { web, memory: ceiling, .. } = arguments;
         Ok(Ready {
             compactor,
+            pipe,
             run,
             web,
             page,

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use mitmcraft::proxy::Compactor;
+use mitmcraft::proxy::{Compactor, PipeHandle};
 use mitmcraft_engine::filter::RuleSet;
 use mitmcraft_protocol::codec::MemoryBudget;
 use tokio::sync::watch;
@@ -25,6 +25,8 @@ pub(super) struct Ready {
     pub(super) summary: SummaryReceiver,
     /// What compacts the parts of the lake, if there is one.
     pub(super) compactor: Option<Compactor>,
+    /// The program that decides on packets, if there is one.
+    pub(super) pipe: Option<PipeHandle>,
     /// The expectations of the filter files, if there are any.
     pub(super) expectations: Option<LiveExpectations>,
     /// The active rules, with their counts.
@@ -41,6 +43,9 @@ impl Ready {
         let running = self.run.begin(output)?;
         let _opened = self.page.and_then(|url| self.web.open(&url, output));
         let served = running.serve(output).await;
+        if let Some(pipe) = self.pipe {
+            pipe.finish().await;
+        }
         if let Some(browsing) = self.browsing {
             browsing.save_notes(self.ceiling.bytes(), output);
         }

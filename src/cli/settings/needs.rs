@@ -9,7 +9,7 @@ use super::value::Origin;
 
 /// Options, and those of which at least one is needed, with any value or this one. A verb that has none
 /// of the needed options is not concerned.
-const NEEDS: [(&[&str], &[&str]); 9] = [
+const NEEDS: [(&[&str], &[&str]); 11] = [
     // Rules write a capture too.
     (&["rotate"], &["write", "filters"]),
     (&["keep", "no-body", "write-where", "on-log-error"], &["write", "filters", "lake"]),
@@ -20,6 +20,8 @@ const NEEDS: [(&[&str], &[&str]); 9] = [
         &["auth account", "auth verify"],
     ),
     (&["session-server"], &["auth client", "auth account", "auth verify"]),
+    (&["pipe"], &["pipe-where"]),
+    (&["pipe-where", "pipe-timeout", "on-pipe-error"], &["pipe"]),
     (&["auth-listen"], &["auth client"]),
     (&["as-account"], &["auth verify"]),
     (&["plain-client"], &["auth account"]),

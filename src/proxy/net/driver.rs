@@ -2,8 +2,6 @@ use std::io::{self, ErrorKind, Read as _};
 use std::net::Shutdown;
 use std::time::Duration;
 
-#[cfg(target_os = "linux")]
-use rustix::event::{PollFd, PollFlags, Timespec};
 use socket2::SockRef;
 use thiserror::Error;
 use tokio::io::Interest;
@@ -13,6 +11,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::ask;
+use super::closing::{close, reset};
 use super::descriptors::out_of_descriptors;
 use super::route::Route;
 use super::transfers::Transfers;
@@ -21,12 +20,15 @@ use crate::proxy::accounts::KeyPool;
 use crate::proxy::control::SessionControl;
 use crate::proxy::log::Batch;
 use crate::proxy::log::WireTap;
+use crate::proxy::pipe::SessionPipe;
 use crate::proxy::{
     Clock, ConnectError, KeyLog, LogHandle, Notices, PipelineFactory, RefusalError, RunNotice,
     Stop, Trouble, caught,
 };
 use mitmcraft_engine::auth::{AuthError, Profile};
-use mitmcraft_engine::link::{Command, Engine, Input, KeyMaterial, Notice, Output, PerSide, Side};
+use mitmcraft_engine::link::{
+    Command, Engine, Input, KeyMaterial, Notice, Output, PerSide, Ruling, Side, Unruled,
+};
 use mitmcraft_protocol::codec::KeyLogLine;
 use mitmcraft_protocol::packet::Cause;
 
@@ -94,6 +96,8 @@ pub(super) struct Driver<E> {
     tap: Option<WireTap>,
     /// The way to the people who control the session; `None` if nobody can.
     control: Option<SessionControl>,
+    /// The way to the program that decides on packets; `None` if there is none.
+    pipe: Option<SessionPipe>,
     stopped: bool,
 }
 
@@ -121,6 +125,7 @@ enum Event {
     Stop(Cause),
     Rules,
     Command(Command),
+    Ruled(u64, Box<Result<Ruling, Unruled>>),
 }
 
 impl<E: Engine> Driver<E> {
@@ -152,6 +157,7 @@ impl<E: Engine> Driver<E> {
             give_up: None,
             tap: None,
             control: None,
+            pipe: None,
             stopped: false,
         })
     }
@@ -174,6 +180,12 @@ impl<E: Engine> Driver<E> {
     /// Lets people control the session.
     pub(super) fn controlled(mut self: Box<Self>, control: Option<SessionControl>) -> Box<Self> {
         self.control = control;
+        self
+    }
+
+    /// Lets a program decide on packets of the session.
+    pub(super) fn piped(mut self: Box<Self>, pipe: Option<SessionPipe>) -> Box<Self> {
+        self.pipe = pipe;
         self
     }
 
@@ -202,6 +214,9 @@ impl<E: Engine> Driver<E> {
         if let Some(control) = self.control {
             control.close().await;
         }
+        if let Some(pipe) = self.pipe {
+            pipe.close().await;
+        }
         if let Some(local) = self.local {
             self.route.outgoing.forget(local);
         }
@@ -226,6 +241,7 @@ impl<E: Engine> Driver<E> {
     async fn serve(&mut self) {
         self.on_commands();
         loop {
+            self.ask_questions().await;
             self.do_outputs();
             self.log_keys().await;
             self.write_pending();
@@ -288,6 +304,21 @@ impl<E: Engine> Driver<E> {
                     self.shared.notices.show_of_session(&notice);
                 }
                 Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
+            }
+        }
+    }
+
+    /// Asks the program about the packets on which it is to decide.
+    async fn ask_questions(&mut self) {
+        while let Some(question) = self.session.poll_question() {
+            let number = question.number;
+            let asked = match &self.pipe {
+                Some(pipe) => pipe.ask(question).await,
+                None => false,
+            };
+            if !asked {
+                let ruling = Err(Unruled::Down);
+                self.session.handle(self.shared.clock.now(), Input::Ruled(number, ruling));
             }
         }
     }
@@ -388,7 +419,7 @@ impl<E: Engine> Driver<E> {
             Some(self.shared.clock.instant(at).into())
         });
         let interest = PerSide::from_fn(|side| self.interest(side));
-        let Self { sockets, work, stopped, control, .. } = self;
+        let Self { sockets, work, stopped, control, pipe, .. } = self;
         let Shared { stop, pipelines, .. } = &mut self.shared;
         tokio::select! {
             event = ready(&sockets.client, interest.client, Side::Client) => event,
@@ -400,6 +431,7 @@ impl<E: Engine> Driver<E> {
             Some(reason) = stop_reason(stop), if !*stopped => Event::Stop(reason),
             Ok(()) = pipelines.changed() => Event::Rules,
             command = next_command(control), if control.is_some() => Event::Command(command),
+            event = next_ruling(pipe), if pipe.is_some() => event,
         }
     }
 
@@ -425,6 +457,7 @@ impl<E: Engine> Driver<E> {
                 self.session.handle(now, Input::Stop(reason));
             }
             Event::Command(command) => self.session.handle(now, Input::Command(command)),
+            Event::Ruled(number, ruling) => self.session.handle(now, Input::Ruled(number, *ruling)),
             Event::Rules => {
                 let pipeline = self.shared.pipelines.borrow_and_update().make();
                 self.session.set_pipeline(pipeline);
@@ -566,6 +599,17 @@ async fn next_command(control: &mut Option<SessionControl>) -> Command {
     }
 }
 
+/// Waits for the next answer to a question.
+async fn next_ruling(pipe: &mut Option<SessionPipe>) -> Event {
+    match pipe {
+        Some(pipe) => {
+            let (number, ruling) = pipe.next().await;
+            Event::Ruled(number, Box::new(ruling))
+        }
+        None => std::future::pending().await,
+    }
+}
+
 /// Waits for the reason why the run ends.
 async fn stop_reason(stop: &mut watch::Receiver<Option<Cause>>) -> Option<Cause> {
     stop.wait_for(Option::is_some).await.ok()?.clone()
@@ -576,48 +620,6 @@ async fn sleep_until(at: Option<Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
-}
-
-/// Closes a connection so that the last bytes written arrive: closing a socket with unread bytes resets
-/// the connection, and the peer may lose what it has not read yet.
-pub(in crate::proxy) async fn close(socket: TcpStream) {
-    let _ = SockRef::from(&socket).shutdown(Shutdown::Write);
-    let drain = async {
-        let mut scrap = [0; 1024];
-        while socket.readable().await.is_ok() {
-            match socket.try_read(&mut scrap) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => break,
-            }
-        }
-    };
-    let _ = tokio::time::timeout(DRAIN, drain).await;
-}
-
-/// Resets a connection once the bytes before it have left, for which the peer has `patience`.
-#[cfg(target_os = "linux")]
-async fn reset(socket: TcpStream, patience: Duration) {
-    // From now on the socket is writable when nothing waits to be sent. A reset discards what does.
-    let asked = SockRef::from(&socket).set_tcp_notsent_lowat(1);
-    let has_left = || {
-        let mut polled = [PollFd::new(&socket, PollFlags::OUT)];
-        !matches!(rustix::event::poll(&mut polled, Some(&Timespec::default())), Ok(0))
-    };
-    let leaving = async {
-        while asked.is_ok() && !has_left() {
-            tokio::time::sleep(LOOK_AGAIN).await;
-        }
-    };
-    let _ = tokio::time::timeout(patience, leaving).await;
-    let _ = SockRef::from(&socket).set_linger(Some(Duration::ZERO));
-}
-
-/// Closes a connection: other systems do not say whether the bytes before a reset have left.
-#[cfg(not(target_os = "linux"))]
-async fn reset(socket: TcpStream, _: Duration) {
-    close(socket).await;
 }
 
 thread_local! {
@@ -633,13 +635,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a peer may take to read the last bytes of a session that the user has stopped.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
-
-/// How long to wait before the send queue is looked at again.
-#[cfg(target_os = "linux")]
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-/// How long to wait for a peer to close after us.
-const DRAIN: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {

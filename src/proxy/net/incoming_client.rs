@@ -76,7 +76,11 @@ impl IncomingClient {
             None => None,
         };
         let driver = Driver::new(session, self.shared, route, Some(client));
-        let driver = driver.tapped(self.session).controlled(control);
+        let pipe = match &self.options.pipe {
+            Some(pipe) => Some(pipe.open(self.session).await),
+            None => None,
+        };
+        let driver = driver.tapped(self.session).controlled(control).piped(pipe);
         Some(match announced {
             Ok(_) => driver,
             Err(reason) => driver.refuse(reason),

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod ask;
+mod closing;
 mod connect_error;
 mod descriptors;
 mod driver;
@@ -22,9 +23,9 @@ mod transfers;
 mod upstream;
 
 pub use ask::{AskError, ping, query};
+pub(super) use closing::close;
 pub use connect_error::ConnectError;
 pub use descriptors::raise_descriptor_limit;
-pub(super) use driver::close;
 pub use engine_runner::EngineRunner;
 pub use lan::LanAnnouncer;
 pub(crate) use listener::Accepted;

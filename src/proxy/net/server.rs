@@ -12,8 +12,8 @@ use super::route::Outgoing;
 use super::transfers::Transfers;
 use crate::proxy::accounts::KeyPool;
 use crate::proxy::{
-    Authority, Clock, ControlHandle, KeyLog, Listener, LogHandle, Notices, PreambleVersion,
-    Resolver, SessionNumbers, Trouble, UpstreamName,
+    Authority, Clock, ControlHandle, KeyLog, Listener, LogHandle, Notices, PipeHandle,
+    PreambleVersion, Resolver, SessionNumbers, Trouble, UpstreamName,
 };
 use mitmcraft_engine::filter::Pipeline;
 use mitmcraft_engine::session::Config;
@@ -80,6 +80,8 @@ pub struct ProxyOptions {
     pub pipeline: watch::Receiver<PipelineFactory>,
     /// Lets people control sessions, if anybody can.
     pub control: Option<ControlHandle>,
+    /// The program that decides on the packets that `config` selects, if there is one.
+    pub pipe: Option<PipeHandle>,
 }
 
 impl ProxyOptions {
@@ -105,6 +107,7 @@ impl Default for ProxyOptions {
             notices: Notices::default(),
             pipeline: PipelineFactory::default().fixed(),
             control: None,
+            pipe: None,
         }
     }
 }

@@ -12,6 +12,7 @@ mod memory;
 mod network;
 mod overwrite;
 mod ping;
+mod pipe;
 mod protocols;
 mod proxy;
 mod replay;

@@ -1,0 +1,161 @@
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::timeout;
+
+/// A program with its arguments. No shell reads them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PipeCommand {
+    /// The program: a path, or a name that is looked up as a shell would.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+/// The running program.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    output: Box<[u8]>,
+    errors: Box<[u8]>,
+}
+
+/// Something that a process did.
+#[derive(Debug)]
+pub(super) enum Event<'p> {
+    /// It has taken this many bytes.
+    Took(usize),
+    /// It takes no more bytes, or writes no more.
+    Closed,
+    /// It has written to stdout.
+    Output(&'p [u8]),
+    /// It has written to stderr.
+    Errors(&'p [u8]),
+    /// It has ended in this way.
+    Ended { how: String, output: Vec<u8>, errors: Vec<u8> },
+}
+
+impl Process {
+    /// Starts the program, in a process group of its own: Ctrl-C ends the sessions first, and the program
+    /// with them.
+    pub(super) fn start(command: &PipeCommand) -> io::Result<Self> {
+        let mut process = Command::new(&command.program);
+        process.args(&command.arguments).kill_on_drop(true);
+        process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        process.process_group(0);
+        #[cfg(windows)]
+        process.creation_flags(CREATE_NEW_PROCESS_GROUP);
+        let mut child = process.spawn()?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let [output, errors] = [64 << 10, 4 << 10].map(|size| vec![0; size].into_boxed_slice());
+        Ok(Self { child, stdin, stdout, stderr, output, errors })
+    }
+
+    /// Waits until it takes some of `pending`, writes, or ends.
+    pub(super) async fn next(&mut self, pending: &[u8]) -> Event<'_> {
+        let Self { child, stdin, stdout, stderr, output, errors } = self;
+        tokio::select! {
+            took = write(stdin, pending), if stdin.is_some() && !pending.is_empty() => match took {
+                Ok(count) => Event::Took(count),
+                // If it has ended, that is reported; else its time runs out.
+                Err(_) => {
+                    *stdin = None;
+                    Event::Closed
+                }
+            },
+            count = read(stdout, output) => match count {
+                0 => {
+                    *stdout = None;
+                    Event::Closed
+                }
+                count => Event::Output(&output[..count]),
+            },
+            count = read(stderr, errors) => match count {
+                0 => {
+                    *stderr = None;
+                    Event::Closed
+                }
+                count => Event::Errors(&errors[..count]),
+            },
+            status = child.wait() => {
+                let how = status.map_or_else(|error| error.to_string(), |it| described(&it));
+                let (output, errors) = tokio::join!(rest(stdout), rest(stderr));
+                Event::Ended { how, output, errors }
+            }
+        }
+    }
+
+    /// Kills it with the programs that it has started.
+    pub(super) fn kill(mut self) {
+        #[cfg(unix)]
+        if let Some(group) = self.child.id().and_then(|id| i32::try_from(id).ok()) {
+            use rustix::process::{Pid, Signal, kill_process_group};
+            if let Some(group) = Pid::from_raw(group) {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+        }
+        let _ = self.child.start_kill();
+        tokio::spawn(async move {
+            let _ = self.child.wait().await;
+        });
+    }
+
+    /// Tells it that nothing more comes, and kills it if it does not end soon.
+    pub(super) async fn finish(mut self) {
+        self.stdin = None;
+        let ended = async { while !matches!(self.next(&[]).await, Event::Ended { .. }) {} };
+        if timeout(PATIENCE, ended).await.is_err() {
+            self.kill();
+        }
+    }
+}
+
+async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
+    match stdin {
+        Some(stdin) => stdin.write(bytes).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns how many bytes were read, 0 at the end; waits forever if that has come before.
+async fn read(from: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> usize {
+    match from {
+        Some(from) => from.read(buffer).await.unwrap_or(0),
+        None => std::future::pending().await,
+    }
+}
+
+/// Reads what a program that has ended has written. Programs that it has started may still hold the pipe.
+async fn rest(from: &mut Option<impl AsyncRead + Unpin>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        let _ = timeout(REST, from.take(MAX_REST).read_to_end(&mut bytes)).await;
+    }
+    bytes
+}
+
+/// Returns how a process has ended: `exit status: 1`, `signal: 9 (SIGKILL)`.
+fn described(status: &ExitStatus) -> String {
+    status.to_string()
+}
+
+/// Time that a program gets to end once its stdin is closed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Time for reading what a program that has ended has written.
+const REST: Duration = Duration::from_millis(200);
+
+/// Most bytes that are read of it.
+const MAX_REST: u64 = 1 << 20;
+
+/// Keeps Ctrl-C from the program.
+#[cfg(windows)]
+const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
