@@ -8,6 +8,8 @@ import json
 import sys
 
 words = sys.argv[1:]
+# Windows has another encoding by default.
+sys.stdin.reconfigure(encoding="utf-8")
 
 
 def decide(packet):

@@ -270,13 +270,52 @@ fn packets_that_do_not_decode_are_asked_about_with_their_bytes_and_the_error() {
     asked.answers(json!({"id": 1, "drop": true}));
     asked.answers(json!({"id": 2, "pass": true}));
     assert_eq!(asked.desk.game.pair.server_got[before..], [&b"\x01\x09ab"[..]]);
-    // A frame that does not inflate has its raw bytes.
-    let mut asked = Asked::new(47, "serverbound and pkt.error.exists", Otherwise::Pass);
+    // An id that no packet has: only bytes can replace it.
+    let mut asked = Asked::new(47, "serverbound and pkt.size == 3", Otherwise::Pass);
     asked.desk.game.sends(Serverbound, b"\x7f\x01\x02");
     asked.exchange();
-    if let Some(line) = asked.lines.first() {
-        assert!(line["error"].is_string() && line["packet"].is_null(), "{line}");
+    let line = &asked.lines[0];
+    assert!(line["packet"].is_null() && line["error"].is_string(), "{line}");
+    asked.answers(json!({"id": 1, "replace": {"hex": "7f 03"}}));
+    assert_eq!(asked.desk.game.pair.server_got.last().unwrap(), &b"\x7f\x03"[..]);
+}
+
+#[test]
+fn frames_that_do_not_inflate_are_asked_about_with_raw_bytes() {
+    let mut asked = Asked::new(47, "serverbound and pkt.state == \"play\"", Otherwise::Pass);
+    let threshold = fields([("threshold", 64.into())]);
+    asked.desk.game.plays(Clientbound, "set_compression", threshold);
+    // A size of 100, and bytes that are not deflated.
+    asked.desk.game.pair.client.encoder.put(&[4, 100, 1, 2, 3]);
+    asked.desk.game.pair.run();
+    asked.exchange();
+    let line = &asked.lines[0];
+    assert!(line["raw"] == "frame" && line["error"].is_string(), "{line}");
+    assert!(line["body"].is_null(), "{line}");
+    let before = asked.desk.game.pair.server_got.len();
+    asked.answers(json!({"id": 1, "pass": true}));
+    assert_eq!(asked.desk.game.pair.server_got.len(), before + 1);
+}
+
+/// They stream through in pieces, behind what is held.
+#[test]
+fn frames_beyond_the_limit_keep_their_place_and_are_not_asked_about() {
+    let limits = Limits::new(1000, 1 << 20);
+    let config = Config { limits, ..Config::default() };
+    let mut asked =
+        Asked::with(47, "serverbound and pkt.state == \"play\"", Otherwise::Close, config);
+    let (questions, before) = (asked.lines.len(), asked.desk.game.pair.server_got.len());
+    asked.says("one");
+    asked.desk.game.sends(Serverbound, &[&b"\x17"[..], &[0; 5000]].concat());
+    asked.says("two");
+    assert_eq!(asked.lines.len(), questions + 2);
+    assert_eq!(asked.desk.game.pair.server_got.len(), before);
+    for line in asked.lines[questions..].to_vec() {
+        asked.answers(json!({"id": line["id"], "pass": true}));
     }
+    let got = &asked.desk.game.pair.server_got[before..];
+    let sizes: Vec<_> = got.iter().map(Bytes::len).collect();
+    assert_eq!(sizes, [5, 5001, 5]);
 }
 
 #[test]
