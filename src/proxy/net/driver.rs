@@ -311,14 +311,13 @@ impl<E: Engine> Driver<E> {
     /// Asks the program about the packets on which it is to decide.
     async fn ask_questions(&mut self) {
         while let Some(question) = self.session.poll_question() {
-            let number = question.number;
-            let asked = match &self.pipe {
+            let ruling = Err(Unruled::Down);
+            match &mut self.pipe {
                 Some(pipe) => pipe.ask(question).await,
-                None => false,
-            };
-            if !asked {
-                let ruling = Err(Unruled::Down);
-                self.session.handle(self.shared.clock.now(), Input::Ruled(number, ruling));
+                None => {
+                    let now = self.shared.clock.now();
+                    self.session.handle(now, Input::Ruled(question.number, ruling));
+                }
             }
         }
     }

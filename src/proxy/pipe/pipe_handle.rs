@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::time::Duration;
 
@@ -52,9 +52,10 @@ impl PipeHandle {
     /// Adds a session.
     pub(in crate::proxy) async fn open(&self, session: u64) -> SessionPipe {
         let (sender, answers) = mpsc::unbounded_channel();
-        // If the task is gone, the session learns it at its first question.
+        // If the task is gone, the session learns it at its first question: see `SessionPipe::next`.
         let _ = self.sender.send(ToPipe::Open(session, sender)).await;
-        SessionPipe { sender: self.sender.clone(), session, answers }
+        let asked = BTreeSet::new();
+        SessionPipe { sender: self.sender.clone(), session, answers, asked }
     }
 
     /// Ends the program at the end of the run: its stdin is closed, and it is killed if it does not end soon.
