@@ -257,6 +257,27 @@ fn keep_alives_overtake_and_packets_that_change_the_state_keep_their_place() {
 }
 
 #[test]
+fn signed_chat_and_bundles_stay_whole_whatever_the_program_says() {
+    let mut asked = Asked::new(766, "chat_message or bundle_delimiter", Otherwise::Pass);
+    asked.desk.game.chat_session();
+    asked.desk.game.chat("hello", Some(&[7; 256]), 0);
+    for _ in 0..2 {
+        asked.desk.game.plays(Clientbound, "bundle_delimiter", fields([]));
+    }
+    asked.exchange();
+    let got = asked.desk.game.pair.client_got.len();
+    asked.answers(json!({"id": 1, "set": {"message": "bye"}}));
+    for id in [2, 3] {
+        asked.answers(json!({"id": id, "drop": true}));
+    }
+    assert_eq!(asked.desk.seen("chat_message"), ".");
+    assert_eq!(asked.desk.game.pair.client_got.len(), got + 2);
+    let comments = asked.desk.game.comments();
+    assert!(comments.contains("sign"), "{comments}");
+    assert!(comments.contains("`bundle_delimiter` was to be changed"), "{comments}");
+}
+
+#[test]
 fn packets_that_do_not_decode_are_asked_about_with_their_bytes_and_the_error() {
     let mut asked = Asked::new(47, "serverbound and pkt.size == 4", Otherwise::Pass);
     for _ in 0..2 {

@@ -150,7 +150,7 @@ impl Game {
     }
 
     /// A message as the client of that version sends it.
-    fn chat(&mut self, text: &str, signature: Option<&[u8]>, offset: i32) {
+    pub(super) fn chat(&mut self, text: &str, signature: Option<&[u8]>, offset: i32) {
         let body = self.chat_body(text, signature, offset);
         self.sends(Serverbound, &body);
     }
@@ -173,7 +173,7 @@ impl Game {
         self.encode(Serverbound, State::Play, "chat_message", message)
     }
 
-    fn chat_session(&mut self) {
+    pub(super) fn chat_session(&mut self) {
         let bytes = || Value::Bytes(vec![1; 8].into());
         let session = fields([
             ("sessionUUID", Value::Uuid(5)),

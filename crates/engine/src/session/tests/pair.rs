@@ -63,7 +63,13 @@ impl Pair {
 
     /// In play, with that threshold.
     pub(super) fn playing(size: usize, threshold: i32) -> Self {
-        let mut pair = Self::connected(size);
+        Self::playing_with(size, threshold, Config::default())
+    }
+
+    /// In play, with that threshold and configuration.
+    pub(super) fn playing_with(size: usize, threshold: i32, config: Config) -> Self {
+        let mut pair = Self::with(size, config, Pipeline::default());
+        pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
         pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
         pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
         pair.server_says(State::Login, "compress", fields([("threshold", threshold.into())]));

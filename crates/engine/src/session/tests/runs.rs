@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::lang::Expr;
-use crate::link::{Action, Breakpoint, Command, NetworkError};
+use crate::link::{
+    Action, Asking, Breakpoint, Command, NetworkError, Otherwise, RuledVerdict, Ruling,
+};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Cause, TypeCounts};
 
@@ -66,6 +68,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn play(pair: &mut Pair, step: &Step) {
+    answer(pair);
     let (side, bodies) = match step {
         Step::Packets(side, sizes) => {
             (*side, sizes.iter().map(|size| packet(*side, *size)).collect())
@@ -107,8 +110,19 @@ fn order(pair: &mut Pair, action: Action) {
     pair.input(Input::Command(Command { number: 1, action }));
 }
 
-/// Lets out what people hold and what rules delay.
+/// Answers what a program was asked: it passes and drops by turns.
+fn answer(pair: &mut Pair) {
+    while let Some(question) = pair.session.poll_question() {
+        let passes = question.number % 2 == 0;
+        let verdict = if passes { RuledVerdict::Pass } else { RuledVerdict::Drop };
+        let ruling = Ruling { verdict, sends: Vec::new(), size: 0 };
+        pair.input(Input::Ruled(question.number, Ok(ruling)));
+    }
+}
+
+/// Lets out what people hold, what a program has to decide, and what rules delay.
 fn release(pair: &mut Pair) {
+    answer(pair);
     if pair.session.control.is_engaged() {
         order(pair, Action::ForwardAll);
     }
@@ -179,10 +193,14 @@ fn compare(
     threshold: i32,
     rules: &str,
     encrypted: bool,
+    asks: bool,
     end: End,
 ) -> usize {
     let [mut recorded, mut counted] = [false, true].map(|counts| {
-        let mut pair = Pair::playing(size, threshold);
+        let (condition, _) = Expr::parse("chat", Catalog::embedded()).unwrap();
+        let asking = asks.then_some(Asking { condition, otherwise: Otherwise::Pass });
+        let config = Config { asking, ..Config::default() };
+        let mut pair = Pair::playing_with(size, threshold, config);
         if encrypted {
             for side in Side::ALL {
                 pair.session.ends[side].set_cipher(b"0123456789abcdef");
@@ -249,9 +267,10 @@ proptest! {
             "[[rule]]\nname = 'slow'\nwhen = 'entity_move_look'\ndelay = '1ms'",
         ]),
         encrypted: bool,
+        asks: bool,
         end in end(),
     ) {
-        compare(&steps, size, threshold, rules, encrypted, end);
+        compare(&steps, size, threshold, rules, encrypted, asks, end);
     }
 }
 
@@ -261,9 +280,9 @@ fn a_session_that_counts_makes_no_records_of_packets_that_pass() {
         for size in SIZES {
             let sizes = Vec::from_iter(0..500);
             let steps = Side::ALL.map(|side| Step::Packets(side, sizes.clone()));
-            for encrypted in [false, true] {
+            for (encrypted, asks) in [(false, false), (true, false), (false, true)] {
                 let end = End::Closed(Side::Client);
-                assert_eq!(compare(&steps, size, threshold, "", encrypted, end), 0);
+                assert_eq!(compare(&steps, size, threshold, "", encrypted, asks, end), 0);
             }
         }
     }
