@@ -456,7 +456,15 @@ impl<E: Engine> Driver<E> {
                 self.session.handle(now, Input::Stop(reason));
             }
             Event::Command(command) => self.session.handle(now, Input::Command(command)),
-            Event::Ruled(number, ruling) => self.session.handle(now, Input::Ruled(number, *ruling)),
+            Event::Ruled(number, ruling) => {
+                self.session.handle(now, Input::Ruled(number, *ruling));
+                // What has been decided by now goes out in one write.
+                for _ in 0..RULINGS {
+                    let next = self.pipe.as_mut().and_then(SessionPipe::try_next);
+                    let Some((number, ruling)) = next else { break };
+                    self.session.handle(now, Input::Ruled(number, ruling));
+                }
+            }
             Event::Rules => {
                 let pipeline = self.shared.pipelines.borrow_and_update().make();
                 self.session.set_pipeline(pipeline);
@@ -628,6 +636,9 @@ thread_local! {
 
 /// Bytes read at a time. Reading more would keep the other side waiting.
 const READ: usize = 64 << 10;
+
+/// Answers of a program that are handled between two writes, so that the sockets get their turn.
+const RULINGS: usize = 256;
 
 /// How long a peer may take to read the last bytes of a session that is over.
 const PATIENCE: Duration = Duration::from_secs(30);

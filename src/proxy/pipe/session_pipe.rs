@@ -43,6 +43,13 @@ impl SessionPipe {
         }
     }
 
+    /// Returns the next answer if it is there.
+    pub(in crate::proxy) fn try_next(&mut self) -> Option<Answered> {
+        let (number, ruling) = self.answers.try_recv().ok()?;
+        self.asked.remove(&number);
+        Some((number, ruling))
+    }
+
     /// Says that the session is over.
     pub(in crate::proxy) async fn close(self) {
         let _ = self.sender.send(ToPipe::Close(self.session)).await;
