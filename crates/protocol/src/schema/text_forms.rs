@@ -46,6 +46,12 @@ pub(crate) struct FoundPart<'t> {
 }
 
 impl TextForms {
+    /// The names of the fields: the text's own, and those of the parts of all forms.
+    pub(super) fn names(&self) -> impl Iterator<Item = &Name> {
+        let parts = self.forms.iter().flat_map(|form| &form.parts).map(|part| &part.name);
+        parts.chain([&self.whole])
+    }
+
     /// Splits a text into its parts; no parts if it has none of the forms.
     pub(crate) fn split(&self, bytes: &[u8]) -> Vec<FoundPart<'_>> {
         let form = self.forms.iter().find(|form| bytes.starts_with(&form.starts));

@@ -115,7 +115,7 @@ pub(crate) enum Count {
     Field(Path),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Field {
     /// `None` if the value's own fields are merged into the container's.
     pub(crate) name: Option<Name>,

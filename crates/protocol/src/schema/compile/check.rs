@@ -1,13 +1,15 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::MAX_NESTING;
-use crate::schema::types::{Type, TypeId};
+use crate::schema::Name;
+use crate::schema::types::{Field, Type, TypeId};
 use crate::schema::walk::FREE_FIELDS;
 
 /// A check of a type that needs the whole tree.
 pub(super) enum Check {
-    /// Values of the type consist of fields only, so that these can be merged into a container.
-    HasFields(TypeId),
+    /// Values of the types of these fields consist of fields only if they have no name, so that
+    /// they can be merged into one container, and no two fields of it have the same name.
+    Merges(Box<[Field]>),
     /// Values of the type begin with an integer of fixed width.
     Begins(TypeId),
 }
@@ -16,14 +18,63 @@ pub(super) enum Check {
 pub(super) type Merged = HashMap<TypeId, Option<usize>>;
 
 impl Check {
-    pub(super) fn run(&self, types: &[Type], merged: &mut Merged) -> Result<(), &'static str> {
+    pub(super) fn run(&self, types: &[Type], merged: &mut Merged) -> Result<(), String> {
         match self {
-            Self::HasFields(id) => fields(types, *id, merged).map(|_| ()),
+            Self::Merges(all) => {
+                let mut seen = HashSet::new();
+                for field in all {
+                    let mut own = HashSet::new();
+                    match &field.name {
+                        Some(name) => drop(own.insert(name)),
+                        None => {
+                            fields(types, field.ty, merged)?;
+                            names(types, field.ty, &mut own);
+                        }
+                    }
+                    distinct(own, &mut seen)?;
+                }
+                Ok(())
+            }
             Self::Begins(id) if !begins_with_int(types, *id) => {
-                Err("an element must begin with an integer of fixed width, whose top bit it lends")
+                Err("an element must begin with an integer of fixed width, whose top bit it lends"
+                    .to_owned())
             }
             Self::Begins(_) => Ok(()),
         }
+    }
+}
+
+/// Checks that no name is there twice: a value has each of its fields once.
+pub(super) fn distinct<'n>(
+    names: impl IntoIterator<Item = &'n Name>,
+    seen: &mut HashSet<&'n Name>,
+) -> Result<(), String> {
+    match names.into_iter().find(|name| !seen.insert(name)) {
+        Some(name) => Err(format!("two fields of the name `{name}`")),
+        None => Ok(()),
+    }
+}
+
+/// Collects the names of the fields that a type merges into a container, those of all its cases.
+/// The type has passed [`fields`], so that there is an end to it.
+fn names<'t>(types: &'t [Type], id: TypeId, into: &mut HashSet<&'t Name>) {
+    match &types[id.0 as usize] {
+        Type::Container(fields) => {
+            for field in fields {
+                match &field.name {
+                    Some(name) => drop(into.insert(name)),
+                    None => names(types, field.ty, into),
+                }
+            }
+        }
+        Type::Bitfield(bits) => into.extend(bits.iter().map(|it| &it.name)),
+        Type::TextForms(forms) => into.extend(forms.names()),
+        Type::IfMore { some, otherwise, .. } => {
+            names(types, *some, into);
+            otherwise.iter().for_each(|it| names(types, *it, into));
+        }
+        Type::Switch(switch) => switch.cases().for_each(|it| names(types, it, into)),
+        _ => {}
     }
 }
 

@@ -9,7 +9,7 @@ use crate::wire::Encoding;
 mod check;
 mod text_forms;
 
-use check::Check;
+use check::{Check, distinct};
 
 /// Compiles ProtoDef JSON into the type tree of one protocol.
 ///
@@ -106,11 +106,14 @@ impl<'j> Compiler<'j> {
         }
         let mut merged = HashMap::new();
         for (check, at) in self.checks {
-            check
-                .run(&self.arena, &mut merged)
-                .map_err(|cause| SchemaError { at, cause: cause.into() })?;
+            check.run(&self.arena, &mut merged).map_err(|cause| SchemaError { at, cause })?;
         }
         Ok(self.arena)
+    }
+
+    /// Checks that no two fields have the same name.
+    fn distinct<'n>(&self, names: impl Iterator<Item = &'n Name>) -> Result<(), SchemaError> {
+        distinct(names, &mut HashSet::new()).map_err(|cause| self.fault(cause))
     }
 
     fn check(&mut self, check: Check) {
@@ -206,7 +209,13 @@ impl<'j> Compiler<'j> {
             "container" => {
                 let mut fields = Vec::new();
                 self.fields(options, &mut fields)?;
-                Type::Container(fields.into())
+                let fields: Box<[Field]> = fields.into();
+                if fields.iter().any(|it| it.name.is_none()) {
+                    self.check(Check::Merges(fields.clone()));
+                } else {
+                    self.distinct(fields.iter().filter_map(|it| it.name.as_ref()))?;
+                }
+                Type::Container(fields)
             }
             "switch" => self.switch(options)?,
             "array" => {
@@ -250,12 +259,16 @@ impl<'j> Compiler<'j> {
             }
             "registryEntryHolder" => {
                 let base = self.text(options, "baseName")?;
-                Type::Holder { base: self.name(base), inline: self.member(options, "otherwise")? }
+                let (base, inline) = (self.name(base), self.member(options, "otherwise")?);
+                self.distinct([&base, &inline.name].into_iter())?;
+                Type::Holder { base, inline }
             }
-            "registryEntryHolderSet" => Type::HolderSet {
-                base: self.member(options, "base")?,
-                entries: self.member(options, "otherwise")?,
-            },
+            "registryEntryHolderSet" => {
+                let base = self.member(options, "base")?;
+                let entries = self.member(options, "otherwise")?;
+                self.distinct([&base.name, &entries.name].into_iter())?;
+                Type::HolderSet { base, entries }
+            }
             _ => return Err(self.fault(format!("unknown type `{kind}`"))),
         })
     }
@@ -272,9 +285,7 @@ impl<'j> Compiler<'j> {
                 match ty.get(0).and_then(Json::as_str) {
                     Some("container") if ty.get(1).is_some() => self.fields(&ty[1], into)?,
                     _ => {
-                        let ty = self.compile(ty)?;
-                        self.check(Check::HasFields(ty));
-                        into.push(Field { name: None, ty, symbol: None });
+                        into.push(Field { name: None, ty: self.compile(ty)?, symbol: None });
                     }
                 }
                 continue;
@@ -335,6 +346,7 @@ impl<'j> Compiler<'j> {
             let symbol = self.symbols.get(name).copied();
             bits.push(Bits { name: self.name(name), size: size as u32, signed, symbol });
         }
+        self.distinct(bits.iter().map(|it| &it.name))?;
         let total: u32 = bits.iter().map(|it| it.size).sum();
         if total == 0
             || total > 64
@@ -369,6 +381,7 @@ impl<'j> Compiler<'j> {
             }
             _ => return Err(self.fault("bitflags have `flags`")),
         }
+        self.distinct(flags.iter().map(|(name, _)| name))?;
         Ok(Type::Flags { base, flags: flags.into() })
     }
 

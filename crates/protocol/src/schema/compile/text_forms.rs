@@ -7,6 +7,7 @@ use crate::schema::text_forms::{TextForm, TextForms, TextPart};
 impl<'j> Compiler<'j> {
     pub(super) fn text_forms(&mut self, options: &'j Json) -> Result<TextForms, SchemaError> {
         let whole = self.text(options, "name")?;
+        let whole = self.name(whole);
         let encoding = self.encoding(options)?;
         let bytes = |compiler: &Self, form: &'j Json, key: &str| {
             let bytes = encoding.encode(compiler.text(form, key)?);
@@ -25,6 +26,7 @@ impl<'j> Compiler<'j> {
                 parts.push(TextPart { name: self.name(name), number });
             }
             let separator: Box<[u8]> = bytes(self, form, "separator")?;
+            self.distinct(parts.iter().map(|it| &it.name).chain([&whole]))?;
             if separator.is_empty() || parts.is_empty() {
                 return Err(self.fault("a form has a `separator` and `parts`"));
             }
@@ -39,7 +41,7 @@ impl<'j> Compiler<'j> {
             });
         }
         let count = self.count(options)?;
-        Ok(TextForms { whole: self.name(whole), count, encoding, forms: forms.into() })
+        Ok(TextForms { whole, count, encoding, forms: forms.into() })
     }
 }
 

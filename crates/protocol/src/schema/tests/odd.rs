@@ -172,6 +172,49 @@ fn a_description_of_packets_that_no_one_can_read_is_rejected_with_its_place() {
 }
 
 #[test]
+fn two_fields_of_the_same_name_are_rejected_with_their_place() {
+    let field = |name: &str| json!({ "name": name, "type": "u8" });
+    let merged = |ty: Json| json!({ "anon": true, "type": ty });
+    let switch = |cases: Json| json!(["switch", { "compareTo": "a", "fields": cases }]);
+    let bits = |name: &str| json!({ "name": name, "size": 4, "signed": false });
+    let one = json!(["container", [field("b")]]);
+    let text = json!({
+        "name": "b", "countType": "u8", "forms": [{ "separator": ";", "parts": [{ "name": "b", "type": "text" }] }]
+    });
+    for (ty, kind) in [
+        (json!(["container", [field("b"), field("b")]]), "container"),
+        (json!(["container", [field("b"), merged(one.clone())]]), "container"),
+        (
+            json!(["container", [field("a"), field("b"), merged(switch(json!({ "1": one })))]]),
+            "container",
+        ),
+        (
+            json!(["container", [field("a"), merged(switch(json!({ "1": one }))), field("b")]]),
+            "container",
+        ),
+        (json!(["bitfield", [bits("b"), bits("b")]]), "bitfield"),
+        (json!(["bitflags", { "type": "u8", "flags": ["b", "b"] }]), "bitflags"),
+        (json!(["textForms", text]), "textForms"),
+        (
+            json!(["registryEntryHolder", { "baseName": "b", "otherwise": field("b") }]),
+            "registryEntryHolder",
+        ),
+        (
+            json!(["registryEntryHolderSet", { "base": field("b"), "otherwise": field("b") }]),
+            "registryEntryHolderSet",
+        ),
+    ] {
+        let refused = protocol(ty).unwrap_err().to_string();
+        assert!(refused.ends_with(&format!(".{kind}: two fields of the name `b`")), "{refused}");
+    }
+    // Only one of the cases is there.
+    let cases = switch(json!({ "1": one, "2": ["container", [field("b"), field("c")]] }));
+    let either = protocol(json!(["container", [field("a"), merged(cases)]])).unwrap();
+    comes_back(&either, &hex!("01 07"));
+    comes_back(&either, &hex!("02 07 08"));
+}
+
+#[test]
 fn a_description_without_packets_or_of_another_form_is_rejected() {
     for (description, why) in [
         (json!([1, 2, 3]), "description: expected an object"),
