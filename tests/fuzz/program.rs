@@ -4,12 +4,13 @@
 //! whatever ends it (a panic, a stack overflow, the kernel, a loop without end), the input is known.
 //!
 //! cargo-fuzz runs the same targets with coverage as its guide and is the better tool for hours, but it has
-//! to be installed and builds everything with its own flags. This program and its mutator (370 lines
+//! to be installed and builds everything with its own flags. This program and its mutator (430 lines
 //! together) need no install and no second build, so that every `tests/run` fuzzes each target for 5 s.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::unwrap_used, reason = "a program that cannot go on panics")]
 
+mod kept;
 mod mutator;
 mod targets;
 
@@ -30,11 +31,13 @@ Runs fuzz targets, as many at a time as there are processors.
 usage: fuzz [TARGET..] [--seconds N] [--seed N] [--fresh]
        fuzz --replay TARGET FILE
        fuzz --corpus FOLDER [TARGET..]
+       fuzz --keep FOLDER [TARGET..]
        fuzz --list
 
 Without TARGET, all of them. --seconds is per target [default: 5]. The same seed makes the same
 inputs [default: 1]; --fresh takes another one. --replay runs one input. --corpus writes the inputs
-that mutation starts from, in a folder per target, as cargo-fuzz wants them.
+that mutation starts from, in a folder per target, as cargo-fuzz wants them; --keep adds the
+shortest inputs of such folders to those, in tests/fuzz/corpus.
 ";
 
 fn main() -> ExitCode {
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
             "--fresh" => options.seed = u64::from(std::process::id()) << 32 | now(),
             "--replay" => options.replay = Some((find(&value()), value().into())),
             "--corpus" => options.corpus = Some(value().into()),
+            "--keep" => options.keep = Some(value().into()),
             "--child" => options.child = Some(value().into()),
             "--list" => options.list = true,
             "--help" | "-h" => {
@@ -68,6 +72,8 @@ fn main() -> ExitCode {
         println!("{}: {} bytes pass", target.name, input.len());
     } else if let Some(folder) = &options.corpus {
         options.targets.iter().for_each(|target| write_corpus(target, &folder.join(target.name)));
+    } else if let Some(folder) = &options.keep {
+        options.targets.iter().for_each(|target| kept::keep(target, &folder.join(target.name)));
     } else if let Some(current) = &options.child {
         fuzz(options.targets[0], &options, current);
     } else {
@@ -83,14 +89,23 @@ struct Options {
     list: bool,
     replay: Option<(&'static Target, PathBuf)>,
     corpus: Option<PathBuf>,
+    keep: Option<PathBuf>,
     /// The file that a process for one target writes its inputs to.
     child: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let targets = Vec::new();
-        Self { targets, seconds: 5, seed: 1, list: false, replay: None, corpus: None, child: None }
+        Self {
+            targets: Vec::new(),
+            seconds: 5,
+            seed: 1,
+            list: false,
+            replay: None,
+            corpus: None,
+            keep: None,
+            child: None,
+        }
     }
 }
 
@@ -106,7 +121,7 @@ fn now() -> u64 {
 
 fn write_corpus(target: &Target, folder: &Path) {
     std::fs::create_dir_all(folder).unwrap();
-    for (number, seed) in (target.seeds)().iter().enumerate() {
+    for (number, seed) in kept::inputs(target).iter().enumerate() {
         std::fs::write(folder.join(format!("seed-{number}")), seed).unwrap();
     }
 }
@@ -202,7 +217,7 @@ fn fuzz(target: &Target, options: &Options, current: &Path) {
         let begun = Instant::now();
         ((target.run)(input), begun.elapsed())
     };
-    let mut corpus = (target.seeds)();
+    let mut corpus = kept::inputs(target);
     let mut seen = HashSet::new();
     for seed in &corpus {
         seen.extend(run(seed).0.0);
