@@ -37,6 +37,24 @@ fn a_session_with_malformed_packets() {
 }
 
 #[test]
+fn a_bot_of_another_version_than_the_server_is_named_once() {
+    let mut server = Program::node("server.js", &["--accept", "765", "--allow-quit"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let capture = scratch_file("another-version.jsonl");
+    let mut proxy = proxy(&upstream, &capture);
+    let port = proxy.listening().to_string();
+    Program::node("bot.js", &["--version", "1.20.4", "--port", &port]).fail();
+    proxy.interrupt();
+    let (_, said) = proxy.succeed_with_errors();
+    let sentence = "the server of session 1 seems to speak another version than the client: ";
+    assert_eq!(said.matches(sentence).count(), 1, "{said}");
+    for verb in ["show", "stats"] {
+        let (_, said) = Program::mitmcraft(&[verb, text(&capture)]).succeed_with_errors();
+        assert_eq!(said.matches(sentence).count(), 1, "{verb}: {said}");
+    }
+}
+
+#[test]
 fn a_mineflayer_bot_plays_on_a_flying_squid_server() {
     let mut server = Program::node("squid.js", &["--port", "0"]);
     let upstream = format!("127.0.0.1:{}", server.port());

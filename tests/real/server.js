@@ -20,6 +20,7 @@ const opt = args({
   small: false, // only the smallest chunk, for captures to keep
   limit: 60,
   quiet: false, // nothing is said about chat, of which there may be very much
+  accept: 0, // the number of another version, whose clients are let in and answered as those of 1.8
   odd: false // also send packets a parser trips over; see oddPackets()
 })
 if (!opt.version.startsWith('1.8')) die('the packets sent here have 1.8 layouts')
@@ -52,6 +53,7 @@ const server = mc.createServer({
     players: { max: 20, online: 2, sample: [{ name: 'Steve', id: STEVE }, { name: 'Alex', id: '61699b2e-d327-4a01-9f1e-0ea8c3f06bc6' }] }
   })
 })
+if (opt.accept) server.mcversion = { ...server.mcversion, version: opt.accept }
 server.on('error', die)
 server.on('listening', () => emit('listening', { port: server.socketServer.address().port }))
 server.on('connection', client => { if (opt.encrypt) askForEncryption(client) })
