@@ -40,6 +40,27 @@ pub(crate) const PATCHES: &[Patch] = &[
         },
     },
     Patch {
+        name: "the window of a click is a signed byte (1.8)",
+        reason: "The document has a Byte in both packets, and the game reads one: -1 stands for no \
+                 window. The tables have an unsigned byte.",
+        versions: 47..=47,
+        apply: |tables| {
+            ["close_window", "window_click"].into_iter().all(|name| {
+                replace(field(sent(tables, name), "windowId"), &json!("u8"), json!("i8"))
+            })
+        },
+    },
+    Patch {
+        name: "the first byte of a map's icon has no sign (1.8 to 1.12)",
+        reason: "It is two numbers of four bits, the type and the direction. The document leaves \
+                 its type open; signed, type 9 and direction 4 (`94`) would be -108.",
+        versions: 47..=340,
+        apply: |tables| {
+            let icon = &mut field(packet(tables, "map"), "icons")[1]["type"];
+            replace(field(icon, "directionAndType"), &json!("i8"), json!("u8"))
+        },
+    },
+    Patch {
         name: "the velocity of an object follows only data above zero (1.7)",
         reason: "The game sends three shorts only if the data is > 0, the tables expect them for \
                  every data but 0.",

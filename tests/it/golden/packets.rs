@@ -252,7 +252,7 @@ fn the_page_of_alpha_lists_the_packets_of_the_golden_file() {
 
 #[test]
 fn the_page_of_beta_to_1_6_4_lists_the_packets_of_the_golden_file() {
-    verify_page("legacy.md", &page(HEAD_LEGACY, &read("legacy.toml")));
+    verify_page("old.md", &page(HEAD_LEGACY, &read("legacy.toml")));
 }
 
 #[test]

@@ -30,17 +30,16 @@ impl Handshake {
         })
     }
 
-    /// Returns the address that the client connected to, without the marker after a NUL in the
-    /// host.
+    /// Returns the address that the client connected to, without what others appended to the host.
     pub(crate) fn address(&self) -> Upstream {
-        let host = self.host.split('\0').next().unwrap_or_default();
+        let (host, _) = split_host(&self.host);
         Upstream { host: host.to_owned(), port: self.port }
     }
 
     /// Replaces host and port by the upstream's; returns `None` if they are equal already. What
-    /// follows a NUL in the host (Forge's marker, forwarded addresses) is kept.
+    /// others appended to the host is kept.
     pub(crate) fn towards(&self, upstream: &Upstream, value: &Value) -> Option<Value> {
-        let marker = self.host.find('\0').map_or("", |at| &self.host[at..]);
+        let (_, marker) = split_host(&self.host);
         let host = format!("{}{marker}", upstream.host);
         if host == self.host && upstream.port == self.port {
             return None;
@@ -56,6 +55,13 @@ impl Handshake {
         }
         Some(Value::Map(fields))
     }
+}
+
+/// Splits the host of a handshake from what others appended to it: after a NUL, Forge's marker and
+/// the addresses that BungeeCord forwards; after `///`, those of TCPShield and RealIP.
+fn split_host(host: &str) -> (&str, &str) {
+    let ends = [host.find('\0'), host.find("///")];
+    host.split_at(ends.into_iter().flatten().min().unwrap_or(host.len()))
 }
 
 /// The protocol version whose description reads the handshake and the status of every version.
@@ -95,6 +101,11 @@ mod tests {
     fn forges_marker_and_forwarded_addresses_survive() {
         assert_eq!(rewritten("localhost\0FML\0").unwrap(), "mc.example.org\0FML\0");
         assert_eq!(rewritten("x\x001.2.3.4\0ab").unwrap(), "mc.example.org\x001.2.3.4\0ab");
+        let shielded = "///203.0.113.7:54321///1700000000///c2lnbmF0dXJl";
+        let sent = rewritten(&format!("play.example.net{shielded}")).unwrap();
+        assert_eq!(sent, format!("mc.example.org{shielded}"));
+        let both = rewritten("x///203.0.113.7:54321///1\0FML\0").unwrap();
+        assert_eq!(both, "mc.example.org///203.0.113.7:54321///1\0FML\0");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The protocol descriptions of Beta 1.0 to 1.6.4: `data/legacy.json` holds every version, each layout
-//! once. `docs/protocols/legacy.md` names its sources.
+//! once. `docs/protocols/old.md` names its sources.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, OnceLock};
