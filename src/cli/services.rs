@@ -81,6 +81,15 @@ impl Services {
         });
     }
 
+    /// Serves the interface for programs.
+    pub(crate) fn control(&mut self, server: WebServer) {
+        let announcement = format!("programs control the run at {}", server.url());
+        self.add("the interface for programs", Some(announcement), |run| async move {
+            server.run(&run.stop).await;
+            Ok(())
+        });
+    }
+
     /// Announces the proxy, which listens on `listen`, in the game's list.
     pub(crate) fn lan(&mut self, listen: SocketAddr) -> anyhow::Result<()> {
         let lan = LanAnnouncer::new(listen, "mitmcraft").with_context(|| {

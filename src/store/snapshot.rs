@@ -11,7 +11,7 @@ use mitmcraft_protocol::schema::PacketType;
 /// the store takes or forgets later.
 ///
 /// Rows have numbers, from 0 for the first packet that the store has taken.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     pub(super) chunks: Vec<Chunk>,
     /// The leg states of the sessions, each from a row on.
@@ -31,6 +31,14 @@ impl Snapshot {
     #[must_use]
     pub fn end(&self) -> u64 {
         self.chunks.last().map_or(0, Chunk::end)
+    }
+
+    /// Returns the snapshot without most of what is older than `row`: with the chunk that has it, and those after
+    /// it.
+    #[must_use]
+    pub(crate) fn from(mut self, row: u64) -> Self {
+        self.chunks.retain(|chunk| chunk.end() > row);
+        self
     }
 
     /// Returns a row.

@@ -15,6 +15,7 @@ mod list;
 pub mod protocol;
 mod protocols;
 mod statistics;
+mod subscription;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod words;
@@ -29,6 +30,7 @@ pub use held_list::HeldList;
 pub use list::{FindResult, List};
 pub use protocols::protocols;
 pub use statistics::Statistics;
+pub use subscription::Subscription;
 
 /// Packets evaluated before anything else gets its turn: some hundredths of a second.
 pub const SLICE: usize = 1 << 16;

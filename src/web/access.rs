@@ -4,11 +4,32 @@ use hyper::header::{self, HeaderMap};
 
 use mitmcraft_engine::auth::Secret;
 
-/// Decides who may use the interface: pages that this server has served, whose URL had the token.
+/// Decides who may use the interface: who has its URL, which has the token. Of the pages in a browser, these are only
+/// those that this server has served.
 #[derive(Debug)]
 pub(super) struct Access {
     token: Secret,
     address: SocketAddr,
+    audience: Audience,
+}
+
+/// Whom an interface over a WebSocket is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// The page, which the same server serves.
+    Page,
+    /// Programs: no page is served.
+    Programs,
+}
+
+impl Audience {
+    /// Returns what one too many is told.
+    pub(super) fn too_many(self) -> &'static str {
+        match self {
+            Self::Page => "too many pages are open: close one",
+            Self::Programs => "too many programs are connected: end one",
+        }
+    }
 }
 
 /// The reason why a request is refused.
@@ -21,11 +42,11 @@ pub(super) enum Refused {
 }
 
 impl Access {
-    pub(super) fn new(token: Secret, address: SocketAddr) -> Self {
-        Self { token, address }
+    pub(super) fn new(token: Secret, address: SocketAddr, audience: Audience) -> Self {
+        Self { token, address, audience }
     }
 
-    /// Returns the URL that opens the page. The fragment is not sent to servers.
+    /// Returns the URL that opens the page, or the WebSocket for programs. The fragment is not sent to servers.
     pub(super) fn url(&self) -> String {
         let ip = match self.address.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => "127.0.0.1".to_owned(),
@@ -33,7 +54,11 @@ impl Access {
             IpAddr::V4(ip) => ip.to_string(),
             IpAddr::V6(ip) => format!("[{ip}]"),
         };
-        format!("http://{ip}:{}/#{}", self.address.port(), self.token.expose())
+        let (scheme, path) = match self.audience {
+            Audience::Page => ("http", ""),
+            Audience::Programs => ("ws", "socket"),
+        };
+        format!("{scheme}://{ip}:{}/{path}#{}", self.address.port(), self.token.expose())
     }
 
     /// Checks the host that a request names. Any port will do: a tunnel may have another one.
@@ -44,7 +69,8 @@ impl Access {
         host.ok_or(Refused::Host)
     }
 
-    /// Checks that a WebSocket is opened by a page of the host that it names. Every browser says so.
+    /// Checks that a WebSocket is not opened by a page of another host than the one that it names. Every browser says
+    /// which page it is; programs need not.
     pub(super) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let text = |name| {
             let mut values = headers.get_all(name).iter();
@@ -53,6 +79,9 @@ impl Access {
                 _ => None,
             }
         };
+        if self.audience == Audience::Programs && !headers.contains_key(header::ORIGIN) {
+            return Ok(());
+        }
         let (host, origin) = (text(header::HOST), text(header::ORIGIN));
         match (host, origin.and_then(|origin| origin.strip_prefix("http://"))) {
             (Some(host), Some(origin)) if host.eq_ignore_ascii_case(origin) => Ok(()),
@@ -88,7 +117,11 @@ mod tests {
     use super::*;
 
     fn access(address: &str) -> Access {
-        Access::new(Secret::new("0123456789abcdef"), address.parse().unwrap())
+        Access::new(Secret::new("0123456789abcdef"), address.parse().unwrap(), Audience::Page)
+    }
+
+    fn programs(address: &str) -> Access {
+        Access { audience: Audience::Programs, ..access(address) }
     }
 
     fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
@@ -125,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_of_the_same_host_open_a_socket() {
+    fn only_pages_of_the_same_host_and_programs_open_a_socket() {
         let access = access("127.0.0.1:8766");
         for (origin, ours) in [
             (&["http://127.0.0.1:8766"][..], true),
@@ -140,6 +173,9 @@ mod tests {
             let mut pairs = vec![(header::HOST, "127.0.0.1:8766")];
             pairs.extend(origin.iter().map(|origin| (header::ORIGIN, *origin)));
             assert_eq!(access.check_origin(&headers(&pairs)).is_ok(), ours, "{origin:?}");
+            // A program need not say that it is none of a browser's pages.
+            let admitted = programs("127.0.0.1:8768").check_origin(&headers(&pairs)).is_ok();
+            assert_eq!(admitted, ours || origin.is_empty(), "{origin:?}");
         }
     }
 
@@ -152,6 +188,7 @@ mod tests {
         }
         assert_eq!(access.url(), "http://127.0.0.1:8766/#0123456789abcdef");
         assert_eq!(self::access("[::]:1").url(), "http://[::1]:1/#0123456789abcdef");
+        assert_eq!(programs("0.0.0.0:1").url(), "ws://127.0.0.1:1/socket#0123456789abcdef");
         assert!(!format!("{access:?}").contains("0123"));
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite;
 
-use super::{Access, Viewer, rules};
+use super::{Access, Audience, Viewer, rules};
 use crate::control::Holding;
 use crate::proxy::{Attachment, ControlHandle, HeldNews, RuleEditor};
 use crate::store::Store;
@@ -17,9 +17,9 @@ use crate::view::Interface;
 use crate::view::protocol::{ActionInfo, Failure, Hello, Login, Message, Push, Query};
 use mitmcraft_protocol::schema::Catalog;
 
-/// A page that is connected.
+/// A page or program that is connected.
 ///
-/// It gets the state as fast as it reads, and no faster: a page that stops reading misses states, and is
+/// It gets the state as fast as it reads, and no faster: one that stops reading misses states, and is
 /// disconnected after a while. Nothing else waits for it.
 pub(super) struct Client {
     socket: WebSocketStream<TokioIo<Upgraded>>,
@@ -27,6 +27,7 @@ pub(super) struct Client {
     catalog: Arc<Catalog>,
     control: Option<ControlHandle>,
     rules: Option<RuleEditor>,
+    audience: Audience,
 }
 
 impl Client {
@@ -36,8 +37,9 @@ impl Client {
         catalog: Arc<Catalog>,
         control: Option<ControlHandle>,
         rules: Option<RuleEditor>,
+        audience: Audience,
     ) -> Self {
-        Self { socket, store, catalog, control, rules }
+        Self { socket, store, catalog, control, rules, audience }
     }
 
     /// Returns whether the first message of the page has the token.
@@ -60,12 +62,17 @@ impl Client {
 
     /// Serves the page until it goes, or does what it must not.
     pub(super) async fn run(mut self, live: bool) {
+        let actions = match self.audience {
+            Audience::Page => Interface::Page.bindings().map(ActionInfo::from).collect(),
+            Audience::Programs => Vec::new(),
+        };
         let hello = Hello {
             version: env!("CARGO_PKG_VERSION"),
+            protocol: Hello::PROTOCOL,
             live,
             control: self.control.is_some(),
             rules: self.rules.is_some(),
-            actions: Interface::Page.bindings().map(ActionInfo::from).collect(),
+            actions,
         };
         if self.send(&Message::Hello { hello }).await.is_none() {
             return;
@@ -87,17 +94,26 @@ impl Client {
         };
         let mut holding = attachment.as_ref().map(Attachment::holding);
         let mut held_at = next;
+        let held_pause = match self.audience {
+            Audience::Page => PAUSE,
+            // A program decides as fast as it can.
+            Audience::Programs => Duration::ZERO,
+        };
         loop {
             let text = tokio::select! {
                 biased;
                 text = self.receive() => Some(text?),
                 held = changed(&mut holding, held_at) => {
                     self.send(&Message::Push(Push::Holding(held?))).await?;
-                    held_at = Instant::now() + PAUSE;
+                    held_at = Instant::now() + held_pause;
                     continue;
                 }
                 message = controlled(&mut attachment) => {
-                    self.send(&message?).await?;
+                    let Some(message) = message else {
+                        self.refuse("the run has ended, or too many messages were not read").await;
+                        return None;
+                    };
+                    self.send(&message).await?;
                     continue;
                 }
                 () = sleep_until(next) => None,

@@ -1,5 +1,6 @@
 //! The interface in a browser: a page of static files, and a WebSocket over which it speaks the
-//! [protocol](crate::view::protocol) of user interfaces. A [`Viewer`] answers what is about stored packets.
+//! [protocol](crate::view::protocol) of user interfaces. Programs speak it without the page. A [`Viewer`] answers what
+//! is about stored packets.
 
 mod access;
 mod client;
@@ -14,6 +15,7 @@ mod viewer;
 mod web_server;
 
 use access::Access;
+pub use access::Audience;
 use client::Client;
 use export::Export;
 pub use viewer::Viewer;

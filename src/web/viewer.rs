@@ -10,7 +10,7 @@ use crate::view::protocol::{
     SessionInfo, StoreState, Warning, bytes, moment, units,
 };
 use crate::view::{
-    Comparison, Conversation, FindResult, List, SLICE, Statistics, protocols, words,
+    Comparison, Conversation, FindResult, List, SLICE, Statistics, Subscription, protocols, words,
 };
 use mitmcraft_engine::analysis::Sort;
 use mitmcraft_engine::lang::{Completion, Expr};
@@ -29,6 +29,7 @@ pub struct Viewer {
     pub(super) export: Option<Export>,
     conversation: Option<Conversation>,
     statistics: Option<Statistics>,
+    subscription: Option<Subscription>,
     /// What people had noted when the store was looked at last, and how often that was something else.
     noted: Arc<BTreeMap<u64, Annotation>>,
     looks: u64,
@@ -47,6 +48,7 @@ impl Viewer {
             export: None,
             conversation: None,
             statistics: None,
+            subscription: None,
             noted: Arc::default(),
             looks: 0,
             pushed: None,
@@ -90,6 +92,17 @@ impl Viewer {
                 let left_out = sessions.len().saturating_sub(MAX_SESSIONS);
                 let sessions = sessions[left_out..].iter().map(SessionInfo::from).collect();
                 Answer::Sessions { sessions, left_out }
+            }
+            Request::Subscribe { filter, from } => {
+                let (expr, warnings) = self.parse(&filter)?;
+                let subscription = Subscription::new(Arc::clone(&self.store), expr, from);
+                let from = subscription.next();
+                self.subscription = Some(subscription);
+                Answer::Subscribe { warnings, from }
+            }
+            Request::Unsubscribe {} => {
+                self.subscription = None;
+                Answer::DONE
             }
             Request::Conversation { start, count } => {
                 self.conversation(start, count.min(MAX_COUNT))
@@ -163,6 +176,9 @@ impl Viewer {
             } else {
                 busy = true;
             }
+        }
+        if let Some(subscription) = &mut self.subscription {
+            busy |= subscription.advance(pushes);
         }
         if !self.list.snapshot().has_annotations(&self.noted) {
             self.looks += 1;

@@ -20,25 +20,27 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::files::{file, guarded, refusal};
-use super::{Access, Client};
+use super::{Access, Audience, Client};
 use crate::proxy::{Accepted, ControlHandle, Listener, Newcomers, RuleEditor, Stop, random_key};
 use crate::store::Store;
 use mitmcraft_engine::auth::Secret;
 use mitmcraft_protocol::schema::Catalog;
 
 /// Options of a [`WebServer`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WebOptions {
     /// The entries to browse.
     pub store: Arc<Store>,
     /// The known protocol versions.
     pub catalog: Arc<Catalog>,
+    /// Who connects.
+    pub audience: Audience,
     /// `true` if the store is fed by a run.
     pub live: bool,
-    /// Lets pages control the sessions of a run.
+    /// Lets them control the sessions of a run.
     pub control: Option<ControlHandle>,
-    /// Lets pages change the filter files of a run.
+    /// Lets them change the filter files of a run.
     pub rules: Option<RuleEditor>,
 }
 
@@ -46,11 +48,12 @@ impl WebOptions {
     /// Creates the options of a page on which a complete store is browsed.
     #[must_use]
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
-        Self { store, catalog, live: false, control: None, rules: None }
+        let audience = Audience::Page;
+        Self { store, catalog, audience, live: false, control: None, rules: None }
     }
 }
 
-/// Serves the interface in a browser.
+/// Serves the interface in a browser, or the one for programs.
 #[derive(Debug)]
 pub struct WebServer {
     listener: Listener,
@@ -63,12 +66,13 @@ struct Desk {
     access: Access,
     store: Arc<Store>,
     catalog: Arc<Catalog>,
+    audience: Audience,
     live: bool,
     /// The way to the controller of a run.
     control: Option<ControlHandle>,
     /// The filter files of a run.
     rules: Option<RuleEditor>,
-    /// One permit per page.
+    /// One permit per page or program.
     places: Arc<Semaphore>,
     /// WebSockets that have not sent the token yet.
     newcomers: Newcomers,
@@ -79,7 +83,7 @@ impl WebServer {
     /// Maximum number of concurrent connections, for the listener.
     pub const MAX_CONNECTIONS: usize = 32;
 
-    /// Maximum number of pages at a time.
+    /// Maximum number of pages, or of programs, at a time.
     pub const MAX_PAGES: usize = 8;
 
     /// Creates a server with a new random token.
@@ -87,16 +91,28 @@ impl WebServer {
     /// # Errors
     /// If the address of the listener is not known.
     pub fn new(listener: Listener, options: WebOptions) -> io::Result<Self> {
-        let access = Access::new(Secret::new(random_key()), listener.local_addr()?);
-        let WebOptions { store, catalog, live, control, rules } = options;
+        let WebOptions { store, catalog, audience, live, control, rules } = options;
+        let access = Access::new(Secret::new(random_key()), listener.local_addr()?, audience);
         let places = Arc::new(Semaphore::new(Self::MAX_PAGES));
         let stop = Stop::new();
         let newcomers = Newcomers::new(Self::MAX_PAGES);
-        let desk = Desk { access, store, catalog, live, control, rules, places, newcomers, stop };
+        let desk = Desk {
+            access,
+            store,
+            catalog,
+            audience,
+            live,
+            control,
+            rules,
+            places,
+            newcomers,
+            stop,
+        };
         Ok(Self { listener, desk: Arc::new(desk) })
     }
 
-    /// Returns the URL of the page, with the token. Who has it can see everything.
+    /// Returns the URL of the page, or of the WebSocket for programs, with the token. Who has it can see and do
+    /// everything.
     #[must_use]
     pub fn url(&self) -> String {
         self.desk.access.url()
@@ -155,6 +171,10 @@ impl Desk {
         }
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/socket") => self.socket(request),
+            (&Method::GET, _) if self.audience == Audience::Programs => refusal(
+                StatusCode::NOT_FOUND,
+                "this address is for programs, at /socket: see docs/control.md\n",
+            ),
             (&Method::GET, path) => file(path)
                 .unwrap_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such file\n")),
             _ => refusal(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n"),
@@ -189,6 +209,7 @@ impl Desk {
                 Arc::clone(&desk.catalog),
                 desk.control.clone(),
                 desk.rules.clone(),
+                desk.audience,
             );
             let admitted = tokio::select! {
                 admitted = client.admit(&desk.access) => admitted,
@@ -200,7 +221,7 @@ impl Desk {
                 return;
             }
             let Ok(_place) = Arc::clone(&desk.places).try_acquire_owned() else {
-                return client.refuse("too many pages are open: close one").await;
+                return client.refuse(desk.audience.too_many()).await;
             };
             tokio::select! {
                 () = client.run(desk.live) => {}

@@ -6,6 +6,7 @@
 
 mod alpha;
 mod chunks;
+mod control;
 mod decode;
 mod dissector;
 mod expect;

@@ -13,8 +13,8 @@ pub(crate) struct Interactive {
     #[arg(long)]
     tui: bool,
 
-    /// From the start, hold packets that match until you forward, edit or drop them (needs `--tui`
-    /// or `--web`)
+    /// From the start, hold packets that match until you forward, edit or drop them (needs `--tui`,
+    /// `--web` or `--control`)
     #[arg(long, value_name = "EXPR")]
     intercept: Option<String>,
 }
@@ -25,15 +25,15 @@ impl Interactive {
         self.tui
     }
 
-    /// Checks that the interface can be shown. `on_web` says that there is also a page, `on_stdout` that
-    /// stdout carries a capture.
+    /// Checks that the interface can be shown. `elsewhere` says that there is also a page or one for
+    /// programs, `on_stdout` that stdout carries a capture.
     ///
     /// # Errors
     /// If it cannot, or if there is none for `--intercept`.
-    pub(crate) fn check(&self, on_web: bool, on_stdout: bool) -> anyhow::Result<()> {
-        if self.intercept.is_some() && !self.tui && !on_web {
+    pub(crate) fn check(&self, elsewhere: bool, on_stdout: bool) -> anyhow::Result<()> {
+        if self.intercept.is_some() && !self.tui && !elsewhere {
             bail!(
-                "`--intercept` needs `--tui` or `--web`: without an interface, nobody could forward \
+                "`--intercept` needs `--tui`, `--web` or `--control`: without an interface, nobody could forward \
                  what is held"
             );
         }

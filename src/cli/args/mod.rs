@@ -3,6 +3,7 @@
 mod capture_files;
 mod capture_options;
 mod condition;
+mod control;
 mod expect_options;
 mod interactive;
 mod lines;
@@ -25,6 +26,7 @@ mod web;
 pub(super) use capture_files::capture_files;
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
+pub(super) use control::Control;
 pub(super) use expect_options::{Annotations, ExpectOptions};
 pub(super) use interactive::Interactive;
 pub(super) use lines::{Lines, Width};

@@ -7,8 +7,8 @@ use mitmcraft_engine::lang::amount::{Period, Size};
 
 use crate::cli::accounts::AccountOptions;
 use crate::cli::args::{
-    CaptureOptions, Condition, ExpectOptions, Interactive, Lines, Memory, Pipe, PreambleSide,
-    Protocols, Quiet, Timeout, Verbose, Web, listen_address,
+    CaptureOptions, Condition, Control, ExpectOptions, Interactive, Lines, Memory, Pipe,
+    PreambleSide, Protocols, Quiet, Timeout, Verbose, Web, listen_address,
 };
 
 /// Relay clients to a server: decode, show and record every packet
@@ -20,6 +20,7 @@ use crate::cli::args::{
   mitmcraft proxy mc.example.org --web --open
   mitmcraft proxy mc.example.org --tui --intercept 'chat or chat_message'
   mitmcraft proxy mc.example.org --pipe 'python3 filter.py' --pipe-where 'serverbound and role.chat'
+  mitmcraft proxy mc.example.org --control
   mitmcraft proxy mc.example.org --auth client
   mitmcraft proxy 10.0.0.5 --proxy-protocol in,out --metrics 127.0.0.1:9150 --timeout idle=10m
   mitmcraft proxy --transparent -l 0.0.0.0:25566
@@ -76,6 +77,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     pub(super) web: Web,
+
+    #[command(flatten)]
+    pub(super) control: Control,
 
     #[command(flatten)]
     pub(super) interactive: Interactive,

@@ -69,7 +69,8 @@ impl Plan {
         }
         let catalog = arguments.protocols.catalog()?;
         let shown = arguments.condition.compile(&catalog, output)?;
-        arguments.interactive.check(arguments.web.is_on(), on_stdout)?;
+        let elsewhere = arguments.web.is_on() || arguments.control.is_on();
+        arguments.interactive.check(elsewhere, on_stdout)?;
         let breakpoint = arguments.interactive.breakpoint(&catalog)?;
         let mut config = config(&arguments, catalog.clone())?;
         let pipe = arguments.pipe.check(&catalog, output)?;
@@ -118,7 +119,8 @@ impl Plan {
         let watch = self.files.clone().watch(self.loaded, move |it| reloaded(it, &stderr))?;
         let (pipeline, sets) = (watch.pipelines(), watch.subscribe());
 
-        let is_browsed = arguments.web.is_on() || arguments.interactive.tui();
+        let is_on_web = arguments.web.is_on() || arguments.control.is_on();
+        let is_browsed = is_on_web || arguments.interactive.tui();
         let mut browsing = is_browsed.then(|| Browsing::new(config.catalog.clone(), breakpoint));
         let shows = browsing.as_ref().map(|it| it.web(self.files, sets.clone()));
         let Bound { listener, mut services, page } =
@@ -228,13 +230,13 @@ struct Bound {
 }
 
 impl Bound {
-    /// Binds the addresses. `queried` is the server of Query with its name, `page` has the options of the
-    /// page.
+    /// Binds the addresses. `queried` is the server of Query with its name, `interface` has the
+    /// options of the page and of the interface for programs.
     async fn new(
         arguments: &Arguments,
         rules: &Watch,
         queried: Option<(SocketAddr, String)>,
-        page: Option<WebOptions>,
+        interface: Option<WebOptions>,
         files_per_session: usize,
     ) -> anyhow::Result<Self> {
         let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
@@ -249,11 +251,16 @@ impl Bound {
             services.metrics(listen, rules.subscribe()).await?;
         }
         let mut url = None;
-        if let Some(options) = page
+        if let Some(options) = interface.clone()
             && let Some(server) = arguments.web.bind(options).await?
         {
             url = Some(server.url());
             services.web(server);
+        }
+        if let Some(options) = interface
+            && let Some(server) = arguments.control.bind(options).await?
+        {
+            services.control(server);
         }
         if arguments.lan {
             services.lan(listener.local_addr().context("cannot listen")?)?;

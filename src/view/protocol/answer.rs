@@ -72,6 +72,13 @@ pub enum Answer {
         /// The number of older sessions.
         left_out: usize,
     },
+    /// Packets and sessions are told.
+    Subscribe {
+        /// What may be wrong with the filter.
+        warnings: Vec<Warning>,
+        /// The row from which on packets are told.
+        from: u64,
+    },
     /// Lines of the conversation.
     Conversation {
         /// The index of the first one.

@@ -18,14 +18,22 @@ pub struct Login {
 pub struct Hello {
     /// The version of mitmcraft.
     pub version: &'static str,
+    /// The version of this protocol: [`Hello::PROTOCOL`].
+    pub protocol: u32,
     /// `true` while a proxy runs; `false` if captures are shown.
     pub live: bool,
     /// `true` if sessions can be controlled.
     pub control: bool,
     /// `true` if there are filter files.
     pub rules: bool,
-    /// The actions of the interface with their keys, in the order in which people read them.
+    /// The actions of the page with their keys, in the order in which people read them; programs have none.
     pub actions: Vec<ActionInfo>,
+}
+
+impl Hello {
+    /// The version of the protocol. It changes when something is left out or means something else; requests, keys
+    /// and pushes that are added do not change it.
+    pub const PROTOCOL: u32 = 1;
 }
 
 /// What a person does with a key.

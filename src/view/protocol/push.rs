@@ -1,6 +1,7 @@
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::{PacketJson, SessionInfo};
 use crate::control;
 use crate::store::Matches;
 
@@ -17,7 +18,23 @@ pub enum Push {
         #[cfg_attr(test, ts(type = "any"))]
         report: Json,
     },
-    /// What is held has changed: at most ten times a second. `held_rows` has the packets.
+    /// Packets to which the interface has [subscribed](super::Request::Subscribe), in the order in which they were
+    /// recorded.
+    Packets {
+        /// The packets, each as its line in a JSONL capture, with its `row`.
+        #[cfg_attr(test, ts(type = "({ row: number } & Record<string, any>)[]"))]
+        packets: Vec<PacketJson>,
+        /// The packets before the next push of this kind that cannot be told: their bytes are missing, or they were
+        /// forgotten before anybody looked whether they match.
+        missed: u64,
+    },
+    /// Sessions that are new, have changed other than in their counts, or have ended, if the interface has
+    /// [subscribed](super::Request::Subscribe): at first, all that are stored.
+    Sessions {
+        /// The sessions. Each is told before its first packet that is told, and one that ends behind its last.
+        sessions: Vec<SessionInfo>,
+    },
+    /// What is held has changed: at most ten times a second for a page. `held_rows` has the packets.
     Holding(control::Holding),
     /// Something happened to the running sessions.
     #[serde(untagged)]

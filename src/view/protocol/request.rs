@@ -78,6 +78,16 @@ pub enum Request {
     },
     /// Returns the sessions, the newest 1000.
     Sessions {},
+    /// Tells packets and sessions from now on, in the pushes `packets` and `sessions`. What was subscribed before
+    /// ends.
+    Subscribe {
+        /// An expression that the packets match; empty for all packets.
+        filter: String,
+        /// The row from which on packets are told, 0 for all that are stored; those that come from now on if absent.
+        from: Option<u64>,
+    },
+    /// Ends what was subscribed.
+    Unsubscribe {},
     /// Returns lines of the conversation in the sessions and times of the list.
     Conversation {
         /// The index of the first line.

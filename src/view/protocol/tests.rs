@@ -145,6 +145,37 @@ fn the_types_of_the_page_are_those_of_the_protocol() {
     let page = std::fs::read_to_string(&path).unwrap_or_default();
     let stale = "is stale: UPDATE_DOCS=1 cargo test --lib view::protocol";
     assert!(page == fresh, "src/web/page/protocol.d.ts {stale}");
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/control.md");
+    let described = std::fs::read_to_string(&path).unwrap();
+    let (text, _) = described.split_once("```ts\n").unwrap();
+    let types = fresh.split_once("\n\n").unwrap().1;
+    let fresh = format!("{text}```ts\n{types}```\n");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &fresh).unwrap();
+    }
+    assert!(std::fs::read_to_string(&path).unwrap() == fresh, "docs/control.md {stale}");
+}
+
+#[test]
+fn every_request_is_described_once() {
+    let described = include_str!("../../../docs/control.md");
+    let (_, after) = described.split_once("\n## Requests\n").unwrap();
+    let (tables, _) = after.split_once("\n## ").unwrap();
+    let names = regex::Regex::new("`([a-z_]+)`").unwrap();
+    let mut found: Vec<&str> = tables
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('|'))
+        .flat_map(|(cell, _)| cell.split_whitespace().map(|it| it.trim_matches('`')))
+        .collect();
+    found.sort_unstable();
+    // The error for another name lists all of them.
+    let unknown = read(&json!({ "id": 1, "do": "dance" })).unwrap_err();
+    let (_, listed) = unknown.split_once("expected one of ").unwrap();
+    let mut requests: Vec<&str> =
+        names.captures_iter(listed).map(|it| it.get(1).unwrap().as_str()).collect();
+    requests.sort_unstable();
+    assert_eq!(found, requests);
 }
 
 /// Returns the types of the protocol in TypeScript.

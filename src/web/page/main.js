@@ -97,7 +97,8 @@ function onPush(message) {
     onState(message);
   } else if (message.push === "holding") {
     unlessLost(control.takeHolding(message));
-  } else {
+  } else if (message.push !== "packets" && message.push !== "sessions") {
+    // Those are for programs, which subscribe to them.
     control.take(message);
   }
 }

@@ -71,6 +71,11 @@ export type Answer = { "answer": "done", }
   sessions: Array<SessionInfo>,
   /** The number of older sessions. */
   left_out: number, }
+| { "answer": "subscribe",
+  /** What may be wrong with the filter. */
+  warnings: Array<Warning>,
+  /** The row from which on packets are told. */
+  from: number, }
 | { "answer": "conversation",
   /** The index of the first one. */
   start: number,
@@ -379,13 +384,15 @@ export type HeldRows = {
 export type Hello = {
   /** The version of mitmcraft. */
   version: string,
+  /** The version of this protocol: [`Hello::PROTOCOL`]. */
+  protocol: number,
   /** `true` while a proxy runs; `false` if captures are shown. */
   live: boolean,
   /** `true` if sessions can be controlled. */
   control: boolean,
   /** `true` if there are filter files. */
   rules: boolean,
-  /** The actions of the interface with their keys, in the order in which people read them. */
+  /** The actions of the page with their keys, in the order in which people read them; programs have none. */
   actions: Array<ActionInfo>, };
 
 /** The number of packets that are held. */
@@ -466,6 +473,11 @@ export type Message = {
   sessions: Array<SessionInfo>,
   /** The number of older sessions. */
   left_out: number, }
+| { "answer": "subscribe",
+  /** What may be wrong with the filter. */
+  warnings: Array<Warning>,
+  /** The row from which on packets are told. */
+  from: number, }
 | { "answer": "conversation",
   /** The index of the first one. */
   start: number,
@@ -587,6 +599,17 @@ export type Progress = {
 export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   /** The report, as `mitmcraft stats --json` prints it, with a series for each name in `timeline.names`. */
   report: any, }
+| { "push": "packets",
+  /** The packets, each as its line in a JSONL capture, with its `row`. */
+  packets: ({ row: number } & Record<string, any>)[],
+/**
+ * The packets before the next push of this kind that cannot be told: their bytes are missing, or they were
+ * forgotten before anybody looked whether they match.
+ */
+missed: number, }
+| { "push": "sessions",
+  /** The sessions. Each is told before its first packet that is told, and one that ends behind its last. */
+  sessions: Array<SessionInfo>, }
 | { "push": "holding" } & Holding | ControlPush;
 
 /** The reason why a packet is no longer held. */
@@ -635,6 +658,12 @@ export type Request = { "do": "view",
   /** Its row. */
   row: number, }
 | { "do": "sessions", }
+| { "do": "subscribe",
+  /** An expression that the packets match; empty for all packets. */
+  filter: string,
+  /** The row from which on packets are told, 0 for all that are stored; those that come from now on if absent. */
+  from?: number | null, }
+| { "do": "unsubscribe", }
 | { "do": "conversation",
   /** The index of the first line. */
   start: number,

@@ -1,5 +1,6 @@
 mod editing;
 mod server;
+mod subscription;
 mod viewer;
 
 use std::sync::Arc;

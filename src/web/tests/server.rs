@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use super::*;
 use crate::proxy::{ControlHandle, Listener, Stop};
 use crate::web::files::FILES;
-use crate::web::{WebOptions, WebServer};
+use crate::web::{Audience, WebOptions, WebServer};
 
 /// A running server, with its port and token.
 struct Running {
@@ -20,12 +20,17 @@ struct Running {
 
 impl Running {
     async fn new() -> Self {
+        Self::of(Audience::Page).await
+    }
+
+    async fn of(audience: Audience) -> Self {
         let address = ([127, 0, 0, 1], 0).into();
         let listener = Listener::bind(address, WebServer::MAX_CONNECTIONS).await.unwrap();
         let store = store(1000);
         let catalog = Arc::new(Catalog::embedded().clone());
         let mut options = WebOptions::new(Arc::clone(&store), Arc::clone(&catalog));
         options.control = Some(ControlHandle::start(catalog, None));
+        options.audience = audience;
         let server = WebServer::new(listener, options).unwrap();
         let port = server.local_addr().unwrap().port();
         let token = server.url().split_once('#').unwrap().1.to_owned();
@@ -55,8 +60,13 @@ impl Running {
 
     /// Opens a WebSocket from a page of `origin`.
     async fn open(&self, origin: &str) -> (TcpStream, String) {
+        self.open_with(&format!("Origin: {origin}\r\n")).await
+    }
+
+    /// Opens a WebSocket with more lines in the head of the request.
+    async fn open_with(&self, lines: &str) -> (TcpStream, String) {
         self.request(&format!(
-            "GET /socket HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nOrigin: {origin}\r\n\
+            "GET /socket HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{lines}\
              Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
             self.port
@@ -332,4 +342,67 @@ async fn a_page_that_stops_reading_delays_neither_the_store_nor_other_pages() {
         }
     }
     drop(silent);
+}
+
+/// Opens the WebSocket of a server for programs, as a library of Python does, and sends a first message.
+async fn program(running: &Running, first: &Json) -> WebSocketStream<TcpStream> {
+    let (socket, response) = running.open_with("").await;
+    assert!(response.starts_with("HTTP/1.1 101 "), "{response}");
+    let mut program = WebSocketStream::from_raw_socket(socket, Role::Client, None).await;
+    program.send(Message::text(first.to_string())).await.unwrap();
+    program
+}
+
+#[tokio::test]
+async fn a_program_with_the_token_is_answered_and_told_what_it_subscribes_to() {
+    let running = Running::of(Audience::Programs).await;
+    let mut program = program(&running, &json!({ "token": running.token })).await;
+    let hello = next(&mut program).await.unwrap();
+    assert_eq!(
+        hello,
+        json!({ "hello": {
+            "version": env!("CARGO_PKG_VERSION"), "protocol": 1, "live": false, "control": true,
+            "rules": false, "actions": [],
+        } })
+    );
+    let subscribe = json!({ "do": "subscribe", "filter": "chat", "from": 500 });
+    assert_eq!(ask(&mut program, subscribe).await["from"], 500);
+    fill(&running.store, 1000, 1200);
+    let mut rows = Vec::new();
+    while rows.len() < 7 {
+        let push = next(&mut program).await.unwrap();
+        if push["push"] == "packets" {
+            rows.extend(push["packets"].as_array().unwrap().iter().map(|it| it["row"].clone()));
+        }
+    }
+    assert_eq!(Json::from(rows), json!([500, 600, 700, 800, 900, 1000, 1100]));
+    // Pushes come between answers, and none is lost by them.
+    let held = ask(&mut program, json!({ "do": "break", "where": "chat" })).await;
+    assert_eq!(held["answer"], "done");
+}
+
+#[tokio::test]
+async fn programs_need_the_token_and_are_not_pages() {
+    let running = Running::of(Audience::Programs).await;
+    let mut stranger = program(&running, &json!({ "token": "0".repeat(32) })).await;
+    assert_eq!(next(&mut stranger).await.unwrap()["error"]["message"], "wrong token");
+    assert_eq!(next(&mut stranger).await, None);
+    for origin in ["http://evil.example", "null", "http://127.0.0.1"] {
+        let (_, response) = running.open(origin).await;
+        assert!(response.starts_with("HTTP/1.1 403 "), "{origin}: {response}");
+    }
+    for path in ["/", "/index.html", "/main.js"] {
+        let response = running.get(path, "localhost").await;
+        assert!(response.starts_with("HTTP/1.1 404 "), "{path}: {response}");
+    }
+    let mut programs = Vec::new();
+    while programs.len() < WebServer::MAX_PAGES {
+        let mut program = program(&running, &json!({ "token": running.token })).await;
+        if next(&mut program).await.unwrap().get("hello").is_some() {
+            programs.push(program);
+        }
+    }
+    let mut last = program(&running, &json!({ "token": running.token })).await;
+    let told = next(&mut last).await.unwrap();
+    assert_eq!(told["error"]["message"], "too many programs are connected: end one");
 }

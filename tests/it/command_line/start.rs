@@ -13,8 +13,10 @@ fn a_busy_port_leaves_the_old_capture_as_it_was() {
     let address = busy.local_addr().unwrap().to_string();
     let said = fails_and_keeps(&["proxy", "127.0.0.1:1"], &["-l", &address]);
     assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
-    let said = fails_and_keeps(&PROXY, &["--metrics", &address]);
-    assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
+    for service in ["--metrics", "--web", "--control"] {
+        let said = fails_and_keeps(&PROXY, &[service, &address]);
+        assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
+    }
     let capture = root().join("captures/session-1.8.jsonl");
     let said = fails_and_keeps(&["replay", "server", text(&capture)], &["-l", &address]);
     assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
@@ -44,6 +46,20 @@ fn a_proxy_on_an_ipv6_address_cannot_be_announced_and_leaves_the_old_capture_as_
 fn an_account_that_is_not_logged_in_leaves_the_old_capture_as_it_was() {
     let said = fails_and_keeps(&PROXY, &["--auth", "account"]);
     assert!(said.contains("mitmcraft login"), "{said}");
+}
+
+#[test]
+fn holding_needs_someone_who_decides() {
+    let said = refuses(&["proxy", "localhost", "--intercept", "chat"]);
+    assert!(said.contains("`--intercept` needs `--tui`, `--web` or `--control`"), "{said}");
+    let options = ["--control", "127.0.0.1:0", "--intercept", "serverbound and chat"];
+    let mut proxy = Program::proxy("127.0.0.1:1", &options);
+    proxy.listening();
+    let said = proxy.wait_for_error("programs control the run at ");
+    let (_, url) = said.split_once("at ").unwrap();
+    assert!(url.starts_with("ws://127.0.0.1:") && url.contains("/socket#"), "{said}");
+    proxy.interrupt();
+    proxy.succeed();
 }
 
 #[test]

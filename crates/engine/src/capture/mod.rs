@@ -59,6 +59,12 @@ pub use wire::{Wire, WireKind, WireLeg};
 
 pub use mitmcraft_protocol::packet::Outcome;
 
+/// Appends a packet as an object of JSON without a line feed, as it is in JSONL captures of version 2
+/// (`docs/captures.md`), without what values mean.
+pub fn write_packet(out: &mut Vec<u8>, record: &Record) {
+    jsonl::write_packet(out, record);
+}
+
 /// Appends a packet as a line of JSON without a line feed, for a program that decides on it: as in a capture,
 /// but its own id is `packet_id`, and it has no verdict. An `id` is still to be added.
 pub(crate) fn write_question(out: &mut Vec<u8>, packet: mitmcraft_protocol::packet::Packet) {

@@ -55,6 +55,11 @@ pub(in crate::capture) fn write_entry(
     }
 }
 
+/// Appends the line of a packet, without a line feed.
+pub(in crate::capture) fn write_packet(out: &mut Vec<u8>, record: &Record) {
+    write_record(out, record, Form::Full(None), Version::V2);
+}
+
 /// Appends the line of a packet on which a program is to decide, without the number of the question.
 pub(in crate::capture) fn write_question(out: &mut Vec<u8>, packet: Packet) {
     write_record(out, &Record::passed(packet), Form::Question, Version::V2);

@@ -1,0 +1,39 @@
+use std::net::SocketAddr;
+
+use anyhow::Context as _;
+use clap::Args;
+use mitmcraft::web::{Audience, WebOptions, WebServer};
+
+use super::listen_address;
+use crate::cli::run::bind;
+
+/// `--control`, the interface for programs.
+#[derive(Debug, Args)]
+pub(crate) struct Control {
+    /// Let programs follow and control the sessions over a WebSocket at this address [default:
+    /// 127.0.0.1:8768]. Only a program that has the printed URL is answered
+    #[arg(
+        long,
+        value_name = "ADDR",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:8768",
+        value_parser = listen_address
+    )]
+    control: Option<SocketAddr>,
+}
+
+impl Control {
+    /// Returns whether the interface is asked for.
+    pub(crate) fn is_on(&self) -> bool {
+        self.control.is_some()
+    }
+
+    /// Binds the address, if the interface is asked for. `options` are those of the page.
+    pub(crate) async fn bind(&self, options: WebOptions) -> anyhow::Result<Option<WebServer>> {
+        let Some(address) = self.control else { return Ok(None) };
+        let listener = bind(address, WebServer::MAX_CONNECTIONS, "--control").await?;
+        let mut options = options;
+        options.audience = Audience::Programs;
+        Ok(Some(WebServer::new(listener, options).context("cannot listen")?))
+    }
+}

@@ -1,0 +1,95 @@
+//! The interface for programs, with the client in `examples/control`, between real peers.
+
+use std::process::Command;
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{Program, root, scratch_file, text};
+
+fn python(arguments: &[&str]) -> Command {
+    let mut command = Command::new(root().join("tests/real/venv/bin/python"));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+#[test]
+fn a_program_drives_a_session_that_is_encrypted_and_compressed() {
+    let server_log = scratch_file("server.log");
+    let options = ["--port", "0", "--log", text(&server_log), "--threshold", "64", "--encrypt"];
+    let mut server = Program::node("server.js", &[&options[..], &["--allow-quit"]].concat());
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let rules = scratch_file("rules.toml");
+    std::fs::write(&rules, "# none yet\n").unwrap();
+    let options = ["-f", text(&rules), "--control", "127.0.0.1:0"];
+    let mut proxy = Program::proxy(&upstream, &options);
+    let port = proxy.listening().to_string();
+    let said = proxy.wait_for_error("programs control the run at ");
+    let url = said.split("at ").nth(1).unwrap().to_owned();
+    let mut program = Program::start("control.py", python(&["tests/real/control.py", &url]));
+    assert_eq!(program.line(), "ready");
+    let client = Program::node("client.js", &["--port", &port]).succeed();
+    let told = program.succeed();
+    let told: Json = serde_json::from_str(&told).unwrap();
+    let output = server.succeed();
+    proxy.interrupt();
+    proxy.succeed();
+
+    let chat =
+        |text: &str, player: &str| json!({ "translate": "chat.type.text", "with": [player, text] });
+    let (own, other) = ("hello from a real client", "hello from a program");
+    let dropped = "Grüße, 你好, мир 🎮🧱 ☃";
+    // Who sent what, and what became of it; the text of a chat message is JSON.
+    let packets: Vec<Json> = told["packets"].as_array().unwrap().clone();
+    let short: Vec<(String, Json)> = packets
+        .iter()
+        .map(|it| {
+            let words = [0, 1, 2, 3].map(|index| it[index].as_str().unwrap());
+            let content = it[4].as_object().unwrap();
+            let message = content.get("message").or_else(|| content.get("reason")).unwrap();
+            let inner = serde_json::from_str(message.as_str().unwrap());
+            (words.join(" "), inner.unwrap_or_else(|_| message.clone()))
+        })
+        .collect();
+    let welcome = json!({ "text": "Welcome ☃ ", "extra": [{ "text": "Tester", "bold": true }] });
+    let expected = [
+        ("clientbound chat pass server", welcome),
+        ("serverbound chat rewrite client", json!(own)),
+        ("serverbound chat send proxy", json!(other)),
+        ("serverbound chat drop client", json!(dropped)),
+        ("clientbound chat send proxy", chat(dropped, "Program")),
+        ("clientbound chat rewrite server", chat(other, "Tester")),
+        ("clientbound chat send proxy", chat(own, "Tester")),
+        ("serverbound chat drop client", json!("bye")),
+        ("clientbound kick_disconnect send proxy", json!({ "text": "kicked by a program" })),
+    ];
+    // The answer of the program and the echo of the server are in either order.
+    let sorted = |mut them: Vec<(String, Json)>| {
+        them.sort_by_key(|it| format!("{it:?}"));
+        them
+    };
+    assert_eq!(
+        sorted(short),
+        sorted(expected.map(|(words, text)| (words.to_owned(), text)).to_vec())
+    );
+    assert_eq!(told["closed"], "ended by hand: kicked by a program");
+    assert_eq!(
+        told["refused"],
+        json!(["wrong token", "did you mean `message`?", "session 1 is not open"])
+    );
+    assert_eq!(
+        (&told["saved"], &told["sessions"]),
+        (&json!(["faulty", "saved"]), &json!(["Tester"]))
+    );
+    // What is sent instead of a held packet is not judged by rules: they have only seen the welcome.
+    let heard = json!([{ "name": "note chat", "matched": 1, "acted": 1, "failed": 0 }]);
+    assert_eq!(told["heard"], heard);
+
+    // The witnesses at both ends.
+    let chats: Vec<&str> = output.lines().filter(|it| it.contains("\"chat\"")).collect();
+    assert_eq!(chats, [format!(r#"{{"event":"chat","message":"{other}"}}"#)]);
+    assert!(client.contains(r#"{"event":"kicked","reason":{"text":"kicked by a program"}}"#));
+    for text in [own, dropped] {
+        assert!(client.contains(&format!(r#"{{"event":"echo","message":"{text}"}}"#)), "{client}");
+    }
+    assert!(std::fs::read_to_string(&rules).unwrap().contains("note chat"));
+}
