@@ -6,66 +6,23 @@ use socket2::SockRef;
 use thiserror::Error;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::ask;
 use super::closing::{close, reset};
 use super::descriptors::out_of_descriptors;
+use super::event::{Event, next_command, next_ruling, ready, sleep_until, stop_reason};
 use super::route::Route;
-use super::transfers::Transfers;
-use crate::proxy::accounts::Authority;
-use crate::proxy::accounts::KeyPool;
+use super::shared::Shared;
 use crate::proxy::control::SessionControl;
 use crate::proxy::log::Batch;
 use crate::proxy::log::WireTap;
 use crate::proxy::pipe::SessionPipe;
-use crate::proxy::{
-    Clock, ConnectError, KeyLog, LogHandle, Notices, PipelineFactory, RefusalError, RunNotice,
-    Stop, Trouble, caught,
-};
-use mitmcraft_engine::auth::{AuthError, Profile};
-use mitmcraft_engine::link::{
-    Command, Engine, Input, KeyMaterial, Notice, Output, PerSide, Ruling, Side, Unruled,
-};
+use crate::proxy::{ConnectError, RefusalError, RunNotice, Trouble, caught};
+use mitmcraft_engine::link::{Engine, Input, Notice, Output, PerSide, Side, Unruled};
 use mitmcraft_protocol::codec::KeyLogLine;
 use mitmcraft_protocol::packet::Cause;
-
-/// State that all drivers of a run share.
-#[derive(Clone)]
-pub(super) struct Shared {
-    pub(super) clock: Clock,
-    pub(super) log: LogHandle,
-    pub(super) keys: KeyPool,
-    /// Client of the session service; `None` if no session needs it.
-    pub(super) authority: Option<Authority>,
-    pub(super) transfers: Transfers,
-    /// `None` if no keys are logged.
-    pub(super) key_log: Option<KeyLog>,
-    pub(super) notices: Notices,
-    /// The reason why the run ends, once it does.
-    pub(super) stop: watch::Receiver<Option<Cause>>,
-    /// Makes new filters when the rules have changed.
-    pub(super) pipelines: watch::Receiver<PipelineFactory>,
-}
-
-impl Shared {
-    /// Creates the state of a run without filters, accounts and key log.
-    pub(super) fn plain(clock: Clock, log: LogHandle, stop: &Stop) -> Self {
-        Self {
-            clock,
-            log,
-            keys: KeyPool::default(),
-            authority: None,
-            transfers: Transfers::default(),
-            key_log: None,
-            notices: Notices::default(),
-            stop: stop.subscribe(),
-            pipelines: PipelineFactory::default().fixed(),
-        }
-    }
-}
 
 /// Runs one session over its sockets, two for a proxy and one for a replay: moves bytes, reports
 /// events to the session, and performs its outputs.
@@ -110,22 +67,6 @@ enum DriverError {
     Panic(JoinError),
     #[error("{0} (timeout `connect`)")]
     Timeout(ConnectError),
-}
-
-/// An event that wakes the driver.
-enum Event {
-    Readable(Side),
-    Writable,
-    Connected(Result<TcpStream, ConnectError>),
-    Key(Result<Box<KeyMaterial>, rsa::Error>),
-    Joined(Result<(), AuthError>),
-    Policy(Option<bool>),
-    Verified(Result<Profile, AuthError>),
-    Timeout,
-    Stop(Cause),
-    Rules,
-    Command(Command),
-    Ruled(u64, Box<Result<Ruling, Unruled>>),
 }
 
 impl<E: Engine> Driver<E> {
@@ -582,50 +523,6 @@ impl<E: Engine> Driver<E> {
             (Some(reads), Some(writes)) => Some(reads | writes),
             (reads, writes) => reads.or(writes),
         }
-    }
-}
-
-/// Waits until a socket is ready for `interest`.
-async fn ready(socket: &Option<TcpStream>, interest: Option<Interest>, side: Side) -> Event {
-    let (Some(socket), Some(interest)) = (socket, interest) else {
-        return std::future::pending().await;
-    };
-    // An error of waiting occurs again when reading.
-    match socket.ready(interest).await {
-        Ok(ready) if interest.is_readable() && ready.is_readable() => Event::Readable(side),
-        Ok(_) => Event::Writable,
-        Err(_) => Event::Readable(side),
-    }
-}
-
-/// Waits for the next command of the people who control the session.
-async fn next_command(control: &mut Option<SessionControl>) -> Command {
-    match control {
-        Some(control) => control.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for the next answer to a question.
-async fn next_ruling(pipe: &mut Option<SessionPipe>) -> Event {
-    match pipe {
-        Some(pipe) => {
-            let (number, ruling) = pipe.next().await;
-            Event::Ruled(number, Box::new(ruling))
-        }
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for the reason why the run ends.
-async fn stop_reason(stop: &mut watch::Receiver<Option<Cause>>) -> Option<Cause> {
-    stop.wait_for(Option::is_some).await.ok()?.clone()
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }
 

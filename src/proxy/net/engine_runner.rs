@@ -1,8 +1,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use super::driver::{Driver, Shared};
+use super::driver::Driver;
 use super::listener::Accepted;
+use super::shared::Shared;
 use crate::proxy::accounts::seed;
 use crate::proxy::{
     Clock, ConnectError, Listener, LogHandle, Notices, ServerConnection, SessionNumbers, Stop,

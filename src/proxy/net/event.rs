@@ -27,7 +27,11 @@ pub(super) enum Event {
 }
 
 /// Waits until a socket is ready for `interest`.
-pub(super) async fn ready(socket: &Option<TcpStream>, interest: Option<Interest>, side: Side) -> Event {
+pub(super) async fn ready(
+    socket: &Option<TcpStream>,
+    interest: Option<Interest>,
+    side: Side,
+) -> Event {
     let (Some(socket), Some(interest)) = (socket, interest) else {
         return std::future::pending().await;
     };

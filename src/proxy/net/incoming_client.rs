@@ -4,9 +4,10 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 
 use super::arrival::{announced, original_destination, plain};
-use super::driver::{Driver, Shared};
+use super::driver::Driver;
 use super::preamble::Addresses;
 use super::route::{Outgoing, Route};
+use super::shared::Shared;
 use crate::proxy::{ProxyOptions, RefusalError, Resolver, RunNotice};
 use mitmcraft_engine::link::Upstream;
 use mitmcraft_engine::session::{Config, Session, Start};

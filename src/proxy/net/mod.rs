@@ -7,6 +7,7 @@ mod connect_error;
 mod descriptors;
 mod driver;
 mod engine_runner;
+mod event;
 mod incoming_client;
 mod lan;
 mod listener;
@@ -19,6 +20,7 @@ mod replay_client;
 mod route;
 mod server;
 mod server_connection;
+mod shared;
 mod transfers;
 mod upstream;
 

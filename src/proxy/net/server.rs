@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::arrival::CAN_BE_TRANSPARENT;
-use super::driver::Shared;
 use super::incoming_client::IncomingClient;
 use super::listener::Accepted;
 use super::route::Outgoing;
+use super::shared::Shared;
 use super::transfers::Transfers;
 use crate::proxy::accounts::KeyPool;
 use crate::proxy::{
