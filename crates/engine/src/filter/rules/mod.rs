@@ -28,6 +28,7 @@ mod rule;
 mod rule_set;
 #[allow(clippy::module_inception, reason = "the type `Rules` has a file like every other")]
 mod rules;
+mod shapes;
 mod source;
 mod source_fault;
 mod template;
