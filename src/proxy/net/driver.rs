@@ -552,7 +552,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::proxy::{LogOptions, LogWriter};
+    use crate::proxy::{Clock, LogOptions, LogWriter, Stop};
     use mitmcraft_engine::capture::{Entry, Event, EventKind, Summary};
     use mitmcraft_engine::filter::Pipeline;
     use mitmcraft_engine::link::Upstream;

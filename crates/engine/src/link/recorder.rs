@@ -81,8 +81,9 @@ impl Recorder {
         if let Some(tally) = &mut self.tally
             && record.is_plain()
             && let (packet, Some(kind)) = (&record.packet, record.packet.kind())
-            && tally.count(&packet.context().protocol, kind, packet.size(), packet.wire_size())
+            && let Some(mut tally) = tally.of(&packet.context().protocol)
         {
+            tally.count(kind, packet.size(), packet.wire_size());
             return;
         }
         self.entries.push(Entry::Packet(record));

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::Direction;
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol};
 use thiserror::Error;
 
 use crate::filter::EditPath;
@@ -15,6 +15,14 @@ pub struct Asking {
     pub condition: Expr,
     /// What becomes of a packet on which the program does not decide.
     pub otherwise: Otherwise,
+}
+
+impl Asking {
+    /// Returns whether the program may have to decide on packets of a type.
+    pub(crate) fn asks_about(&self, protocol: &Arc<Protocol>, kind: &PacketType) -> bool {
+        let (state, direction) = (kind.state(), kind.direction());
+        self.condition.decide(protocol, state, direction, Some(kind)) != Some(false)
+    }
 }
 
 /// What becomes of a packet on which a program should have decided and has not.

@@ -1,5 +1,4 @@
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,7 +10,7 @@ use crate::link::{
 };
 use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::packet::{Packet, Timestamp};
-use mitmcraft_protocol::schema::{Direction, PacketType, PerDirection, Protocol, Role, State};
+use mitmcraft_protocol::schema::{Direction, PerDirection, Role, State};
 
 /// The packets that people hold in a session, or on which a program decides, those that wait behind them, and
 /// those that people send.
@@ -291,12 +290,9 @@ impl Control {
         self.breakpoint.is_none() && self.answered.is_empty() && !self.holds(direction)
     }
 
-    /// Returns whether a program may have to decide on packets of a type.
-    pub(super) fn asks_about(&self, protocol: &Arc<Protocol>, kind: &PacketType) -> bool {
-        self.asking.as_ref().is_some_and(|asking| {
-            let (state, direction) = (kind.state(), kind.direction());
-            asking.condition.decide(protocol, state, direction, Some(kind)) != Some(false)
-        })
+    /// Returns the packets on which a program decides; `None` if there is none.
+    pub(super) fn asking(&self) -> Option<&Asking> {
+        self.asking.as_ref()
     }
 
     /// Returns whether any person has given a command, or a program decides on packets.

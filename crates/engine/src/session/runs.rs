@@ -72,7 +72,10 @@ impl Session {
         let direction = side.sends();
         let Delivery { recorder, guard, pipeline, .. } = &mut self.delivery;
         let protocol = recorder.context.protocol.clone();
-        let Some(tally) = recorder.tally() else { return 0 };
+        let Some(mut tally) = recorder.tally().and_then(|tally| tally.of(&protocol)) else {
+            return 0;
+        };
+        let asking = self.control.asking();
         let PerSide { client, server } = &mut self.ends;
         let (from, to) = match side {
             Side::Client => (&mut client.leg, &mut server.leg),
@@ -89,11 +92,11 @@ impl Session {
             let role = kind.role().filter(|_| !large);
             if !is_only_forwarded(role)
                 || pipeline.wants_type(&protocol, kind)
-                || self.control.asks_about(&protocol, kind)
-                || !tally.count(&protocol, kind, size, wire)
+                || asking.is_some_and(|asking| asking.asks_about(&protocol, kind))
             {
                 break;
             }
+            tally.count(kind, size, wire);
             if role == Some(Role::BundleDelimiter) {
                 guard.on_delimiter();
             }

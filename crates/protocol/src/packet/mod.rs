@@ -33,5 +33,5 @@ pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub use per_protocol::PerProtocol;
 pub use sent_registries::SentRegistries;
 pub use styled_text::{StyledText, TextColor, TextSpan};
-pub use tally::{Tally, TypeCounts};
+pub use tally::{ProtocolTally, Tally, TypeCounts};
 pub use timestamp::Timestamp;

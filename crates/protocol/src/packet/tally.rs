@@ -31,39 +31,18 @@ pub struct TypeCounts {
 }
 
 impl Tally {
-    /// Counts a packet with a body of `size` bytes that took `wire` bytes. Returns `false` without
-    /// counting it if packets of another protocol are still to be [drained](Self::drain).
+    /// Returns the counts of packets of a protocol; `None` if packets of another one are still to be
+    /// [drained](Self::drain).
     #[inline]
-    pub fn count(
-        &mut self,
-        protocol: &Arc<Protocol>,
-        packet: &PacketType,
-        size: usize,
-        wire: usize,
-    ) -> bool {
+    pub fn of(&mut self, protocol: &Arc<Protocol>) -> Option<ProtocolTally<'_>> {
         if !self.protocol.as_ref().is_some_and(|known| Arc::ptr_eq(known, protocol)) {
             if !self.rows.is_empty() {
-                return false;
+                return None;
             }
             self.places = vec![NONE; protocol.packets().len()];
             self.protocol = Some(Arc::clone(protocol));
         }
-        let (size, wire) = (size as u64, wire as u64);
-        let place = protocol.place(packet);
-        let row = &mut self.places[usize::from(place)];
-        if let Some((_, counts)) = self.rows.get_mut(usize::from(*row)) {
-            counts.packets += 1;
-            counts.bytes += size;
-            counts.wire += wire;
-            counts.smallest = counts.smallest.min(size);
-            counts.largest = counts.largest.max(size);
-            return true;
-        }
-        // There are fewer rows than places, whose number is a `u16`.
-        *row = self.rows.len() as u16;
-        let counts = TypeCounts { packets: 1, bytes: size, wire, smallest: size, largest: size };
-        self.rows.push((place, counts));
-        true
+        Some(ProtocolTally { rows: &mut self.rows, places: &mut self.places })
     }
 
     /// Returns whether nothing has been counted since the last [`drain`](Self::drain).
@@ -82,6 +61,35 @@ impl Tally {
     }
 }
 
+/// Counts packets of one protocol in a [`Tally`].
+#[derive(Debug)]
+pub struct ProtocolTally<'t> {
+    rows: &'t mut Vec<(u16, TypeCounts)>,
+    /// One for each packet of the protocol.
+    places: &'t mut [u16],
+}
+
+impl ProtocolTally<'_> {
+    /// Counts a packet of a type of the protocol, with a body of `size` bytes that took `wire` bytes.
+    #[inline]
+    pub fn count(&mut self, packet: &PacketType, size: usize, wire: usize) {
+        let (size, wire) = (size as u64, wire as u64);
+        let row = &mut self.places[usize::from(packet.place)];
+        if let Some((_, counts)) = self.rows.get_mut(usize::from(*row)) {
+            counts.packets += 1;
+            counts.bytes += size;
+            counts.wire += wire;
+            counts.smallest = counts.smallest.min(size);
+            counts.largest = counts.largest.max(size);
+            return;
+        }
+        // There are fewer rows than places, whose number is a `u16`.
+        *row = self.rows.len() as u16;
+        let counts = TypeCounts { packets: 1, bytes: size, wire, smallest: size, largest: size };
+        self.rows.push((packet.place, counts));
+    }
+}
+
 /// A row that cannot exist.
 const NONE: u16 = u16::MAX;
 
@@ -97,11 +105,11 @@ mod tests {
         let named = |name| old.named(State::Play, Direction::Clientbound, name).unwrap();
         let mut tally = Tally::default();
         for size in [7, 3, 12] {
-            assert!(tally.count(&old, named("chat"), size, size + 1));
+            tally.of(&old).unwrap().count(named("chat"), size, size + 1);
         }
-        assert!(tally.count(&old, named("keep_alive"), 2, 3));
+        tally.of(&old).unwrap().count(named("keep_alive"), 2, 3);
         let other = new.named(State::Play, Direction::Clientbound, "keep_alive").unwrap();
-        assert!(!tally.count(&new, other, 9, 10));
+        assert!(tally.of(&new).is_none());
 
         let mut rows = Vec::new();
         tally.drain(|packet, counts| rows.push((packet.name().to_string(), *counts)));
@@ -109,7 +117,7 @@ mod tests {
         let alive = TypeCounts { packets: 1, bytes: 2, wire: 3, smallest: 2, largest: 2 };
         assert_eq!(rows, [("chat".to_owned(), chat), ("keep_alive".to_owned(), alive)]);
         assert!(tally.is_empty());
-        assert!(tally.count(&new, other, 9, 10));
+        tally.of(&new).unwrap().count(other, 9, 10);
         tally.drain(|packet, counts| assert_eq!((packet.id(), counts.packets), (other.id(), 1)));
     }
 }

@@ -11,7 +11,7 @@ pub struct PacketType {
     pub(super) role: Option<Role>,
     pub(crate) ty: TypeId,
     /// Index in the protocol's packets.
-    pub(super) place: u16,
+    pub(crate) place: u16,
 }
 
 impl PacketType {
