@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::Controller;
 use crate::view::protocol::{self, Query};
+use crate::view::tests::checked_answer;
 use mitmcraft_engine::filter::Pipeline;
 use mitmcraft_engine::link::{Engine as _, Input, Side, Upstream};
 use mitmcraft_engine::session::{Config, Session, Start};
@@ -86,6 +87,7 @@ impl Room {
     fn ask(&mut self, interface: u64, mut request: Json) -> Json {
         request["id"] = 77.into();
         let read = Query::read(&request.to_string());
+        let name = request.clone();
         let request = read.map_err(|(_, failure)| failure).and_then(|query| {
             query.request.for_controller(Catalog::embedded()).expect("a request to sessions")
         });
@@ -97,7 +99,7 @@ impl Room {
         let mine = |(to, it): &&(u64, Json)| *to == interface && it["id"] == 77;
         let answer = self.messages.iter().rfind(mine).cloned();
         self.messages.retain(|(_, it)| it["id"] != 77);
-        answer.expect("every request is answered").1
+        checked_answer(&name, answer.expect("every request is answered").1)
     }
 
     fn done(&mut self, interface: u64, request: Json) {

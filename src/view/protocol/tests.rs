@@ -1,5 +1,5 @@
 use std::any::TypeId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
@@ -155,6 +155,19 @@ fn the_types_of_the_page_are_those_of_the_protocol() {
         std::fs::write(&path, &fresh).unwrap();
     }
     assert!(std::fs::read_to_string(&path).unwrap() == fresh, "docs/control.md {stale}");
+}
+
+#[test]
+fn every_answer_has_the_name_of_a_request() {
+    let types = typescript();
+    let names = |key: &str| -> BTreeSet<String> {
+        let name = regex::Regex::new(&format!("\"{key}\": \"([a-z_]+)\"")).unwrap();
+        name.captures_iter(&types).map(|it| it[1].to_owned()).collect()
+    };
+    let (answers, requests) = (names("answer"), names("do"));
+    assert!(answers.len() > 20, "{answers:?}");
+    let strange: Vec<&String> = answers.difference(&requests).collect();
+    assert_eq!(strange, ["done"]);
 }
 
 #[test]

@@ -15,6 +15,15 @@ use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
+/// Asserts that a request is answered under its own name, or as done: the page's types rely on it. Returns the
+/// answer, which may be an error.
+pub(crate) fn checked_answer(request: &Json, answer: Json) -> Json {
+    let name = &answer["answer"];
+    let named = answer.get("error").is_some() || *name == "done" || *name == request["do"];
+    assert!(named, "{request} is answered by {answer}");
+    answer
+}
+
 /// Drives a user interface as a person does.
 pub(crate) trait Driver {
     fn filter(&mut self, text: &str);

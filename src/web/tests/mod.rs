@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::store::{Limit, Store, StoreOptions};
 use crate::view::protocol::{Message, Push, Query};
+use crate::view::tests::checked_answer;
 use crate::view::words;
 use crate::web::{Viewer, rules};
 use mitmcraft_engine::capture::{Entry, Record};
@@ -30,7 +31,7 @@ impl Ask for Viewer {
             Ok(Query { id, request }) => Message::answer(id, self.handle(request)),
             Err((id, error)) => Message::Error { id, error },
         };
-        as_json(&message)
+        checked_answer(request, as_json(&message))
     }
 
     fn settle(&mut self) -> Vec<Json> {
