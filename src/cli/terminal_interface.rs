@@ -19,9 +19,14 @@ impl TerminalInterface {
         Self { app, control }
     }
 
-    /// Returns whether stdin and stdout are a terminal.
-    pub(crate) fn is_possible() -> bool {
-        stdin().is_terminal() && stdout().is_terminal()
+    /// Returns why there can be no interface in a terminal.
+    pub(crate) fn obstacle() -> Option<&'static str> {
+        if !stdin().is_terminal() || !stdout().is_terminal() {
+            return Some("stdin and stdout are not both one");
+        }
+        // It has nothing but lines.
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        is_dumb.then_some("this one cannot move its cursor (TERM is `dumb`)")
     }
 
     /// Shows the interface until the person leaves, which stops the run, or until the run stops.

@@ -53,8 +53,10 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    if !arguments.web.is_on() && !TerminalInterface::is_possible() {
-        bail!("`view` needs a terminal, or `--web`, which shows the captures in a browser");
+    if !arguments.web.is_on()
+        && let Some(why) = TerminalInterface::obstacle()
+    {
+        bail!("`view` needs a terminal, and {why}; `--web` shows the captures in a browser");
     }
     let runtime = tokio::runtime::Runtime::new()?;
     let ended = runtime.block_on(view(arguments, output));
@@ -68,6 +70,7 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let store = Arc::new(Store::new(StoreOptions::whole()));
     let options = WebOptions::new(Arc::clone(&store), Arc::clone(&catalog));
     let server = arguments.web.bind(options).await?;
+    arguments.web.warn(output);
     let app = App::new(Arc::clone(&store), Arc::clone(&catalog), false);
     let sources = ViewSources {
         keys: decode::read_keys(&arguments.keys)?,

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
     Answer, BreakCondition, ControlError, Decided, HeldContent, HeldId, HeldPacket, HeldRows,
-    Holding, Message, Push, Request,
+    Holding, Message, Push, Request, Sending,
 };
 use mitmcraft_engine::link::{
     Action, Breakpoint, Command, CommandError, Decision, Release, Report,
@@ -23,11 +23,15 @@ pub struct Controller {
     abandoned: bool,
     sessions: BTreeSet<u64>,
     breakpoint: Option<Breakpoint>,
+    /// The breakpoint that was set when everything was abandoned.
+    earlier: Option<Breakpoint>,
     held: HashMap<HeldId, (Packet, HeldPacket)>,
     /// The held packets by their numbers in the run: in the order in which they came.
     order: BTreeMap<u64, HeldId>,
     /// The number of packets that were ever held.
     came: u64,
+    /// What is sent repeatedly, by the number of its command.
+    sending: BTreeMap<u64, Sending>,
     /// How often a held packet was decided on or released.
     changes: u64,
     commands: VecDeque<(u64, Command)>,
@@ -58,6 +62,8 @@ impl Controller {
             abandoned: false,
             sessions: BTreeSet::new(),
             breakpoint,
+            earlier: None,
+            sending: BTreeMap::new(),
             held: HashMap::new(),
             order: BTreeMap::new(),
             came: 0,
@@ -69,14 +75,16 @@ impl Controller {
         }
     }
 
-    /// Adds a user interface and returns its number. It is told what is held already.
+    /// Adds a user interface and returns its number. It is told what is held and sent already, and the condition
+    /// that was set when the last interface had gone: nothing is held by it before a person wants that again.
     pub fn attach(&mut self) -> u64 {
-        let first = std::mem::take(&mut self.abandoned);
+        self.abandoned = false;
         self.attached += 1;
         let interface = self.attached;
         self.interfaces.insert(interface);
-        if first && self.breakpoint.is_some() {
-            self.command_all(&Action::Break(self.breakpoint.clone()));
+        for sending in self.sending.values() {
+            let push = Message::Push(Push::Sending(sending.clone()));
+            self.messages.push_back((Some(interface), push));
         }
         for (_, held) in self.order.values().filter_map(|id| self.held.get(id)) {
             let push = Message::Push(Push::Held(held.clone()));
@@ -95,19 +103,21 @@ impl Controller {
         self.push_control(None);
     }
 
-    /// Forwards everything that is held, and holds no more until an interface attaches: the last one is gone.
+    /// Forwards everything that is held, and holds and repeats no more: the last interface is gone.
     pub fn abandon(&mut self) {
         if self.is_left() {
             self.abandoned = true;
+            self.earlier = self.breakpoint.take().or(self.earlier.take());
             self.command_all(&Action::Break(None));
             self.command_all(&Action::ForwardAll);
+            self.command_all(&Action::Stop(None));
         }
     }
 
     /// Adds a session.
     pub fn open(&mut self, session: u64) {
         self.sessions.insert(session);
-        if self.breakpoint.is_some() && !self.abandoned {
+        if self.breakpoint.is_some() {
             self.command(session, Action::Break(self.breakpoint.clone()));
         }
     }
@@ -119,6 +129,10 @@ impl Controller {
         let held = self.order.values().filter(|it| it.session == session).copied();
         for target in held.collect::<Vec<_>>() {
             self.release(target, Release::Lost);
+        }
+        let sent = self.sending.values().filter(|it| it.session == session);
+        for number in sent.map(|it| it.number).collect::<Vec<_>>() {
+            self.repeated(number, None, true);
         }
         let over = self.asked.extract_if(|_, asked| asked.session == session);
         for (_, asked) in over.collect::<Vec<_>>() {
@@ -145,6 +159,9 @@ impl Controller {
                 self.held.insert(id, (packet, held));
             }
             Report::Released { held, how } => self.release(HeldId { session, held }, how),
+            Report::Repeating { command, left, over } => {
+                self.repeated(command, Some(left), over);
+            }
             Report::Done { command } => {
                 let Some(asked) = self.asked.remove(&command) else { return };
                 self.answer(asked.interface, asked.id, Ok(Answer::Done));
@@ -214,6 +231,7 @@ impl Controller {
         let (session, action, decides) = match request {
             Request::Break(breakpoint) => {
                 self.breakpoint.clone_from(&breakpoint);
+                self.earlier = None;
                 self.command_all(&Action::Break(breakpoint));
                 self.push_control(Some(interface));
                 return Ok(Some(Answer::Done));
@@ -252,6 +270,17 @@ impl Controller {
             }
             Request::DecideAll(session, held, decision) => decide(session, held, decision),
             Request::Send(session, transmission) => (session, Action::Send(transmission), None),
+            Request::Stop(None) => {
+                self.command_all(&Action::Stop(None));
+                return Ok(Some(Answer::Done));
+            }
+            Request::Stop(Some(number)) => {
+                // It may be over by now.
+                let Some(sending) = self.sending.get(&number) else {
+                    return Ok(Some(Answer::Done));
+                };
+                (sending.session, Action::Stop(Some(number)), None)
+            }
             Request::Kick(session, text) => (session, Action::Kick(text), None),
         };
         if !self.sessions.contains(&session) {
@@ -260,7 +289,11 @@ impl Controller {
         if self.asked.len() >= MAX_ASKED {
             return Err(ControlError::TooMany);
         }
+        let sending = Sending::new(session, &action);
         let number = self.command(session, action);
+        if let Some(sending) = sending {
+            self.sending.insert(number, Sending { number, ..sending });
+        }
         self.asked.insert(number, Asked { session, interface, id, decides });
         Ok(None)
     }
@@ -294,8 +327,22 @@ impl Controller {
         }
     }
 
+    /// Tells how far a repetition is: `left` packets are still to be sent, or as many as before.
+    fn repeated(&mut self, command: u64, left: Option<u32>, over: bool) {
+        let Some(sending) = self.sending.get_mut(&command) else { return };
+        sending.left = left.unwrap_or(sending.left);
+        sending.over = over;
+        let sending = sending.clone();
+        if over {
+            self.sending.remove(&command);
+        }
+        self.push(Push::Sending(sending));
+    }
+
     /// Answers the request of a command that is not carried out.
     fn fail(&mut self, command: u64, error: ControlError) {
+        // Nothing is repeated: no interface was told of it.
+        self.sending.remove(&command);
         if let Some(asked) = self.asked.remove(&command) {
             self.answer(asked.interface, asked.id, Err(error));
         }
@@ -310,12 +357,15 @@ impl Controller {
     }
 
     fn push_control(&mut self, by: Option<u64>) {
-        let condition = self.breakpoint.as_ref().map(|it| BreakCondition {
-            condition: it.condition.to_string(),
-            overtaken: it.overtaken,
-        });
+        let shown = |breakpoint: &Option<Breakpoint>| {
+            breakpoint.as_ref().map(|it| BreakCondition {
+                condition: it.condition.to_string(),
+                overtaken: it.overtaken,
+            })
+        };
+        let (condition, earlier) = (shown(&self.breakpoint), shown(&self.earlier));
         let interfaces = self.interfaces.len();
-        self.push(Push::Control { condition, by, interfaces });
+        self.push(Push::Control { condition, earlier, by, interfaces });
     }
 }
 

@@ -1,7 +1,8 @@
 use serde::Serialize;
 
 use super::{ControlError, HeldContent, HeldPacket};
-use mitmcraft_engine::link::Release;
+use mitmcraft_engine::link::{Action, Release};
+use mitmcraft_protocol::schema::Direction;
 
 /// A message to a user interface.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +65,8 @@ pub enum Push {
         /// The condition on what is held; `None` if nothing is.
         #[serde(rename = "break")]
         condition: Option<BreakCondition>,
+        /// The condition that was set when the last interface had gone. It holds nothing until it is set again.
+        earlier: Option<BreakCondition>,
         /// The number of the interface that has set it; `None` if none has.
         by: Option<u64>,
         /// The number of attached interfaces.
@@ -89,6 +92,9 @@ pub enum Push {
         /// What became of it, and why.
         how: Release,
     },
+    /// A packet is sent repeatedly: at first, at most twice a second, and once no more are sent. An interface is told
+    /// of all when it attaches.
+    Sending(Sending),
     /// A command could not be carried out to its end.
     Message {
         /// The session.
@@ -117,6 +123,28 @@ pub struct BreakCondition {
     pub overtaken: bool,
 }
 
+/// A packet that is sent repeatedly.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Sending {
+    /// Its number among everything that was sent in the run.
+    pub number: u64,
+    /// Its session.
+    pub session: u64,
+    /// Its direction.
+    pub dir: Direction,
+    /// Its name; `None` if its bytes were given.
+    pub packet: Option<String>,
+    /// The number of times that it is to be sent.
+    pub times: u32,
+    /// The packets that are still to be sent.
+    pub left: u32,
+    /// Milliseconds from one to the next.
+    pub interval: f64,
+    /// `true` if no more are sent: all were, or the rest was stopped.
+    pub over: bool,
+}
+
 /// The decision of a person about a held packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,6 +156,23 @@ pub enum Decided {
     Drop,
     /// Something else goes instead.
     Edit,
+}
+
+impl Sending {
+    /// Returns what an action repeats in a session, without its number; `None` if it repeats nothing.
+    pub(super) fn new(session: u64, action: &Action) -> Option<Self> {
+        let Action::Send(sent) = action else { return None };
+        (sent.times > 1).then(|| Self {
+            number: 0,
+            session,
+            dir: sent.direction,
+            packet: sent.packet.clone(),
+            times: sent.times,
+            left: sent.times,
+            interval: sent.interval.as_secs_f64() * 1000.0,
+            over: false,
+        })
+    }
 }
 
 impl Decided {

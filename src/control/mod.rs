@@ -13,6 +13,6 @@ mod tests;
 
 pub use controller::Controller;
 pub use held_packet::{HeldContent, HeldPacket};
-pub use message::{Answer, BreakCondition, Decided, HeldRows, Holding, Message, Push};
+pub use message::{Answer, BreakCondition, Decided, HeldRows, Holding, Message, Push, Sending};
 pub use packet_expression::{packet_expression, packet_rule};
 pub use request::{ControlError, HeldId, Request};

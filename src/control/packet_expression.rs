@@ -42,13 +42,18 @@ pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<String> {
     Some(text)
 }
 
-/// Returns a rule for packets like this one, as a filter file has it; it only adds a tag to them.
+/// Returns a rule for packets like this one, as a filter file has it; it only adds a tag to them. It is the
+/// `number`-th of its name.
 #[must_use]
-pub fn packet_rule(packet: &Packet, catalog: &Catalog) -> Option<String> {
+pub fn packet_rule(packet: &Packet, catalog: &Catalog, number: usize) -> Option<String> {
     let expression = packet_expression(packet, catalog)?;
     let name = packet.kind()?.name();
+    let mut name = format!("{name} from a packet");
+    if number > 1 {
+        let _ = write!(name, " {number}");
+    }
     let mut rule = String::from("[[rule]]\n");
-    let _ = writeln!(rule, "name = {}", Json::from(format!("{name} from a packet")));
+    let _ = writeln!(rule, "name = {}", Json::from(name));
     let _ = if expression.contains(['\'', '\n']) {
         writeln!(rule, "when = {}", Json::from(expression))
     } else {

@@ -26,6 +26,8 @@ pub enum Request {
     DecideAll(u64, Vec<u64>, Decision),
     /// Send packets in a session.
     Send(u64, Transmission),
+    /// Send no more packets of what is sent repeatedly, by its number; `None` stops everything.
+    Stop(Option<u64>),
     /// End a session, and show the player a text.
     Kick(u64, String),
 }

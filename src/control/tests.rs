@@ -292,9 +292,22 @@ fn packets_are_sent_and_players_kicked_in_the_session_that_is_named() {
     let again = json!({ "do": "send", "session": 2, "to": "server", "body": "AQFh", "resent": 4, "times": 2, "interval": "2s" });
     room.done(me, again);
     assert_eq!((room.got(1).len(), room.got(2)), (0, vec!["hi".to_owned(), "a".to_owned()]));
+    let progress = |room: &Room| -> Vec<(Json, Json)> {
+        let pushes = room.pushes(me, "sending").into_iter();
+        pushes.map(|it| (it["left"].clone(), it["over"].clone())).collect()
+    };
+    assert_eq!(progress(&room), [(json!(1), json!(false))]);
+    let late = room.attach();
+    let told = room.pushes(late, "sending")[0].clone();
+    let expected = json!({
+        "push": "sending", "number": told["number"], "session": 2, "dir": "serverbound", "packet": null,
+        "times": 2, "left": 1, "interval": 2000.0, "over": false,
+    });
+    assert_eq!(told, expected);
     room.now += 2_000_000_000;
     room.input(2, Input::Timeout);
     assert_eq!(room.got(2), ["a"]);
+    assert_eq!(progress(&room)[1..], [(json!(0), json!(true))]);
     room.done(me, json!({ "do": "kick", "session": 2, "text": "bye" }));
     assert!(room.sessions[1].0.is_over() && !room.sessions[0].0.is_over());
     room.controller.close(2);
@@ -327,11 +340,67 @@ fn everything_goes_on_in_order_when_the_last_interface_detaches() {
     room.chats(1, "d");
     assert_eq!(room.got(1), ["d"], "nothing is held without anybody to decide");
     let back = room.attach();
-    assert_eq!(room.pushes(back, "control")[0]["break"]["where"], "chat");
+    let told = room.pushes(back, "control")[0].clone();
+    assert_eq!((&told["break"], &told["earlier"]["where"]), (&Json::Null, &json!("chat")));
     room.chats(1, "e");
+    assert_eq!(room.got(1), ["e"], "nothing is held before somebody wants that again");
+    room.done(back, json!({ "do": "break", "where": "chat" }));
+    let told = room.pushes(back, "control")[1].clone();
+    assert_eq!((&told["break"]["where"], &told["earlier"]), (&json!("chat"), &Json::Null));
+    room.chats(1, "f");
     assert!(room.got(1).is_empty());
     room.done(back, json!({ "do": "forward_all", "session": 1 }));
-    assert_eq!(room.got(1), ["e"]);
+    assert_eq!(room.got(1), ["f"]);
+}
+
+#[test]
+fn what_is_sent_repeatedly_stops_when_a_person_says_so_or_the_last_interface_has_gone() {
+    let mut room = Room::new();
+    let me = room.attach();
+    let send = |session: u64| {
+        json!({
+            "do": "send", "session": session, "to": "server", "body": "AQFh", "times": 1000,
+            "interval": "200ms",
+        })
+    };
+    let number = |room: &Room| room.pushes(me, "sending").last().unwrap()["number"].clone();
+    let passes = |room: &mut Room| {
+        room.now += 1_000_000_000;
+        room.input(1, Input::Timeout);
+        room.input(2, Input::Timeout);
+        [room.got(1).len(), room.got(2).len()]
+    };
+    room.done(me, send(1));
+    let first = number(&room);
+    room.done(me, send(2));
+    assert_eq!(passes(&mut room), [2, 2]);
+    room.done(me, json!({ "do": "stop", "number": first }));
+    let told = room.pushes(me, "sending").last().copied().cloned().unwrap();
+    assert_eq!(
+        (&told["number"], &told["left"], &told["over"]),
+        (&first, &json!(998), &json!(true))
+    );
+    assert_eq!(passes(&mut room), [0, 1]);
+    room.done(me, json!({ "do": "stop", "number": first }));
+    room.done(me, json!({ "do": "stop" }));
+    assert_eq!(passes(&mut room), [0, 0]);
+    // A page that is loaded again still has it; nobody has it once the last one has gone.
+    room.done(me, send(1));
+    room.detach(me);
+    assert_eq!(passes(&mut room), [2, 0]);
+    let again = room.attach();
+    assert_eq!(room.pushes(again, "sending").len(), 1);
+    room.detach(again);
+    room.controller.abandon();
+    room.settle();
+    assert_eq!(passes(&mut room), [0, 0]);
+    // The session of another one ends.
+    let back = room.attach();
+    assert!(room.pushes(back, "sending").is_empty());
+    room.done(back, send(2));
+    room.controller.close(2);
+    room.settle();
+    assert_eq!(room.pushes(back, "sending").last().unwrap()["over"], true);
 }
 
 #[test]

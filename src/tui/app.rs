@@ -64,6 +64,10 @@ pub struct App {
     /// The text that is to be edited in the person's editor.
     pub(super) in_editor: Option<(Purpose, String)>,
     quits: bool,
+    /// `true` if the program is to be stopped as a job of the shell.
+    pub(super) suspends: bool,
+    /// The lines that fit on the screen.
+    height: usize,
 }
 
 /// What is shown.
@@ -137,6 +141,8 @@ impl App {
             number: 0,
             in_editor: None,
             quits: false,
+            suspends: false,
+            height: 0,
         };
         app.advance();
         app
@@ -180,11 +186,12 @@ impl App {
             busy |= conversation.advance(&self.list, SLICE);
             cursor.settle(conversation.list(), ended);
         }
-        if let Some(statistics) = &mut self.statistics
-            && !statistics.is_complete()
-        {
+        if let Some(statistics) = &mut self.statistics {
+            let before = (statistics.counted(), statistics.is_complete());
             busy |= !statistics.advance(&self.list, Statistics::SLICE);
-            self.write_lines();
+            if before != (statistics.counted(), statistics.is_complete()) {
+                self.write_lines();
+            }
         }
         self.sessions = self.store.sessions();
         self.session = self.session.min(self.sessions.len().saturating_sub(1));
@@ -209,10 +216,31 @@ impl App {
         let code = match key.code {
             // Enter, typed before the terminal was taken over.
             KeyCode::Char('j') if control => KeyCode::Enter,
-            code if control => {
-                self.quits |= code == KeyCode::Char('c');
+            KeyCode::Char('c') if control => {
+                self.quits = true;
                 return;
             }
+            KeyCode::Char('z') if control => {
+                self.suspends = !self.live;
+                if self.live {
+                    "Ctrl-Z would stop the game's traffic, too: q ends the run"
+                        .clone_into(&mut self.status);
+                }
+                return;
+            }
+            KeyCode::Char(letter) if control || key.modifiers.contains(KeyModifiers::ALT) => {
+                let earlier = letter == 'p';
+                match &mut self.prompt {
+                    Some(prompt) if control && (earlier || letter == 'n') => {
+                        prompt.recall(&self.history, earlier);
+                    }
+                    Some(prompt) => prompt.edit_as_shell(letter, !control),
+                    None => return,
+                }
+                self.check();
+                return;
+            }
+            _ if control => return,
             code => code,
         };
         if let Some(prompt) = &mut self.prompt {
@@ -240,6 +268,7 @@ impl App {
 
     /// Changes the number of rows of the view on the screen.
     pub(super) fn set_height(&mut self, height: usize) {
+        self.height = height;
         self.cursor.set_height(&self.list, height);
         if let Some((conversation, cursor)) = &mut self.conversation {
             cursor.set_height(conversation.list(), height);
@@ -311,6 +340,7 @@ impl App {
                 self.decide(|session, held| Request::Forward { session, held });
             }
             Action::Drop => self.decide(|session, held| Request::Drop { session, held }),
+            Action::Stop => self.request(Request::Stop { number: None }, None),
             Action::ForwardAll => self.request(Request::ForwardAll { session: None }, None),
             Action::Edit => self.edit(false),
             Action::EditInEditor => self.edit(true),
@@ -530,7 +560,8 @@ impl App {
                 self.held_packet = self.held_packet.saturating_add_signed(few).min(last);
             }
             (_, _) => {
-                let last = self.lines.len().saturating_sub(1);
+                // The last screen is full.
+                let last = self.lines.len().saturating_sub(self.height.max(1));
                 self.first_line = self.first_line.saturating_add_signed(few).min(last);
             }
         }

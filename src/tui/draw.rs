@@ -16,6 +16,8 @@ use mitmcraft_protocol::schema::Direction;
 pub(super) struct Painter<'a> {
     buffer: &'a mut Buffer,
     area: Rect,
+    /// `true` if the terminal shows only ASCII.
+    ascii: bool,
 }
 
 /// The parts of the screen, for drawing and for the mouse.
@@ -36,7 +38,8 @@ impl Layout {
         let list = body.div_ceil(2);
         // The line between the two is that of the packet's name.
         let below = Rect { y: area.y + 3 + list, height: body.saturating_sub(list + 1), ..area };
-        let hex = HEX_WIDTH.min(area.width / 2);
+        let hex = if area.width >= WIDE { hex_width(WIDE_HEX_ROW) } else { hex_width(HEX_ROW) };
+        let hex = hex.min(area.width / 2);
         Self {
             list: Rect { y: area.y + 2, height: list, ..area },
             fields: Rect { width: area.width - hex, ..below },
@@ -48,7 +51,12 @@ impl Layout {
 impl<'a> Painter<'a> {
     pub(super) fn new(buffer: &'a mut Buffer) -> Self {
         let area = buffer.area;
-        Self { buffer, area }
+        Self { buffer, area, ascii: false }
+    }
+
+    /// Draws other characters than ASCII as similar ones.
+    pub(super) fn ascii(self, ascii: bool) -> Self {
+        Self { ascii, ..self }
     }
 
     /// Draws everything. Returns where the cursor is to be, if a line is being typed.
@@ -79,15 +87,22 @@ impl<'a> Painter<'a> {
             (View::Held, Action::Held),
             (View::Help, Action::Keys),
         ];
+        let held = app.held.packets().len();
+        let tabs = views.into_iter().filter(|(view, _)| app.live || *view != View::Held);
+        let tabs = tabs.filter_map(|(view, action)| {
+            let binding = Binding::of(action)?;
+            let (key, name) = (binding.key_names(), binding.name);
+            let count =
+                if view == View::Held && held > 0 { format!(" ({held})") } else { String::new() };
+            Some((view, format!(" {key} {name}{count} ")))
+        });
+        let tabs: Vec<(View, String)> = tabs.collect();
+        let width: usize = tabs.iter().map(|(_, name)| name.len()).sum();
+        // Where there is no room for the spaces, the last one, which leads to all keys, still has to be seen.
+        let tight = width > usize::from(self.area.width) + 1;
         let mut x = 0;
-        for (view, action) in views {
-            let Some(binding) = Binding::of(action) else { continue };
-            let (key, name, held) = (binding.key_names(), binding.name, app.held.packets().len());
-            let name = match view {
-                View::Held if !app.live => continue,
-                View::Held if held > 0 => format!(" {key} {name} ({held}) "),
-                _ => format!(" {key} {name} "),
-            };
+        for (view, name) in tabs {
+            let name = if tight { format!("{} ", name.trim()) } else { name };
             let style = if view == app.view { Style::new().reversed() } else { Style::new() };
             self.text(x, 0, &name, style);
             x += u16::try_from(name.len()).unwrap_or(u16::MAX);
@@ -172,13 +187,13 @@ impl<'a> Painter<'a> {
 
     fn bytes(&mut self, pane: &DetailsPane, area: Rect) {
         let (bytes, marked) = (&pane.details.bytes, pane.marked());
-        let first = first_hex_row(pane, area);
+        let (first, per_row) = (first_hex_row(pane, area), hex_row(area));
         for (y, (row, chunk)) in
-            (area.y..area.bottom()).zip(bytes.chunks(HEX_ROW).enumerate().skip(first))
+            (area.y..area.bottom()).zip(bytes.chunks(per_row).enumerate().skip(first))
         {
-            self.cut(area.x, y, &format!("{:05x}", row * HEX_ROW), 5, Style::new());
+            self.cut(area.x, y, &format!("{:05x}", row * per_row), 5, Style::new());
             for (place, byte) in chunk.iter().enumerate() {
-                let style = if marked.contains(&(row * HEX_ROW + place)) {
+                let style = if marked.contains(&(row * per_row + place)) {
                     Style::new().reversed()
                 } else {
                     Style::new()
@@ -192,7 +207,7 @@ impl<'a> Painter<'a> {
                     area.right(),
                     style,
                 );
-                let x = area.x + 6 + 3 * HEX_ROW as u16 + column;
+                let x = area.x + 6 + 3 * per_row as u16 + column;
                 self.limited(x, y, &char.to_string(), area.right(), style);
             }
         }
@@ -220,7 +235,7 @@ impl<'a> Painter<'a> {
                 "{:>4}  {:<16} {:<8} {:>7} {:>10}  {} -> {} {state}{}",
                 context.session,
                 Escaped(context.player.as_deref().unwrap_or("-")).to_string(),
-                context.version.map_or_else(|| "?".to_owned(), |it| it.to_string()),
+                words::version(context),
                 session.packets,
                 session.bytes,
                 context.client,
@@ -371,6 +386,13 @@ impl<'a> Painter<'a> {
 
     fn limited(&mut self, x: u16, y: u16, text: &str, right: u16, style: Style) {
         let right = right.min(self.area.right());
+        let shown: String;
+        let text = if self.ascii && !text.is_ascii() {
+            shown = text.chars().map(like).collect();
+            &shown
+        } else {
+            text
+        };
         if y < self.area.bottom() && x < right {
             self.buffer.set_stringn(x, y, text, usize::from(right - x), style);
         }
@@ -381,12 +403,12 @@ impl<'a> Painter<'a> {
 pub(super) fn byte_at(pane: &DetailsPane, area: Rect, x: u16, y: u16) -> Option<usize> {
     let column = usize::from(x.checked_sub(area.x + 6)?) / 3;
     let row = usize::from(y.checked_sub(area.y)?) + first_hex_row(pane, area);
-    (column < HEX_ROW).then_some(row * HEX_ROW + column)
+    (column < hex_row(area)).then_some(row * hex_row(area) + column)
 }
 
 /// Returns the first row of bytes that is shown: the marked ones are on the screen.
 fn first_hex_row(pane: &DetailsPane, area: Rect) -> usize {
-    let row = pane.marked().start / HEX_ROW;
+    let row = pane.marked().start / hex_row(area);
     (row + 1).saturating_sub(usize::from(area.height))
 }
 
@@ -396,7 +418,7 @@ fn head(column: Column, mode: TimeMode) -> &'static str {
         (Column::Number, _) => "no",
         (Column::Time, TimeMode::Relative) => "since start",
         (Column::Time, TimeMode::Delta) => "delta",
-        (Column::Time, TimeMode::Absolute) => "time",
+        (Column::Time, TimeMode::Absolute) => "time in UTC",
         (Column::Session, _) => "#",
         (Column::Direction, _) => "",
         (Column::Size, _) => "bytes",
@@ -483,8 +505,33 @@ fn said(line: &ConversationLine) -> String {
     format!("#{session} {arrow} {mark}{sender}{}", Escaped(text))
 }
 
-/// Bytes in a row of the hex pane.
-const HEX_ROW: usize = 8;
+/// Returns the bytes in a row of a hex pane.
+fn hex_row(area: Rect) -> usize {
+    if area.width >= hex_width(WIDE_HEX_ROW) { WIDE_HEX_ROW } else { HEX_ROW }
+}
 
-/// Columns of the hex pane: offset, bytes, characters.
-const HEX_WIDTH: u16 = 6 + 4 * HEX_ROW as u16;
+/// Returns the columns of a hex pane: offset, bytes, characters.
+const fn hex_width(row: usize) -> u16 {
+    6 + 4 * row as u16
+}
+
+/// Returns a character of ASCII that looks like another one.
+fn like(char: char) -> char {
+    match char {
+        char if char.is_ascii() => char,
+        '→' => '>',
+        '←' => '<',
+        '↑' => '^',
+        '↓' => 'v',
+        '✗' => 'x',
+        '…' => '~',
+        _ => '?',
+    }
+}
+
+/// Bytes in a row of the hex pane, and where there is room.
+const HEX_ROW: usize = 8;
+const WIDE_HEX_ROW: usize = 16;
+
+/// Width of a screen that has room for 16 bytes beside the fields.
+const WIDE: u16 = 140;

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::control;
+use crate::control::{self, Sending};
 use crate::view::HeldList;
 use crate::view::protocol::{Answer, Failure, Message, Push};
 
@@ -71,6 +71,15 @@ fn status(push: &control::Push) -> Option<String> {
     match push {
         control::Push::Released { session, held, how } => {
             Some(format!("#{session} packet {held}: {}", how.words()))
+        }
+        control::Push::Sending(Sending { session, dir, packet, times, left, over, .. }) => {
+            let packet = packet.as_deref().unwrap_or("a packet");
+            let sent = times - left;
+            let rest = if *over { "no more are sent" } else { "X stops" };
+            Some(format!(
+                "#{session}: {} {packet} sent {sent} of {times} times; {rest}",
+                dir.name()
+            ))
         }
         control::Push::Message { session, text } => Some(format!("#{session}: {text}")),
         _ => None,

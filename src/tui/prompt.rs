@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use ratatui_crossterm::crossterm::event::KeyCode;
@@ -113,6 +114,39 @@ impl Prompt {
         self.text = line.unwrap_or_default().to_owned();
         self.cursor = self.text.len();
         self.names.clear();
+    }
+
+    /// Handles a key that edits the line as in a shell: Ctrl with a letter, or Alt if `by_word`.
+    pub(super) fn edit_as_shell(&mut self, letter: char, by_word: bool) {
+        self.names.clear();
+        let (before, after) = self.text.split_at(self.cursor);
+        let is_word = |char: char| char.is_alphanumeric() || char == '_';
+        let is_other = |char: char| !is_word(char);
+        let begin = before.trim_end_matches(is_other).trim_end_matches(is_word).len();
+        let end = after.trim_start_matches(is_other).trim_start_matches(is_word).len();
+        let end = self.text.len() - end;
+        let in_spaces = |char: char| !char.is_whitespace();
+        let spaced = before.trim_end().trim_end_matches(in_spaces).len();
+        match (letter, by_word) {
+            ('a', false) => self.edit(KeyCode::Home),
+            ('e', false) => self.edit(KeyCode::End),
+            ('b', false) => self.edit(KeyCode::Left),
+            ('f', false) => self.edit(KeyCode::Right),
+            ('h', false) => self.edit(KeyCode::Backspace),
+            ('d', false) => self.edit(KeyCode::Delete),
+            ('u', false) => self.remove(0..self.cursor),
+            ('k', false) => self.remove(self.cursor..self.text.len()),
+            ('w', false) => self.remove(spaced..self.cursor),
+            ('b', true) => self.cursor = begin,
+            ('f', true) => self.cursor = end,
+            ('d', true) => self.remove(self.cursor..end),
+            _ => {}
+        }
+    }
+
+    fn remove(&mut self, range: Range<usize>) {
+        self.cursor = range.start;
+        self.text.replace_range(range, "");
     }
 
     /// Handles a key that edits the line.

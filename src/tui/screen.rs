@@ -27,6 +27,8 @@ pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     /// `true` if keys come from stdin; otherwise from the terminal that controls the process.
     reads_stdin: bool,
+    /// `true` if the locale has no characters but ASCII.
+    ascii: bool,
 }
 
 /// Why a [`Screen`] ends.
@@ -57,7 +59,10 @@ impl Screen {
         take()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
         match terminal {
-            Ok(terminal) => Ok(Self { terminal, reads_stdin: io::stdin().is_terminal() }),
+            Ok(terminal) => {
+                let reads_stdin = io::stdin().is_terminal();
+                Ok(Self { terminal, reads_stdin, ascii: is_ascii(|name| std::env::var(name).ok()) })
+            }
             Err(error) => {
                 give_back();
                 Err(error)
@@ -80,8 +85,9 @@ impl Screen {
             if PANICKED.load(Ordering::SeqCst) {
                 return Ok(ScreenEnd::Panicked);
             }
+            let ascii = self.ascii;
             self.terminal.draw(|frame| {
-                if let Some(at) = Painter::new(frame.buffer_mut()).draw(app) {
+                if let Some(at) = Painter::new(frame.buffer_mut()).ascii(ascii).draw(app) {
                     frame.set_cursor_position(at);
                 }
             })?;
@@ -109,6 +115,9 @@ impl Screen {
             if app.quits() {
                 return Ok(ScreenEnd::Left);
             }
+            if std::mem::take(&mut app.suspends) {
+                self.suspend()?;
+            }
             if stopped() {
                 return Ok(ScreenEnd::Stopped);
             }
@@ -127,6 +136,28 @@ impl Screen {
         Ok(())
     }
 
+    /// Stops the program as a job of the shell, until that lets it go on.
+    fn suspend(&mut self) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            use rustix::process::{Signal, getpid, kill_process};
+            give_back();
+            let stopped = kill_process(getpid(), Signal::TSTP);
+            self.take_again()?;
+            stopped?;
+        }
+        Ok(())
+    }
+
+    /// Takes the terminal over again, after another program had it.
+    fn take_again(&mut self) -> io::Result<()> {
+        take()?;
+        // The screen is empty. `Terminal::clear` would ask for the cursor, and not every terminal answers.
+        execute!(io::stdout(), Clear(ClearType::All))?;
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(())
+    }
+
     /// Gives the text to the person's editor, and returns what becomes of it.
     fn edit(&mut self, text: &str) -> io::Result<String> {
         let mut file = tempfile::Builder::new().prefix("mitmcraft-").suffix(".json").tempfile()?;
@@ -138,10 +169,7 @@ impl Screen {
         let program = words.next().unwrap_or("vi");
         give_back();
         let status = Command::new(program).args(words).arg(file.path()).status();
-        take()?;
-        // The screen is empty. `Terminal::clear` would ask for the cursor, and not every terminal answers.
-        execute!(io::stdout(), Clear(ClearType::All))?;
-        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        self.take_again()?;
         if !status?.success() {
             return Err(io::Error::other(format!("`{editor}` failed")));
         }
@@ -211,6 +239,14 @@ fn wait_for_keys(wait: Duration) -> io::Result<bool> {
     poll(wait).map(|_| true)
 }
 
+/// Returns whether the locale that is set has no characters but ASCII.
+fn is_ascii(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable);
+    let locale = set.filter(|it| !it.is_empty()).map(|it| it.to_lowercase()).next();
+    // Without any, nothing is known of the terminal.
+    locale.is_some_and(|it| !it.contains("utf-8") && !it.contains("utf8"))
+}
+
 /// Gives the terminal back as it was.
 fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
@@ -229,3 +265,19 @@ static PANICKED: AtomicBool = AtomicBool::new(false);
 
 /// Time between two frames while nothing is typed.
 const FRAME: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::is_ascii;
+
+    #[test]
+    fn the_first_variable_that_is_set_tells_the_characters_of_the_terminal() {
+        let locale = |set: &'static [(&str, &str)]| {
+            is_ascii(|name| set.iter().find(|it| it.0 == name).map(|it| it.1.to_owned()))
+        };
+        assert!(locale(&[("LC_ALL", "C")]) && locale(&[("LANG", "POSIX")]));
+        assert!(locale(&[("LC_ALL", "de_DE.ISO-8859-1"), ("LANG", "C.UTF-8")]));
+        assert!(!locale(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8"), ("LANG", "C")]));
+        assert!(!locale(&[("LANG", "en_US.UTF-8")]) && !locale(&[]));
+    }
+}

@@ -516,7 +516,12 @@ fn held_packets_are_listed_decided_and_edited() {
     let condition = Request::Break { condition: "chat".to_owned(), overtaken: false };
     assert_eq!(table.requests(), [condition]);
     let condition = BreakCondition { condition: "chat".to_owned(), overtaken: false };
-    table.is_pushed(Push::Control { condition: Some(condition), by: None, interfaces: 1 });
+    table.is_pushed(Push::Control {
+        condition: Some(condition),
+        earlier: None,
+        by: None,
+        interfaces: 1,
+    });
     for push in [held(1, 1), held(1, 2), held(2, 1)] {
         table.is_pushed(push);
     }
@@ -752,4 +757,118 @@ fn a_line_of_the_conversation_leads_to_its_packet() {
     table.key(KeyCode::Enter);
     assert!(table.reversed(3).contains("chat message=\"two\""), "{:#?}", table.lines());
     assert!(table.lines()[22].starts_with("3 packets"), "the filter hid it");
+}
+
+#[test]
+fn a_line_is_edited_with_the_keys_of_a_shell() {
+    let mut table = Table::new(80, 24);
+    let press = |table: &mut Table, letter: char, modifiers| {
+        table.app.on_key(KeyEvent::new(KeyCode::Char(letter), modifiers));
+        let prompt = table.app.prompt.as_ref().unwrap();
+        let (before, after) = prompt.text.split_at(prompt.cursor);
+        format!("{before}|{after}")
+    };
+    let (control, alt) = (KeyModifiers::CONTROL, KeyModifiers::ALT);
+    table.types("/chat and message");
+    assert_eq!(press(&mut table, 'w', control), "chat and |");
+    assert_eq!(press(&mut table, 'b', alt), "chat |and ");
+    assert_eq!(press(&mut table, 'f', alt), "chat and| ");
+    assert_eq!(press(&mut table, 'a', control), "|chat and ");
+    assert_eq!(press(&mut table, 'f', control), "c|hat and ");
+    assert_eq!(press(&mut table, 'd', control), "c|at and ");
+    assert_eq!(press(&mut table, 'd', alt), "c| and ");
+    assert_eq!(press(&mut table, 'e', control), "c and |");
+    assert_eq!(press(&mut table, 'b', control), "c and| ");
+    assert_eq!(press(&mut table, 'k', control), "c and|");
+    assert_eq!(press(&mut table, 'h', control), "c an|");
+    assert_eq!(press(&mut table, 'u', control), "|");
+    table.types("chat");
+    table.key(KeyCode::Enter);
+    table.types("/");
+    press(&mut table, 'u', control);
+    assert_eq!(press(&mut table, 'p', control), "chat|");
+    assert_eq!(press(&mut table, 'n', control), "|");
+}
+
+#[test]
+fn the_list_of_keys_fits_80_columns_and_its_last_screen_is_full() {
+    let mut table = Table::new(80, 24);
+    table.types("?");
+    table.lines();
+    let whole = table.app.lines.clone();
+    assert!(whole.iter().all(|line| line.chars().count() <= 80), "{whole:#?}");
+    for _ in 0..9 {
+        table.key(KeyCode::PageDown);
+    }
+    let shown = table.lines();
+    assert!(shown[1..21].iter().filter(|line| !line.is_empty()).count() > 14, "{shown:#?}");
+    assert!(shown.iter().any(|line| line.starts_with("Mouse: ")), "{shown:#?}");
+}
+
+#[test]
+fn all_tabs_are_seen_at_80_columns_while_packets_are_held() {
+    let mut table = Table::new(80, 24);
+    for number in 1..=12 {
+        table.is_pushed(held(1, number));
+    }
+    let title = table.lines()[0].clone();
+    assert!(title.contains("6 held (12)") && title.ends_with("? keys"), "{title}");
+}
+
+#[test]
+fn sixteen_bytes_are_in_a_line_where_there_is_room() {
+    for (width, per_row) in [(80, 8), (139, 8), (140, 16), (200, 16)] {
+        let mut table = Table::new(width, 24);
+        table.chats("a text of more than sixteen bytes");
+        let lines = table.lines();
+        let second = format!("{:05x} ", per_row);
+        assert!(lines.iter().any(|line| line.contains(&second)), "{width}: {lines:#?}");
+        // A click on a byte selects its field, in the second row as well.
+        let y = lines.iter().position(|line| line.contains(&second)).unwrap() as u16;
+        let x = lines[usize::from(y)].find(&second).unwrap() as u16 + 6 + 3;
+        table.clicks(x, y);
+        let pane = table.app.details.as_ref().unwrap();
+        assert!(pane.marked().contains(&(per_row + 1)), "{width}: {:?}", pane.marked());
+    }
+}
+
+#[test]
+fn a_terminal_without_unicode_gets_only_ascii() {
+    let mut table = Table::new(80, 24);
+    table.chats("Grüße");
+    let app = &mut table.app;
+    let drawn = table.terminal.draw(|frame| {
+        Painter::new(frame.buffer_mut()).ascii(true).draw(app);
+    });
+    drawn.unwrap();
+    let buffer = table.terminal.backend().buffer();
+    let text: String = buffer.content.iter().map(|cell| cell.symbol()).collect();
+    assert!(text.is_ascii() && text.contains("Gr??e") && text.contains(" > play"), "{text}");
+}
+
+#[test]
+fn ctrl_z_stops_a_view_of_captures_and_no_running_proxy() {
+    for live in [false, true] {
+        let mut table = Table::new(80, 24);
+        table.app.live = live;
+        table.app.on_key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL));
+        assert_eq!(table.app.suspends, !live);
+        assert_eq!(table.app.status.contains("would stop the game's traffic"), live);
+    }
+}
+
+#[test]
+fn statistics_go_on_while_packets_come() {
+    let mut table = Table::new(80, 24);
+    table.chats("one");
+    table.types("4");
+    let count = |table: &mut Table| {
+        while table.app.advance() {}
+        let lines = table.lines();
+        let line = lines.iter().find(|line| line.ends_with(" chat"));
+        line.and_then(|line| line.split_whitespace().next()).map(str::to_owned)
+    };
+    assert_eq!(count(&mut table).as_deref(), Some("1"));
+    table.chats("two");
+    assert_eq!(count(&mut table).as_deref(), Some("2"));
 }

@@ -46,6 +46,7 @@ pub enum Action {
     Drop,
     ForwardAll,
     Send,
+    Stop,
     Kick,
 }
 
@@ -180,6 +181,7 @@ impl Action {
             Group::Traffic,
         ),
         both(Self::Send, "send", &["S"], "send another packet", Group::Traffic),
+        both(Self::Stop, "stop", &["X"], "send no more of what is sent repeatedly", Group::Traffic),
         both(
             Self::Hold,
             "hold",

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::{ConversationLine, List};
-use crate::store::Store;
+use crate::store::{Matches, Store};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::schema::Catalog;
 
@@ -34,7 +34,18 @@ impl Conversation {
         self.list.advance(rows)
     }
 
-    /// The packets of the conversation.
+    /// Leaves out the lines that do not meet a condition; `None` shows all.
+    pub fn search(&mut self, condition: Option<Expr>) {
+        self.list.search(condition);
+    }
+
+    /// The packets of the lines.
+    #[must_use]
+    pub fn matches(&self) -> &Matches {
+        self.list.search_matches().unwrap_or(self.list.matches())
+    }
+
+    /// The packets of the conversation, whatever is searched.
     #[must_use]
     pub fn list(&self) -> &List {
         &self.list
@@ -42,7 +53,8 @@ impl Conversation {
 
     /// Returns up to `count` lines from an index on. Packets whose bytes are lost have none.
     pub fn lines(&self, start: u64, count: usize) -> impl Iterator<Item = ConversationLine> {
-        let rows = self.list.rows(start, count);
+        let matches = self.matches();
+        let rows = (start..).map_while(|index| matches.nth(index)).take(count);
         rows.filter_map(|row| Some(ConversationLine::new(row, self.list.snapshot().record(row)?)))
     }
 

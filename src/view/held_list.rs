@@ -33,7 +33,7 @@ impl HeldList {
             Push::Released { session, held, .. } => {
                 self.packets.remove(&HeldId { session: *session, held: *held });
             }
-            Push::Message { .. } => {}
+            Push::Sending(_) | Push::Message { .. } => {}
         }
     }
 

@@ -1,6 +1,8 @@
 //! What the store has to say, in words for users. All interfaces use the same.
 
 use crate::store::{Limit, Losses, SavedCapture, SavedNotes};
+use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::schema::{Catalog, Family};
 
 /// Stands in place of what a packet has, if its row is held and its bytes are not.
 pub const MISSING: &str = "the packet's bytes are missing: no longer held, or never kept";
@@ -22,6 +24,20 @@ pub fn losses(losses: &Losses) -> Option<String> {
     };
     let parts: Vec<String> = packets.into_iter().chain(bodies).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Returns the game version of a session: the newest of those with its protocol number, whose packets are the same.
+#[must_use]
+pub fn version(context: &Context) -> &str {
+    let name = context.protocol.name();
+    if context.protocol.family() != Family::Java {
+        return name;
+    }
+    let Some(number) = context.version else { return "not known yet" };
+    let names = Catalog::embedded().versions().find(|(it, _)| *it == number);
+    // A description of the user's, or that of another version, has a name of its own.
+    let newest = names.filter(|(_, names)| names.iter().any(|it| **it == *name));
+    newest.and_then(|(_, names)| names.last()).map_or(name, |it| it)
 }
 
 /// Says why packets that are too old are not held.

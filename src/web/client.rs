@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
@@ -28,6 +29,9 @@ pub(super) struct Client {
     control: Option<ControlHandle>,
     rules: Option<RuleEditor>,
     audience: Audience,
+    /// When the page said something last, and whether it was asked since whether it is there.
+    heard: Instant,
+    asked: bool,
 }
 
 impl Client {
@@ -39,7 +43,8 @@ impl Client {
         rules: Option<RuleEditor>,
         audience: Audience,
     ) -> Self {
-        Self { socket, store, catalog, control, rules, audience }
+        let heard = Instant::now();
+        Self { socket, store, catalog, control, rules, audience, heard, asked: false }
     }
 
     /// Returns whether the first message of the page has the token.
@@ -61,7 +66,7 @@ impl Client {
     }
 
     /// Serves the page until it goes, or does what it must not.
-    pub(super) async fn run(mut self, live: bool) {
+    pub(super) async fn run(mut self, live: bool, listening: Option<String>) {
         let actions = match self.audience {
             Audience::Page => Interface::Page.bindings().map(ActionInfo::from).collect(),
             Audience::Programs => Vec::new(),
@@ -70,6 +75,7 @@ impl Client {
             version: env!("CARGO_PKG_VERSION"),
             protocol: Hello::PROTOCOL,
             live,
+            listening,
             control: self.control.is_some(),
             rules: self.rules.is_some(),
             actions,
@@ -100,9 +106,23 @@ impl Client {
             Audience::Programs => Duration::ZERO,
         };
         loop {
+            // A program may think for as long as it likes.
+            let alive_until = match self.audience {
+                Audience::Page => Some(self.heard + if self.asked { GONE } else { SILENT }),
+                Audience::Programs => None,
+            };
             let text = tokio::select! {
                 biased;
                 text = self.receive() => Some(text?),
+                () = reached(alive_until) => {
+                    if self.asked {
+                        return None;
+                    }
+                    self.asked = true;
+                    let ping = tungstenite::Message::Ping(Bytes::new());
+                    timeout(PATIENCE, self.socket.send(ping)).await.ok()?.ok()?;
+                    continue;
+                }
                 held = changed(&mut holding, held_at) => {
                     self.send(&Message::Push(Push::Holding(held?))).await?;
                     held_at = Instant::now() + held_pause;
@@ -185,7 +205,9 @@ impl Client {
     async fn receive(&mut self) -> Option<tungstenite::Utf8Bytes> {
         use tungstenite::Message::{Ping, Pong, Text};
         loop {
-            match self.socket.next().await?.ok()? {
+            let message = self.socket.next().await?.ok()?;
+            (self.heard, self.asked) = (Instant::now(), false);
+            match message {
                 Text(text) => return Some(text),
                 Ping(_) | Pong(_) => {}
                 _ => return None,
@@ -208,6 +230,14 @@ async fn controlled(attachment: &mut Option<Attachment>) -> Option<Message> {
     }
 }
 
+/// Waits until that moment; forever if there is none.
+async fn reached(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Returns how much is held once that has changed, but not before `at`; waits forever if nothing is.
 async fn changed(holding: &mut Option<watch::Receiver<Holding>>, at: Instant) -> Option<Holding> {
     let Some(holding) = holding else { return std::future::pending().await };
@@ -218,6 +248,12 @@ async fn changed(holding: &mut Option<watch::Receiver<Holding>>, at: Instant) ->
 
 /// Maximum time for the token to arrive, and for a message to be read.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Time after which a page that says nothing is asked whether it is there. Browsers answer for it.
+const SILENT: Duration = Duration::from_secs(5);
+
+/// Time after which a page that says nothing is taken for gone: its link is dead.
+const GONE: Duration = Duration::from_secs(15);
 
 /// Time between two states.
 const PAUSE: Duration = Duration::from_millis(100);

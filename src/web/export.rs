@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value as Json, json};
 
-use crate::control::packet_rule;
+use crate::control::{packet_expression, packet_rule};
 use crate::store::{Matches, Snapshot};
 use crate::view::protocol::ExportFormat;
 use mitmcraft_engine::capture::{
@@ -14,7 +14,7 @@ use mitmcraft_engine::capture::{
     write_sink,
 };
 use mitmcraft_protocol::packet::Context;
-use mitmcraft_protocol::schema::Catalog;
+use mitmcraft_protocol::schema::{Catalog, Name};
 
 /// Packets that are being exported, piece by piece.
 ///
@@ -35,9 +35,12 @@ pub(super) struct Export {
 
 enum Form {
     Capture(Box<dyn Sink>),
-    Json { first: bool },
+    Json {
+        first: bool,
+    },
     Hex,
-    Rule,
+    /// The conditions of the rules so far, by what they are about.
+    Rule(HashMap<Name, HashSet<String>>),
     Command,
 }
 
@@ -59,7 +62,7 @@ impl Export {
             ExportFormat::Jsonl => sink(Format::Jsonl)?,
             ExportFormat::Json => Form::Json { first: true },
             ExportFormat::Hex => Form::Hex,
-            ExportFormat::Rule => Form::Rule,
+            ExportFormat::Rule => Form::Rule(HashMap::new()),
             ExportFormat::Command => Form::Command,
         };
         Ok(Self { form, out, rows, next: 0, capture, told: HashMap::new() })
@@ -182,11 +185,21 @@ impl Export {
                 }
                 self.out.put(&text);
             }
-            Form::Rule => {
-                if let Some(rule) = packet_rule(packet, catalog) {
-                    self.out.put(&rule);
-                    self.out.put("\n");
+            Form::Rule(conditions) => {
+                let (Some(kind), Some(condition)) =
+                    (packet.kind(), packet_expression(packet, catalog))
+                else {
+                    return;
+                };
+                let conditions = conditions.entry(Name::clone(kind.name())).or_default();
+                // Packets that are alike need one rule.
+                if !conditions.insert(condition) {
+                    return;
                 }
+                let number = conditions.len();
+                let mut rule = packet_rule(packet, catalog, number).unwrap_or_default();
+                rule.push('\n');
+                self.out.put(&rule);
             }
             Form::Command => {}
         }

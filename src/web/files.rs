@@ -58,6 +58,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "style.css",
     "icon.svg",
     "main.js",
+    "notice.js",
     "connection.js",
     "control.js",
     "dom.js",

@@ -1,16 +1,21 @@
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
-use crate::view::protocol::{Form, FormChange, FormLine, FormProblem, TextPiece};
+use crate::view::protocol::{
+    Failure, Form, FormChange, FormLine, FormProblem, TextPiece, read_body,
+};
+use mitmcraft_engine::link::signature_warning;
 use mitmcraft_engine::text::{FieldLine, FieldLines};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::meaning::{FieldMeaning, FieldMeanings};
 use mitmcraft_protocol::packet::{
     Content, Context, FieldPath, Packet, PathStep, StyledText, Timestamp,
 };
-use mitmcraft_protocol::schema::{EncodeCause, PacketType, Protocol, Value};
+use mitmcraft_protocol::schema::{EncodeCause, EncodeError, PacketType, Protocol, Value};
 
 /// Returns the form of the fields of a packet of a type, as captures have them, after a change. Without fields, it
 /// begins with the simplest ones that can be sent.
@@ -21,18 +26,33 @@ pub(super) fn packet_form(
     change: Option<FormChange>,
 ) -> Form {
     let protocol = &context.protocol;
-    let mut fields = fields.unwrap_or_else(|| completed(protocol, kind, json!({})));
+    let mut fields = fields.unwrap_or_else(|| completed(protocol, kind, json!({}), None));
     match change {
         Some(FormChange::Set { pointer, raw }) => {
             if let Some(place) = fields.pointer_mut(&pointer) {
                 // What is not JSON becomes text, about which the encoder says what it thinks.
                 *place = serde_json::from_str(&raw).unwrap_or_else(|_| raw.into());
+                // Other fields can depend on it.
+                fields = completed(protocol, kind, fields, Some(&pointer));
+            }
+        }
+        Some(FormChange::Choose { pointer, name }) => {
+            if let Some(place) = fields.pointer_mut(&pointer) {
+                *place = json!({ name: null });
+                fields = completed(protocol, kind, fields, None);
+            }
+        }
+        Some(FormChange::Fill(pointer)) => {
+            if let Some(place) = fields.pointer_mut(&pointer).filter(|place| place.is_null()) {
+                // The encoder says what it has to be instead.
+                *place = json!({});
+                fields = completed(protocol, kind, fields, None);
             }
         }
         Some(FormChange::Add(pointer)) => {
             if let Some(Json::Array(list)) = fields.pointer_mut(&pointer) {
                 list.push(list.last().cloned().unwrap_or_default());
-                fields = completed(protocol, kind, fields);
+                fields = completed(protocol, kind, fields, None);
             }
         }
         Some(FormChange::Remove(pointer)) => {
@@ -46,7 +66,7 @@ pub(super) fn packet_form(
         }
         None => {}
     }
-    let mut shown = Vec::new();
+    let (mut shown, mut warning) = (Vec::new(), None);
     let (body, problem) = match protocol.encode(kind, &Value::from_json(&fields)) {
         Ok(body) => {
             let hex = body.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -56,6 +76,7 @@ pub(super) fn packet_form(
             let packet = Packet::new(context, 0, at, direction, state, content);
             let mut visitor = FieldLines::new(&packet);
             let walked = packet.walk(&mut visitor);
+            warning = packet.value().ok().and_then(|value| signature_warning(kind, &value));
             shown = visitor.finish();
             let problem = walked.err().map(|error| FormProblem {
                 pointer: String::new(),
@@ -72,7 +93,38 @@ pub(super) fn packet_form(
     let values = Values { protocol, kind, fields: &fields, meanings, shown };
     let mut lines = Vec::new();
     values.add("", "", 0, &fields, &mut lines);
-    Form { text: format!("{fields:#}"), body, problem, more: lines.len() >= MAX_LINES, lines }
+    let text = format!("{fields:#}");
+    Form { text, body, problem, warning, more: lines.len() >= MAX_LINES, lines }
+}
+
+/// Returns the fields of a packet of a type that a person gives as bytes.
+///
+/// # Errors
+/// If it is not one.
+pub(super) fn body_fields(
+    context: &Arc<Context>,
+    kind: &PacketType,
+    body: &str,
+) -> Result<Json, Failure> {
+    let content = Content::Frame(Frame::from_body(read_body(body)?));
+    let (direction, state) = (kind.direction(), kind.state());
+    let at = Timestamp::default();
+    let packet = Packet::new(Arc::clone(context), 0, at, direction, state, content);
+    match packet.kind() {
+        Some(other) if other.id() == kind.id() => {}
+        Some(other) => {
+            let why =
+                format!("these are the bytes of `{}`, not of `{}`", other.name(), kind.name());
+            return Err(Failure::new(why));
+        }
+        None => return Err(Failure::new("no packet begins with these bytes")),
+    }
+    let mut fields = Vec::new();
+    packet.write_json(&mut fields).map_err(|error| {
+        let (name, at) = (kind.name(), error.at());
+        Failure::new(format!("these are not the bytes of `{name}`: {error} (at byte {at})"))
+    })?;
+    serde_json::from_slice(&fields).map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Finds out what values can hold, by asking the encoder, which knows it best.
@@ -126,14 +178,25 @@ impl Values<'_> {
                 Json::Null => "null",
             },
             count: value.as_array().map(Vec::len),
+            optional: false,
+            encoding: None,
             raw: None,
             low: None,
             high: None,
             options: None,
+            flags: None,
             names: None,
             text: None,
         };
-        if matches!(value, Json::Object(_) | Json::Array(_)) {
+        line.optional = !value.is_null() && self.may_be(place, Json::Null);
+        if let Json::Object(fields) = value {
+            if let Some(EncodeCause::OneOf(names)) = self.refusal(path, place, json!({})) {
+                line.options = Some(names.map(|name| name.to_string()).to_vec());
+                line.raw = fields.keys().next().cloned();
+            }
+            return line;
+        }
+        if value.is_array() {
             return line;
         }
         line.raw = Some(value.to_string());
@@ -146,15 +209,16 @@ impl Values<'_> {
                     (line.low, line.high) = (Some(low.to_string()), Some(high.to_string()));
                 }
                 let meaning = self.meanings.as_ref().and_then(|it| it.any_at(&any_index(path)));
+                line.flags = meaning.as_ref().map(flags).filter(|flags| !flags.is_empty());
                 line.names = meaning.as_ref().map(names).filter(|names| !names.is_empty());
             }
-            Json::String(_) => {
-                if let Some(EncodeCause::UnknownName { known, .. }) =
-                    self.refusal(path, place, "\u{1}".into())
-                {
-                    line.options = Some(known.split(", ").map(str::to_owned).collect());
+            Json::String(_) => match self.refusal(path, place, "\u{1}".into()) {
+                Some(EncodeCause::UnknownName { known, .. }) => {
+                    line.options = Some(known.iter().map(ToString::to_string).collect());
                 }
-            }
+                Some(EncodeCause::Base64(_)) => line.encoding = Some("base64"),
+                _ => {}
+            },
             _ => {}
         }
         line
@@ -166,17 +230,39 @@ impl Values<'_> {
 
     /// Returns why the field cannot have another value, if it cannot.
     fn refusal(&self, path: &str, place: &str, value: Json) -> Option<EncodeCause> {
+        let error = self.encoded_with(place, value)?.err()?;
+        (error.path == path).then_some(error.cause)
+    }
+
+    /// Returns `true` if the packet can be sent with another value there.
+    fn may_be(&self, place: &str, value: Json) -> bool {
+        self.encoded_with(place, value).is_some_and(|encoded| encoded.is_ok())
+    }
+
+    fn encoded_with(&self, place: &str, value: Json) -> Option<Result<Vec<u8>, EncodeError>> {
         let mut fields = self.fields.clone();
         *fields.pointer_mut(place)? = value;
-        let error = self.protocol.encode(self.kind, &Value::from_json(&fields)).err()?;
-        (error.path == path).then_some(error.cause)
+        Some(self.protocol.encode(self.kind, &Value::from_json(&fields)))
     }
 }
 
-/// Fills in the simplest values for what is missing, as far as something simple helps.
-fn completed(protocol: &Protocol, kind: &PacketType, mut fields: Json) -> Json {
+/// Fills in the simplest values for what is missing, as far as something simple helps. If a person has changed the
+/// value at a JSON pointer, that stays, and so do the others that have the wrong type.
+fn completed(
+    protocol: &Protocol,
+    kind: &PacketType,
+    mut fields: Json,
+    changed: Option<&str>,
+) -> Json {
     for _ in 0..MAX_LINES {
         let Err(error) = protocol.encode(kind, &Value::from_json(&fields)) else { break };
+        let place = pointer(&error.path);
+        if let Some(changed) = changed {
+            let given = fields.pointer(&place).is_some_and(|it| !it.is_null());
+            if place == changed || (given && !matches!(error.cause, EncodeCause::UnknownField)) {
+                break;
+            }
+        }
         let value = match &error.cause {
             EncodeCause::Type { expected, .. } => match *expected {
                 "an integer" | "a number" => json!(0),
@@ -186,15 +272,32 @@ fn completed(protocol: &Protocol, kind: &PacketType, mut fields: Json) -> Json {
                 "a table" => json!({}),
                 "a UUID" => json!("00000000-0000-0000-0000-000000000000"),
                 "bytes" => json!(""),
-                "NBT" => json!({ "type": "compound", "name": "", "value": {} }),
+                "NBT" => empty_nbt(true),
                 _ => break,
             },
+            EncodeCause::OneOf([name, _]) => json!({ &**name: null }),
+            EncodeCause::Length { fixed, .. } => match fields.pointer(&place) {
+                Some(Json::Array(_)) => vec![Json::Null; *fixed].into(),
+                _ => BASE64_STANDARD.encode(vec![0; *fixed]).into(),
+            },
+            EncodeCause::Empty => json!([null]),
+            EncodeCause::RootName { named } => empty_nbt(*named),
+            EncodeCause::UnknownField => {
+                // Another choice than before does not have it.
+                let Some((object, name)) = place.rsplit_once('/') else { break };
+                let Some(Json::Object(object)) = fields.pointer_mut(object) else { break };
+                let name = name.replace("~1", "/").replace("~0", "~");
+                if object.remove(&name).is_none() {
+                    break;
+                }
+                continue;
+            }
             EncodeCause::Range { low, .. } => match i64::try_from(*low) {
                 Ok(low) => json!(low),
                 Err(_) => break,
             },
             EncodeCause::UnknownName { known, .. } => {
-                known.split(", ").next().unwrap_or_default().into()
+                known.first().map(ToString::to_string).unwrap_or_default().into()
             }
             _ => break,
         };
@@ -205,6 +308,13 @@ fn completed(protocol: &Protocol, kind: &PacketType, mut fields: Json) -> Json {
         *place = value;
     }
     fields
+}
+
+fn empty_nbt(named: bool) -> Json {
+    match named {
+        true => json!({ "type": "compound", "name": "", "value": {} }),
+        false => json!({ "type": "compound", "value": {} }),
+    }
 }
 
 /// Returns the place of a path; containers that are absent are made.
@@ -232,6 +342,11 @@ fn place_of<'a>(fields: &'a mut Json, path: &str) -> Option<&'a mut Json> {
 fn names(meaning: &FieldMeaning) -> Vec<(i64, &'static str)> {
     let named = meaning.names().into_iter().take(MAX_NAMES);
     named.filter_map(|name| Some((meaning.number(name)?, name))).collect()
+}
+
+/// Returns the bits that have names, with these.
+fn flags(meaning: &FieldMeaning) -> Vec<(i64, &'static str)> {
+    meaning.flags().iter().map(|(bit, name)| (*bit, name.as_str())).collect()
 }
 
 /// Returns a path as a JSON pointer.

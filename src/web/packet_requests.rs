@@ -42,7 +42,7 @@ impl Viewer {
     pub(super) fn expression(&self, row: u64) -> Answer {
         let packet = self.list.snapshot().record(row).map(|record| record.packet);
         let expression = packet.as_ref().and_then(|it| packet_expression(it, &self.catalog));
-        let rule = packet.as_ref().and_then(|it| packet_rule(it, &self.catalog));
+        let rule = packet.as_ref().and_then(|it| packet_rule(it, &self.catalog, 1));
         Answer::Expression { expression, rule }
     }
 

@@ -12,10 +12,14 @@ pub(super) fn answer(
 ) -> Option<Result<Answer, Failure>> {
     Some(match request {
         Request::Rules {} => Ok(Answer::Rules {
+            // Before they are read, so that no change is missed.
+            versions: versions(editor),
             files: editor.map(files).unwrap_or_default(),
             counts: counts(editor),
         }),
-        Request::RuleCounts {} => Ok(Answer::RuleCounts { counts: counts(editor) }),
+        Request::RuleCounts {} => {
+            Ok(Answer::RuleCounts { counts: counts(editor), versions: versions(editor) })
+        }
         Request::CheckRules { text } => {
             let faults = editor.map(|editor| editor.check(text)).unwrap_or_default();
             let faults = faults.into_iter().map(RulesFault::from).collect();
@@ -23,7 +27,7 @@ pub(super) fn answer(
         }
         Request::SaveRules { file, base, text } => {
             let saved = match editor {
-                Some(editor) => editor.save(*file, base, text),
+                Some(editor) => editor.save(*file, base.as_deref(), text),
                 None => Err(SaveError::Unknown),
             };
             match saved {
@@ -51,6 +55,11 @@ fn files(editor: &RuleEditor) -> Vec<RuleFile> {
         RuleFile { path: path.display().to_string(), text, error }
     });
     files.collect()
+}
+
+fn versions(editor: Option<&RuleEditor>) -> Vec<String> {
+    let files = editor.map_or(0..0, |editor| 0..editor.paths().len());
+    files.filter_map(|file| Some(editor?.version(file))).collect()
 }
 
 fn counts(editor: Option<&RuleEditor>) -> Vec<Vec<RuleResult>> {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::thread::Builder;
 
 use super::Export;
-use super::packet_form::packet_form;
+use super::packet_form::{body_fields, packet_form};
 use crate::store::{Annotation, Store, search_expression};
 use crate::view::protocol::{
     Answer, ChatLine, ComparedValues, Failure, Found, PacketDetails, Progress, Push, Request, Row,
@@ -28,7 +28,11 @@ pub struct Viewer {
     /// What is being exported.
     pub(super) export: Option<Export>,
     conversation: Option<Conversation>,
+    /// The text that its lines have.
+    said: String,
     statistics: Option<Statistics>,
+    /// `true` while the page waits for them.
+    counting: bool,
     subscription: Option<Subscription>,
     /// What people had noted when the store was looked at last, and how often that was something else.
     noted: Arc<BTreeMap<u64, Annotation>>,
@@ -47,7 +51,9 @@ impl Viewer {
             catalog,
             export: None,
             conversation: None,
+            said: String::new(),
             statistics: None,
+            counting: false,
             subscription: None,
             noted: Arc::default(),
             looks: 0,
@@ -104,20 +110,23 @@ impl Viewer {
                 self.subscription = None;
                 Answer::DONE
             }
-            Request::Conversation { start, count } => {
-                self.conversation(start, count.min(MAX_COUNT))
+            Request::Conversation { start, count, text } => {
+                self.conversation(start, count.min(MAX_COUNT), text.unwrap_or_default())?
             }
             Request::Statistics {} => {
-                self.statistics = Some(Statistics::default());
+                self.statistics.get_or_insert_default();
+                self.counting = true;
                 Answer::DONE
             }
             Request::Hide { row } => {
                 self.list.hide(row);
+                self.forget_statistics();
                 Answer::DONE
             }
             Request::ShowHidden {} => {
                 // The page asks for its list then.
                 self.list.show_hidden();
+                self.forget_statistics();
                 Answer::DONE
             }
             Request::Save {} => {
@@ -136,16 +145,21 @@ impl Viewer {
             Request::ExportMore {} => self.export_more()?,
             Request::Expression { row } => self.expression(row),
             Request::Packets { session, dir, state } => self.packet_names(session, dir, state)?,
-            Request::Form { session, dir, state, packet, text, change } => {
-                let fields = text.as_deref().map(serde_json::from_str).transpose();
-                let fields =
-                    fields.map_err(|error| Failure::new(format!("this is not JSON: {error}")))?;
+            Request::Form { session, dir, state, packet, text, body, change } => {
                 let (context, state) = self.context(session, state)?;
                 let kind = context.protocol.named(state, dir, &packet).ok_or_else(|| {
                     let version = context.protocol.name();
                     let why = format!("{version} has no packet `{packet}` in the state {state}");
                     Failure::new(why)
                 })?;
+                let fields = match (text, body) {
+                    (_, Some(body)) => Some(body_fields(&context, kind, &body)?),
+                    (Some(text), None) => {
+                        let not_json = |error| Failure::new(format!("this is not JSON: {error}"));
+                        Some(serde_json::from_str(&text).map_err(not_json)?)
+                    }
+                    (None, None) => None,
+                };
                 Answer::Form { form: packet_form(&context, kind, fields, change) }
             }
             Request::FormOf { row } => self.form_of(row)?,
@@ -155,6 +169,7 @@ impl Viewer {
                 let fields = compared.fields.iter().map(ComparedValues::from).collect();
                 Answer::Compare { fields }
             }
+            Request::Alive {} => Answer::DONE,
             _ => return Err(Failure::new("this is not a request about packets")),
         })
     }
@@ -166,13 +181,13 @@ impl Viewer {
         if let Some(conversation) = &mut self.conversation {
             busy |= conversation.advance(&self.list, SLICE);
         }
-        if let Some(statistics) = &mut self.statistics {
+        if let Some(statistics) = self.statistics.as_mut().filter(|_| self.counting) {
             if statistics.advance(&self.list, Statistics::SLICE) {
                 let stats = statistics.stats();
                 let mut report = stats.report(Sort::Bytes).json();
                 report["timeline"]["names"] = stats.timeline().names_json();
                 pushes.push(Push::Statistics { report });
-                self.statistics = None;
+                self.counting = false;
             } else {
                 busy = true;
             }
@@ -211,7 +226,7 @@ impl Viewer {
             limit: self.store.limit().as_ref().map(words::limit),
             list: self.list.matches().into(),
             search: self.list.search_matches().map(Progress::from),
-            conversation: self.conversation.as_ref().map(|it| it.list().matches().into()),
+            conversation: self.conversation.as_ref().map(|it| it.matches().into()),
         }
     }
 
@@ -226,11 +241,17 @@ impl Viewer {
             return Err(Failure::new(format!("at most {MAX_COUNT} sessions can be selected")));
         }
         let times = times.map(|(from, to)| moment(from)..moment(to));
-        (self.statistics, self.export) = (None, None);
+        self.forget_statistics();
+        self.export = None;
         // The page is told about the new list, also if that is as long as the one before.
         self.pushed = None;
         self.list.select(expr, sessions, times);
         Ok(Answer::View { warnings, total: self.list.count() })
+    }
+
+    /// The list is another one: its packets are counted anew when that is asked.
+    fn forget_statistics(&mut self) {
+        (self.statistics, self.counting) = (None, false);
     }
 
     /// Parses a filter, and returns its warnings; an empty one has no expression.
@@ -280,12 +301,18 @@ impl Viewer {
         }
     }
 
-    fn conversation(&mut self, start: u64, count: usize) -> Answer {
+    fn conversation(&mut self, start: u64, count: usize, text: String) -> Result<Answer, Failure> {
         let conversation = self.conversation.get_or_insert_with(|| {
             Conversation::new(Arc::clone(&self.store), &self.list, &self.catalog)
         });
+        if text != self.said {
+            let condition = (!text.is_empty()).then(|| search_expression(&text, &self.catalog));
+            let condition = condition.transpose().map_err(|error| Failure::new(error.message))?;
+            conversation.search(condition);
+            self.said = text;
+        }
         let lines = conversation.lines(start, count).map(|it| ChatLine::from(&it)).collect();
-        Answer::Conversation { start, total: conversation.list().count(), lines }
+        Ok(Answer::Conversation { start, total: conversation.matches().count(), lines })
     }
 }
 

@@ -38,6 +38,8 @@ pub struct WebOptions {
     pub audience: Audience,
     /// `true` if the store is fed by a run.
     pub live: bool,
+    /// The address at which the game reaches the run.
+    pub listening: Option<String>,
     /// Lets them control the sessions of a run.
     pub control: Option<ControlHandle>,
     /// Lets them change the filter files of a run.
@@ -49,7 +51,8 @@ impl WebOptions {
     #[must_use]
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
         let audience = Audience::Page;
-        Self { store, catalog, audience, live: false, control: None, rules: None }
+        let (live, listening, control, rules) = (false, None, None, None);
+        Self { store, catalog, audience, live, listening, control, rules }
     }
 }
 
@@ -68,6 +71,7 @@ struct Desk {
     catalog: Arc<Catalog>,
     audience: Audience,
     live: bool,
+    listening: Option<String>,
     /// The way to the controller of a run.
     control: Option<ControlHandle>,
     /// The filter files of a run.
@@ -91,7 +95,7 @@ impl WebServer {
     /// # Errors
     /// If the address of the listener is not known.
     pub fn new(listener: Listener, options: WebOptions) -> io::Result<Self> {
-        let WebOptions { store, catalog, audience, live, control, rules } = options;
+        let WebOptions { store, catalog, audience, live, listening, control, rules } = options;
         let access = Access::new(Secret::new(random_key()), listener.local_addr()?, audience);
         let places = Arc::new(Semaphore::new(Self::MAX_PAGES));
         let stop = Stop::new();
@@ -102,6 +106,7 @@ impl WebServer {
             catalog,
             audience,
             live,
+            listening,
             control,
             rules,
             places,
@@ -224,7 +229,7 @@ impl Desk {
                 return client.refuse(desk.audience.too_many()).await;
             };
             tokio::select! {
-                () = client.run(desk.live) => {}
+                () = client.run(desk.live, desk.listening.clone()) => {}
                 () = desk.stop.stopped() => {}
             }
         });

@@ -180,8 +180,49 @@ fn ten_thousand_packets_are_held_and_several_decided_on_at_once() {
 }
 
 #[test]
+fn what_is_sent_over_a_link_of_300_ms_is_what_is_seen() {
+    let mut stage = Stage::open(&["--parts", "links", "--part", "slow"], "1", COUNTED);
+    stage.browser.tell("begin");
+    let log = stage.finish().0;
+    assert_eq!(slots(&log, 0), ["090002", "090003", "090004", "090005", "090006", "090007"]);
+    let said = arrived(&log, 0, "chat");
+    assert_eq!(said, ["01074348414e474544"]);
+}
+
+#[test]
+fn a_dead_link_is_noticed_and_everything_comes_back_with_another_one() {
+    let mut stage = Stage::open(&["--parts", "links", "--part", "dead"], "1", COUNTED);
+    stage.browser.tell("begin");
+    stage.finish();
+}
+
+#[test]
+fn what_is_sent_repeatedly_is_listed_with_its_progress_and_stopped() {
+    let mut stage = Stage::open(&["--parts", "live", "--part", "repeated"], "2", COUNTED);
+    stage.browser.tell("begin");
+    let log = stage.finish().0;
+    let sent = slots(&log, 0).len();
+    assert!((13..1000).contains(&sent), "{sent}");
+    assert!(slots(&log, 1).is_empty(), "no command goes to another session");
+}
+
+#[test]
+fn statistics_and_timeline_go_on_while_they_are_shown() {
+    let mut stage = Stage::open(&["--parts", "live", "--part", "counted"], "1", COUNTED);
+    stage.browser.tell("begin");
+    stage.finish();
+}
+
+#[test]
 fn presses_of_100_ms_hit_in_the_list_while_packets_come_in() {
     presses("list");
+}
+
+#[test]
+fn presses_of_100_ms_hit_in_the_list_at_10000_messages_per_second() {
+    let mut stage = Stage::open(&["--parts", "live", "--part", "flooded_list"], "2", COUNTED);
+    stage.browser.tell("begin");
+    stage.finish();
 }
 
 #[test]

@@ -40,8 +40,10 @@ impl Interactive {
         if self.tui && on_stdout {
             bail!("`--tui` cannot be used with `-w -`: stdout is the terminal");
         }
-        if self.tui && !TerminalInterface::is_possible() {
-            bail!("`--tui` needs a terminal, and stdin and stdout are not both one");
+        if self.tui
+            && let Some(why) = TerminalInterface::obstacle()
+        {
+            bail!("`--tui` needs a terminal, and {why}");
         }
         Ok(())
     }

@@ -43,6 +43,15 @@ impl Web {
         Ok(Some(WebServer::new(listener, options).context("cannot listen")?))
     }
 
+    /// Warns if others can read what the page shows.
+    pub(crate) fn warn(&self, output: &Output) {
+        let Some(address) = self.web.filter(|address| !address.ip().is_loopback()) else { return };
+        output.warning(&format!(
+            "the page on {address} can be reached from the network, without encryption: who reads that traffic \
+             can control the run; a port forwarded with SSH is safe (see docs/screens.md)"
+        ));
+    }
+
     /// Opens the page in the browser, if asked for. The file that is returned must exist until the
     /// browser has read it.
     pub(crate) fn open(&self, url: &str, output: &Output) -> Option<NamedTempFile> {

@@ -126,6 +126,7 @@ impl Plan {
         let Bound { listener, mut services, page } =
             Bound::new(&arguments, &watch, queried, shows, self.captures.files_per_session())
                 .await?;
+        arguments.web.warn(output);
         services.filter_files(watch);
 
         let Settled { auth, authority, endpoint, jvm_arguments } =
@@ -251,6 +252,14 @@ impl Bound {
             services.metrics(listen, rules.subscribe()).await?;
         }
         let mut url = None;
+        let address = listener.local_addr().context("cannot listen")?;
+        let local = address.ip().is_loopback() || address.ip().is_unspecified();
+        let reached =
+            if local { format!("localhost:{}", address.port()) } else { address.to_string() };
+        let interface = interface.map(|mut options| {
+            options.listening = Some(reached);
+            options
+        });
         if let Some(options) = interface.clone()
             && let Some(server) = arguments.web.bind(options).await?
         {

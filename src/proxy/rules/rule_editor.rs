@@ -29,8 +29,8 @@ pub enum SaveError {
     /// The file is another one than that which was changed.
     #[error("the file has changed on disk since it was read")]
     Changed {
-        /// Its text now.
-        text: String,
+        /// Its text now; `None` if it was deleted.
+        text: Option<String>,
     },
     /// The text has errors.
     #[error("the rules have errors")]
@@ -75,24 +75,39 @@ impl RuleEditor {
         valid.flatten().or(first).map(|it| it.faults).unwrap_or_default()
     }
 
-    /// Saves a file whose text was `base` when it was read.
+    /// Returns a text that is another one once a file has changed, without reading it; empty if there is none.
+    #[must_use]
+    pub fn version(&self, file: usize) -> String {
+        let metadata = self.paths().get(file).and_then(|path| path.metadata().ok());
+        metadata.map_or_else(String::new, |it| format!("{:?} {}", it.modified().ok(), it.len()))
+    }
+
+    /// Saves a file whose text was `base` when it was read, or that did not exist if it is `None`.
     ///
     /// # Errors
     /// [`SaveError`]; the file is then as it was.
-    pub fn save(&self, file: usize, base: &str, text: &str) -> Result<(), SaveError> {
+    pub fn save(&self, file: usize, base: Option<&str>, text: &str) -> Result<(), SaveError> {
         let path = self.paths().get(file).ok_or(SaveError::Unknown)?;
         let checked = self.files.check(path, text);
         if checked.rules.is_none() {
             return Err(SaveError::Faults(checked.faults));
         }
-        // Behind a link, the file is replaced, not the link.
-        let path = path.canonicalize()?;
         // Of two that save the same file at the same time, the second finds the text of the first.
         let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = read_source(&path)?;
-        if now != base {
+        let now = match read_source(path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        if now.as_deref() != base {
             return Err(SaveError::Changed { text: now });
         }
+        if now.is_none() {
+            File::create_new(path)?.write_all(text.as_bytes())?;
+            return Ok(());
+        }
+        // Behind a link, the file is replaced, not the link.
+        let path = path.canonicalize()?;
         // A reload never sees half of it, and nothing is lost if the disk is full.
         let folder = path.parent().ok_or(SaveError::Unknown)?;
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
@@ -124,8 +139,9 @@ mod tests {
             let base = format!("# {round}\n");
             std::fs::write(&path, &base).unwrap();
             let saved = std::thread::scope(|scope| {
-                let save =
-                    |page: u32| editor.save(0, &base, &format!("# {round}, {page}\n")).is_ok();
+                let save = |page: u32| {
+                    editor.save(0, Some(&base), &format!("# {round}, {page}\n")).is_ok()
+                };
                 let pages: Vec<_> = (0..4).map(|page| scope.spawn(move || save(page))).collect();
                 pages.into_iter().map(|page| usize::from(page.join().unwrap())).sum::<usize>()
             });

@@ -137,6 +137,8 @@ pub enum Answer {
     Rules {
         /// The files, in the order of their rules.
         files: Vec<RuleFile>,
+        /// A text for each that is another one once it has changed.
+        versions: Vec<String>,
         /// What their rules did, by file.
         counts: Vec<Vec<RuleResult>>,
     },
@@ -144,6 +146,8 @@ pub enum Answer {
     RuleCounts {
         /// What they did, by file.
         counts: Vec<Vec<RuleResult>>,
+        /// A text for each file that is another one once it has changed.
+        versions: Vec<String>,
     },
     /// A text was checked as a filter file.
     CheckRules {
@@ -234,8 +238,8 @@ pub enum SavedRules {
     Saved {},
     /// It was not saved, because it is another one than that which was read.
     Changed {
-        /// Its text now.
-        text: String,
+        /// Its text now; `None` if it was deleted.
+        text: Option<String>,
     },
     /// It was not saved, because the text has errors.
     Faulty {

@@ -30,6 +30,7 @@ impl Request {
                 | Self::Edit { .. }
                 | Self::ForwardAll { .. }
                 | Self::Send { .. }
+                | Self::Stop { .. }
                 | Self::Kick { .. }
         )
     }
@@ -40,7 +41,7 @@ impl Request {
     /// If an expression, a time or the content of a packet cannot be read.
     pub fn for_controller(&self, catalog: &Catalog) -> Option<Result<control::Request, Failure>> {
         use control::Request::{
-            Break, Content, Decide, DecideAll, ForwardAll, Kick, List, Send, Undecided,
+            Break, Content, Decide, DecideAll, ForwardAll, Kick, List, Send, Stop, Undecided,
         };
         let target = |session, held| HeldId { session, held };
         Some(match self.clone() {
@@ -78,6 +79,7 @@ impl Request {
                 };
                 payload(fields, body).and_then(transmission).map(|it| Send(session, it))
             }
+            Self::Stop { number } => Ok(Stop(number)),
             Self::Kick { session, text } => {
                 let text = text.filter(|text| !text.is_empty());
                 Ok(Kick(session, text.unwrap_or_else(|| "kicked".to_owned())))
@@ -114,6 +116,14 @@ fn payload(fields: Option<Json>, body: Option<String>) -> Result<Payload, Failur
         }));
     }
     let text = body.ok_or_else(|| Failure::new("there must be `fields` or a `body`"))?;
+    read_body(&text).map(Payload::Body)
+}
+
+/// Reads id and fields: base64, or hex digits after `0x`.
+///
+/// # Errors
+/// If it is neither, or too long.
+pub fn read_body(text: &str) -> Result<Bytes, Failure> {
     let bytes = match text.strip_prefix("0x") {
         Some(digits) => hex(digits),
         None => BASE64_STANDARD.decode(text).ok(),
@@ -123,7 +133,7 @@ fn payload(fields: Option<Json>, body: Option<String>) -> Result<Payload, Failur
     if bytes.len() > MAX_BODY {
         return Err(Failure::new("`body` is too long"));
     }
-    Ok(Payload::Body(Bytes::from(bytes)))
+    Ok(Bytes::from(bytes))
 }
 
 /// Reads hex digits, two per byte, with any white space between bytes.

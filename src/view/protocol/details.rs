@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{LegsInfo, TextPiece, cut};
 use crate::store::Details;
+use crate::view::words;
 use mitmcraft_engine::text::FieldLine;
 use mitmcraft_protocol::meaning::diagnose;
 use mitmcraft_protocol::packet;
@@ -121,7 +122,7 @@ impl From<&Details> for PacketDetails {
             id: packet.id(),
             name: packet.kind().map(|kind| kind.name().to_string()),
             player: context.player.clone(),
-            version: context.protocol.name().to_owned(),
+            version: words::version(context).to_owned(),
             protocol: context.version,
             guess: context.guess,
             origin: packet.origin().name(),

@@ -13,6 +13,8 @@ pub struct Form {
     pub body: Option<String>,
     /// Why the packet cannot be sent.
     pub problem: Option<FormProblem>,
+    /// What a peer does with a packet like this once it was changed.
+    pub warning: Option<&'static str>,
     /// The values, each after the containers that it is in.
     pub lines: Vec<FormLine>,
     /// `true` if there are more values, which can only be edited as JSON.
@@ -49,14 +51,21 @@ pub struct FormLine {
     pub kind: &'static str,
     /// The number of elements of a list.
     pub count: Option<usize>,
-    /// Its value as JSON; `None` for an object or a list.
+    /// `true` if it can be left out, as `null`.
+    pub optional: bool,
+    /// How the bytes are written that the field has: `base64`; `None` for other fields.
+    pub encoding: Option<&'static str>,
+    /// Its value as JSON; `None` for a list. For an object that is a choice, the name of what is chosen; `None` for
+    /// others.
     pub raw: Option<String>,
     /// The least number that it can be.
     pub low: Option<String>,
     /// The greatest number that it can be.
     pub high: Option<String>,
-    /// The texts that it can be.
+    /// The texts that it can be, or the names that an object has one of.
     pub options: Option<Vec<String>>,
+    /// The bits that have names, with these.
+    pub flags: Option<Vec<(i64, &'static str)>>,
     /// The numbers that have names, with these.
     pub names: Option<Vec<(i64, &'static str)>>,
     /// The text that a player reads.
@@ -75,6 +84,15 @@ pub enum FormChange {
         /// The content as JSON. Anything else becomes a text.
         raw: String,
     },
+    /// Chooses one of the fields of which an object has one.
+    Choose {
+        /// The JSON pointer of the object.
+        pointer: String,
+        /// The name of the field.
+        name: String,
+    },
+    /// Gives the value at a JSON pointer, which is `null`, the simplest content.
+    Fill(String),
     /// Adds an element at the end of the list at a JSON pointer.
     Add(String),
     /// Removes the element at a JSON pointer.

@@ -22,6 +22,8 @@ pub struct Hello {
     pub protocol: u32,
     /// `true` while a proxy runs; `false` if captures are shown.
     pub live: bool,
+    /// The address at which the game reaches a running proxy.
+    pub listening: Option<String>,
     /// `true` if sessions can be controlled.
     pub control: bool,
     /// `true` if there are filter files.

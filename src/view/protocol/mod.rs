@@ -37,6 +37,7 @@ mod tests;
 mod text_piece;
 
 pub use answer::{Answer, ChatLine, ComparedValues, Found, SavedRules, Warning};
+pub use commands::read_body;
 pub use details::{DecodeError, Diagnostic, Field, PacketDetails};
 pub use failure::Failure;
 pub use form::{Form, FormChange, FormLine, FormPlace, FormProblem};

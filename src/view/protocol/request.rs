@@ -94,8 +94,10 @@ pub enum Request {
         start: u64,
         /// The most lines to return, at most 500.
         count: usize,
+        /// A text, or bytes such as `0a:1b`, that the packets of the lines have; all if absent.
+        text: Option<String>,
     },
-    /// Counts the packets of the list. The push `statistics` has the result.
+    /// Counts the packets of the list, or those that have come since. The push `statistics` has the result.
     Statistics {},
     /// Returns the fields of two packets side by side.
     Compare {
@@ -158,6 +160,8 @@ pub enum Request {
         /// Its fields as JSON, in a text because JavaScript loses digits of long numbers; the simplest fields if
         /// absent.
         text: Option<String>,
+        /// Id and fields instead: base64, or hex digits after `0x`.
+        body: Option<String>,
         /// A change to make first.
         change: Option<FormChange>,
     },
@@ -179,8 +183,8 @@ pub enum Request {
     SaveRules {
         /// The index of the file in `rules`.
         file: usize,
-        /// The text that was read.
-        base: String,
+        /// The text that was read; absent for a file that was deleted, which is created again.
+        base: Option<String>,
         /// The new text.
         text: String,
     },
@@ -275,6 +279,13 @@ pub enum Request {
         /// The number of the packet of the session that is sent again.
         resent: Option<u64>,
     },
+    /// Sends no more packets of something that is sent repeatedly.
+    Stop {
+        /// Its `number`, which the push `sending` has; everything if absent.
+        number: Option<u64>,
+    },
+    /// Does nothing: the answer shows that the connection is alive.
+    Alive {},
     /// Ends a session.
     Kick {
         /// The session.

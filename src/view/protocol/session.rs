@@ -2,6 +2,7 @@ use serde::Serialize;
 
 use super::millis;
 use crate::store::StoredSession;
+use crate::view::words;
 use mitmcraft_engine::capture::LegState;
 use mitmcraft_protocol::schema::State;
 
@@ -75,7 +76,7 @@ impl From<&StoredSession> for SessionInfo {
             client: context.client.to_string(),
             server: context.server.map(|server| server.to_string()),
             upstream: context.upstream.clone(),
-            version: context.protocol.name().to_owned(),
+            version: words::version(context).to_owned(),
             protocol: context.version,
             guess: context.guess,
             legs: session.legs.as_ref().map(LegsInfo::from),

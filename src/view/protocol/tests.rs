@@ -91,7 +91,7 @@ fn messages_say_what_they_are() {
         json!({ "id": 7, "answer": "find", "found": { "row": 3, "index": 1 }, "searching": false })
     );
     assert_eq!(
-        answer(Answer::SaveRules(SavedRules::Changed { text: "x".to_owned() })),
+        answer(Answer::SaveRules(SavedRules::Changed { text: Some("x".to_owned()) })),
         json!({ "id": 7, "answer": "save_rules", "outcome": "changed", "text": "x" })
     );
     let error = control::ControlError::Refused(CommandError::Encode {
@@ -116,8 +116,8 @@ fn messages_say_what_they_are() {
         json!({ "push": "released", "session": 1, "held": 2, "how": "state_change" })
     );
     assert_eq!(
-        push(control::Push::Control { condition: None, by: None, interfaces: 1 }),
-        json!({ "push": "control", "break": null, "by": null, "interfaces": 1 })
+        push(control::Push::Control { condition: None, earlier: None, by: None, interfaces: 1 }),
+        json!({ "push": "control", "break": null, "earlier": null, "by": null, "interfaces": 1 })
     );
 }
 

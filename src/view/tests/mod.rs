@@ -9,7 +9,7 @@ use cases::CASES;
 use serde_json::{Value as Json, json};
 
 use crate::store::{Store, StoreOptions};
-use crate::view::{List, Statistics};
+use crate::view::{List, SLICE, Statistics};
 use mitmcraft_engine::capture::{Entry, Event, EventKind, Record};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
@@ -162,12 +162,15 @@ fn statistics_are_counted_in_slices_once_the_list_is_complete() {
     let body = protocol.encode(kind, &Value::map([("message", "hello".into())])).unwrap();
     let client = ([127, 0, 0, 1], 50000).into();
     let context = Arc::new(Context::new(1, Timestamp(0), client, Arc::clone(&protocol)));
-    for number in 0..10_000 {
-        let content = Content::Frame(Frame::from_body(body.clone().into()));
-        let (context, way) = (Arc::clone(&context), Direction::Serverbound);
-        let packet = Packet::new(context, number, Timestamp(number), way, State::Play, content);
-        store.push(&Entry::Packet(Record::passed(packet)));
-    }
+    let fill = |numbers: std::ops::Range<u64>| {
+        for number in numbers {
+            let content = Content::Frame(Frame::from_body(body.clone().into()));
+            let (context, way) = (Arc::clone(&context), Direction::Serverbound);
+            let packet = Packet::new(context, number, Timestamp(number), way, State::Play, content);
+            store.push(&Entry::Packet(Record::passed(packet)));
+        }
+    };
+    fill(0..10_000);
     let mut list = List::new(Arc::clone(&store));
     assert!(!list.advance(1));
     let (mut statistics, mut slices) = (Statistics::default(), 1);
@@ -177,4 +180,10 @@ fn statistics_are_counted_in_slices_once_the_list_is_complete() {
     }
     assert!(slices >= 3, "{slices}");
     assert_eq!(statistics.stats().totals().total().packets, 10_000);
+    // Those that come later are counted once.
+    fill(10_000..10_007);
+    while list.advance(SLICE) {}
+    while !statistics.advance(&list, 1) {}
+    assert!(statistics.advance(&list, 1));
+    assert_eq!(statistics.stats().totals().total().packets, 10_007);
 }

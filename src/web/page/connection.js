@@ -28,16 +28,24 @@ export class Connection {
     this.waiting = new Map();
     this.next = 1;
     this.delay = SHORTEST;
+    /** When mitmcraft said something last, and when it was asked since whether it is there; 0 if it was not. */
+    this.heard = 0;
+    this.asked = 0;
     /** The socket, once mitmcraft has accepted the token. @type {WebSocket | null} */
     this.socket = null;
     this.token = takeToken();
     this.connect();
+    setInterval(() => this.beat(), 1000);
   }
 
   connect() {
     const socket = new WebSocket(`ws://${location.host}/socket`);
+    /** The socket, also while it is being opened. */
+    this.current = socket;
+    [this.heard, this.asked] = [Date.now(), 0];
     socket.onopen = () => socket.send(JSON.stringify({ token: this.token }));
     socket.onmessage = (event) => {
+      [this.heard, this.asked] = [Date.now(), 0];
       /** @type {Message} */
       const message = JSON.parse(event.data);
       if ("hello" in message) {
@@ -46,6 +54,7 @@ export class Connection {
         this.onStatus("open", message.hello);
       } else if (!this.socket) {
         socket.onclose = null;
+        this.current = null;
         socket.close();
         this.onStatus("refused");
       } else if ("push" in message) {
@@ -55,14 +64,32 @@ export class Connection {
         this.waiting.delete(message.id);
       }
     };
-    socket.onclose = () => {
-      this.socket = null;
-      for (const { reject } of this.waiting.values()) reject(new ConnectionLost());
-      this.waiting.clear();
-      this.onStatus("closed");
-      setTimeout(() => this.connect(), this.delay);
-      this.delay = Math.min(this.delay * 2, LONGEST);
-    };
+    socket.onclose = () => this.lost();
+  }
+
+  /** The connection is lost: tries again after a while. */
+  lost() {
+    this.socket = this.current = null;
+    for (const { reject } of this.waiting.values()) reject(new ConnectionLost());
+    this.waiting.clear();
+    this.onStatus("closed");
+    setTimeout(() => this.connect(), this.delay);
+    this.delay = Math.min(this.delay * 2, LONGEST);
+  }
+
+  /** Asks whether mitmcraft is there after it has said nothing for a while; a link that stays silent is dead. */
+  beat() {
+    const now = Date.now();
+    if (this.socket && !this.asked && now - this.heard >= SILENT) {
+      this.asked = now;
+      unlessLost(this.ask("alive", {}));
+    }
+    // A socket that is being opened has nothing to ask.
+    const waited = now - (this.asked || (this.socket ? now : this.heard));
+    if (!this.current || waited < PATIENCE) return;
+    this.current.onclose = null;
+    this.current.close();
+    this.lost();
   }
 
   /**
@@ -106,6 +133,10 @@ function takeToken() {
   }
   return sessionStorage.getItem("token") ?? "";
 }
+
+/** Milliseconds of silence after which mitmcraft is asked whether it is there, and for which it then may be silent. */
+const SILENT = 4000;
+const PATIENCE = 8000;
 
 /** Milliseconds before the first attempt to connect again; every further one waits twice as long. */
 const SHORTEST = 500;

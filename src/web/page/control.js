@@ -2,41 +2,58 @@
 
 import { unlessLost } from "./connection.js";
 import { make, patch, plural, press } from "./dom.js";
-import { PacketForm } from "./form.js";
+import { FilterLine } from "./filter.js";
+import { PacketForm, withPath } from "./form.js";
 import { HeldList, title } from "./held.js";
-import { isPing } from "./sessions.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
+/** @typedef {import("./notice.js").Notice} Notice */
 /** @typedef {import("./protocol.d.ts").Failure} Failure */
 /** @typedef {import("./protocol.d.ts").HeldPacket} HeldPacket */
 /** @typedef {import("./protocol.d.ts").ControlPush} ControlPush */
 /** @typedef {import("./protocol.d.ts").Holding} Holding */
 /** @typedef {import("./protocol.d.ts").PacketDetails} PacketDetails */
+/** @typedef {import("./protocol.d.ts").Sending} Sending */
 /** @typedef {import("./protocol.d.ts").SessionInfo} SessionInfo */
 
 export class ControlPanel {
-  /** @param {Connection} connection @param {HTMLElement} element @param {HTMLElement} tab */
-  constructor(connection, element, tab) {
+  /** @param {Connection} connection @param {HTMLElement} element @param {HTMLElement} tab @param {Notice} notice */
+  constructor(connection, element, tab, notice) {
     this.connection = connection;
+    this.notice = notice;
     this.tab = tab;
     this.held = new HeldList(connection);
     this.held.onselect = () => this.drawTargets();
     this.held.onopen = () => unlessLost(this.editHeld());
     /** The held packet that is edited. @type {HeldPacket | null} */
     this.edited = null;
-    this.where = make("input", { type: "text", id: "break", spellcheck: "false", autocomplete: "off", size: 40 });
-    this.overtaken = make("input", { type: "checkbox", id: "overtaken", onchange: () => this.hold(this.where.value) });
-    const hold = make("button", { type: "button", onclick: () => this.hold(this.where.value) }, "Hold");
-    const off = make("button", { type: "button", onclick: () => this.hold("") }, "Hold no more");
-    this.where.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") this.hold(this.where.value);
+    this.where = make("input", {
+      type: "text", id: "break", role: "combobox", spellcheck: "false", autocomplete: "off", size: 60,
+      "aria-expanded": "false", "aria-controls": "break-completions", "aria-autocomplete": "list", "aria-describedby": "break-message",
     });
+    const completions = make("ul", { id: "break-completions", class: "completions", role: "listbox", "aria-label": "Completions", hidden: "" });
+    const fault = make("div", { id: "break-message", class: "filter-message", role: "status" });
+    const field = make("span", { class: "field" }, this.where, completions);
+    this.line = new FilterLine(connection, this.where, completions, fault, (text) => this.hold(text), "breaks");
+    this.overtaken = make("input", { type: "checkbox", id: "overtaken", onchange: () => this.hold(this.condition) });
+    const hold = make("button", { type: "button", onclick: () => this.line.apply(this.where.value) }, "Hold");
+    const off = make("button", { type: "button", onclick: () => this.hold("") }, "Hold no more");
     this.state = make("p", { id: "break-state", role: "status" }, "Nothing is held.");
-    this.message = make("p", { id: "control-message", role: "alert", class: "bad" });
+    /** The condition that was set when the last page had gone. */
+    this.earlier = make("p", { id: "earlier", hidden: "" });
     /** The condition on what is held; empty if nothing is. */
     this.condition = "";
+    /** The condition that the page has put into its line last. */
+    this.known = "";
     this.interfaces = 1;
     const button = (/** @type {string} */ name, /** @type {() => Promise<any>} */ act) => make("button", { type: "button", onclick: () => unlessLost(act()) }, name);
+    /** What is sent repeatedly, by its number. @type {Map<number, Sending>} */
+    this.repeats = new Map();
+    this.sending = make("ul", { id: "sending", "aria-label": "Sent repeatedly" });
+    this.sending.addEventListener("click", (event) => {
+      const line = event.target instanceof Element ? event.target.closest("button")?.closest("li") : null;
+      if (line instanceof HTMLElement) unlessLost(this.report(this.connection.ask("stop", { number: Number(line.dataset.key) })));
+    });
     /** What the buttons below the list act on. */
     this.targets = make("span", { id: "held-targets", role: "status" });
     const bar = make("p", { id: "held-bar" },
@@ -44,7 +61,7 @@ export class ControlPanel {
       button("Edit", () => this.editHeld()), " ", this.targets, " ", button("Forward all", () => this.forwardAll()));
     this.editor = new PacketForm(connection, "edit", "Fields of the held packet");
     this.editTitle = make("h2", { id: "edit-title" });
-    this.saveButton = make("button", { type: "button", onclick: () => unlessLost(this.save()) }, "Send edited");
+    this.saveButton = make("button", { type: "button", title: "Ctrl-Enter in a field", onclick: () => unlessLost(this.save()) }, "Send edited");
     this.editBox = make("div", { hidden: "" }, this.editTitle, this.editor.element, this.saveButton, " ",
       make("button", { type: "button", onclick: () => this.close() }, "Cancel"));
     this.session = make("select", { id: "control-session", "aria-label": "Session", onchange: () => unlessLost(this.choosePackets()) });
@@ -52,7 +69,7 @@ export class ControlPanel {
     /** The session about which *Kick* asks. @type {number | null} */
     this.kicked = null;
     this.kickButton = make("button", { type: "button", onclick: () => this.kick(), onblur: () => this.askKick(null) }, "Kick");
-    this.to = make("select", { id: "send-to", "aria-label": "Receiver", onchange: () => unlessLost(this.choosePackets()) },
+    this.to = make("select", { id: "send-to", "aria-label": "Receiver", onchange: () => unlessLost(this.turn()) },
       make("option", { value: "client" }, "to the client"), make("option", { value: "server" }, "to the server"));
     this.packet = make("input", { type: "text", id: "send-packet", "aria-label": "Packet", placeholder: "packet", list: "send-packets", autocomplete: "off", onchange: () => unlessLost(this.choose()) });
     this.packets = make("datalist", { id: "send-packets" });
@@ -61,24 +78,31 @@ export class ControlPanel {
     this.resent = undefined;
     this.interval = make("input", { type: "text", id: "send-interval", "aria-label": "Interval", value: "1s", size: 6 });
     this.times = make("input", { type: "number", id: "send-times", "aria-label": "Times", min: 1, value: 1 });
-    const send = make("button", { type: "button", onclick: () => unlessLost(this.send()) }, "Send");
+    /** The packet that was being written for the other receiver. @type {{ packet: string, place: import("./form.js").Place, text: string, resent: number | undefined } | null} */
+    this.other = null;
+    const send = make("button", { type: "button", title: "Ctrl-Enter in a field", onclick: () => unlessLost(this.send()) }, "Send");
+    sendsWith(this.fields, () => this.send());
+    sendsWith(this.editor, () => this.save());
     element.replaceChildren(
       make("h2", {}, "Held packets"),
-      make("p", {}, make("label", { for: "break" }, "Hold packets that match "), this.where, " ",
+      make("p", {}, make("label", { for: "break" }, "Hold packets that match "), field, " ",
         make("label", {}, this.overtaken, " later packets may overtake"), " ", hold, " ", off),
-      this.state, this.message,
+      fault,
+      this.state, this.earlier,
       this.held.element, bar, this.editBox,
       make("h2", {}, "Session"),
       make("p", {}, this.session, " ", this.text, " ", this.kickButton),
       make("h2", {}, "Send a packet"),
       make("p", {}, this.to, " ", this.packet, this.packets, " ", this.times, " times, every ", this.interval, " ", send),
-      this.fields.element);
+      this.sending, this.fields.element);
     this.drawTargets();
     setInterval(() => this.held.list.redraw(), 1000);
   }
 
   /** Asks again for what is shown: the connection is a new one. */
   renew() {
+    this.repeats.clear();
+    this.drawSending();
     unlessLost(this.held.renew());
     unlessLost(this.checkEdited());
     unlessLost(this.choosePackets());
@@ -87,17 +111,19 @@ export class ControlPanel {
 
   /** Shows why a command was refused. Returns `true` if it was not. @param {Promise<{ error?: Failure }>} asked @param {string} [done] what is said then */
   async report(asked, done = "") {
-    const { error } = await asked;
-    const path = error?.path ? ` (${error.path})` : "";
+    const { error } = await asked.catch((lost) => {
+      this.notice.say(`Perhaps not done: ${lost.message}.`, true);
+      throw lost;
+    });
     const hint = error?.hint ? ` (${error.hint})` : "";
-    this.message.textContent = error ? `${error.message}${path}${hint}` : done;
+    this.notice.say(error ? `${withPath(error)}${hint}` : done, Boolean(error));
     return !error;
   }
 
   /** Shows at the field of a form why its content was refused. @param {PacketForm} form @param {Promise<{ error?: Failure }>} asked */
   async reportIn(form, asked) {
     const { error } = await asked;
-    this.message.textContent = "";
+    this.notice.say("");
     if (error) form.refuse(error);
     return !error;
   }
@@ -108,6 +134,18 @@ export class ControlPanel {
     const { dir } = this;
     const { names } = await this.connection.ask("packets", { session: Number(this.session.value), dir });
     this.packets.replaceChildren(...(names ?? []).map((name) => make("option", { value: name })));
+  }
+
+  /** Another receiver gets other packets: what was written for the first one stays with it. */
+  async turn() {
+    await this.fields.settled();
+    const { place, text } = this.fields;
+    const other = this.other;
+    this.other = place && { packet: this.packet.value, place, text, resent: this.resent };
+    this.fields.clear();
+    this.packet.value = other?.packet ?? "";
+    this.resent = other?.resent;
+    await Promise.all([this.choosePackets(), other && this.fields.open(other.place, other.text)]);
   }
 
   /** The direction of the packet that is sent. @returns {"clientbound" | "serverbound"} */
@@ -125,11 +163,12 @@ export class ControlPanel {
   async change(row) {
     const answer = await this.connection.ask("form_of", { row });
     if (answer.error) {
-      this.message.textContent = answer.error.message;
+      this.notice.say(answer.error.message, true);
       return false;
     }
     const { session, dir, state, packet, resent } = answer.place;
-    this.session.value = String(session);
+    this.chooseSession(session);
+    this.other = null;
     this.to.value = dir === "serverbound" ? "server" : "client";
     this.packet.value = packet;
     this.fields.take({ session, dir, state, packet }, answer.form);
@@ -139,7 +178,11 @@ export class ControlPanel {
 
   /** @param {string} where */
   hold(where) {
-    unlessLost(this.report(this.connection.ask("break", { where, overtaken: this.overtaken.checked })));
+    const asked = this.connection.ask("break", { where, overtaken: this.overtaken.checked });
+    unlessLost(asked.then((answer) => {
+      if (answer.error) this.line.show(answer);
+      return this.report(Promise.resolve(answer));
+    }));
   }
 
   /** Takes a message that came unasked. @param {ControlPush} push */
@@ -148,13 +191,56 @@ export class ControlPanel {
       case "control": {
         this.condition = push.break?.where ?? "";
         this.interfaces = push.interfaces;
-        if (this.condition && document.activeElement !== this.where) this.where.value = this.condition;
+        // What is being typed stays.
+        if (this.where.value === this.known) this.where.value = this.condition;
+        this.known = this.condition;
+        this.line.setApplied(this.condition);
+        this.overtaken.checked = push.break?.overtaken ?? this.overtaken.checked;
+        this.showEarlier(push.earlier);
         this.drawState();
         return;
       }
+      case "sending":
+        this.takeSending(push);
+        return;
       case "message":
-        this.message.textContent = `Session ${push.session}: ${push.text}`;
+        this.notice.say(`Session ${push.session}: ${push.text}`, true);
     }
+  }
+
+  /** Offers to hold again what was held when the last page had gone. @param {{ where: string, overtaken: boolean } | null} earlier */
+  showEarlier(earlier) {
+    const news = earlier && this.earlier.hidden;
+    this.earlier.hidden = !earlier;
+    if (!earlier) return;
+    const again = () => unlessLost(this.report(this.connection.ask("break", earlier)));
+    this.earlier.replaceChildren(`Packets that match ${earlier.where} were held until all pages were closed. `,
+      make("button", { type: "button", onclick: again }, "Hold them again"), " ",
+      make("button", { type: "button", onclick: () => this.hold("") }, "Forget it"));
+    if (news) this.notice.say(`Packets that match ${earlier.where} were held earlier. They are not held now: see Control.`);
+  }
+
+  /** Takes the news of a packet that is sent repeatedly. @param {Sending} sending */
+  takeSending(sending) {
+    const { number, times, left, over } = sending;
+    if (over) this.repeats.delete(number);
+    else this.repeats.set(number, sending);
+    if (over) this.notice.say(`Sent ${what(sending)} ${left ? `${(times - left).toLocaleString("en")} of ${plural(times, "time")}, then stopped` : plural(times, "time")}.`);
+    this.drawSending();
+  }
+
+  drawSending() {
+    press.draw(this.sending, () => patch(this.sending, ...[...this.repeats.values()].map((it) => {
+      const { number, times, left, interval } = it;
+      return make("li", { "data-key": number },
+        make("button", { type: "button", "aria-label": `Stop sending ${what(it)}` }, "Stop"), " ",
+        `${what(it)}: ${(times - left).toLocaleString("en")} of ${plural(times, "time")}, every ${interval < 1000 ? `${interval} ms` : `${interval / 1000} s`}`);
+    })));
+  }
+
+  /** Sends no more of what is sent repeatedly. */
+  stop() {
+    return this.report(this.connection.ask("stop", {}));
   }
 
   /** Takes the news of how much is held. @param {Holding} holding */
@@ -226,15 +312,24 @@ export class ControlPanel {
   async editHeld() {
     const [held, ...others] = await this.held.targets();
     if (held && !others.length) await this.edit(held);
-    else if (held) this.message.textContent = "Select one packet to edit it.";
+    else if (held) this.notice.say("Select one packet to edit it.", true);
+  }
+
+  /** Returns `true` if a person has changed a held packet and not sent it. */
+  isWriting() {
+    return this.edited !== null && this.editor.isChanged();
   }
 
   /** Opens the editor of a held packet. @param {HeldPacket} target */
   async edit(target) {
     const { session, held, dir, state, packet } = target;
+    if (this.edited && this.edited.number !== target.number && this.isWriting()) {
+      this.notice.say(`The editor has changes of packet ${this.edited.number}: send them, or cancel, before you edit another packet.`, true);
+      return;
+    }
     const answer = await this.connection.ask("held", { session, held });
     if (!answer.text || packet === null) {
-      this.message.textContent = answer.error?.message ?? answer.problem ?? "";
+      this.notice.say(answer.error?.message ?? answer.problem ?? "A packet of an unknown type cannot be edited.", true);
       return;
     }
     this.edited = target;
@@ -247,14 +342,15 @@ export class ControlPanel {
   }
 
   async save() {
-    if (!this.edited) return;
-    const { session, held } = this.edited;
+    const target = this.edited;
+    if (!target) return;
+    const { session, held } = target;
     await this.editor.settled();
     if (this.edited?.session !== session || this.edited.held !== held) return;
     const edit = this.connection.ask("edit", { session, held, ...this.editor.content() });
     if (await this.reportIn(this.editor, edit)) {
       this.close();
-      this.message.textContent = "";
+      this.notice.say(`Edited ${title(target)}.`);
     }
   }
 
@@ -287,31 +383,60 @@ export class ControlPanel {
     const command = { session, to, packet: this.packet.value, times, interval: times > 1 ? this.interval.value : undefined, resent: this.resent };
     await this.fields.settled();
     const sent = this.connection.ask("send", { ...command, ...this.fields.content() });
-    if (await this.reportIn(this.fields, sent)) this.message.textContent = `${times > 1 ? `Sending ${command.packet} ${times} times` : `Sent ${command.packet}`} to the ${to} of session ${session}.`;
+    if (!await this.reportIn(this.fields, sent)) return;
+    const verb = times > 1 ? "Sending" : "Sent";
+    this.notice.say(`${verb} ${command.packet} to the ${to} of session ${session}${times > 1 ? ` ${plural(times, "time")}` : ""}.`);
   }
 
   /** Sends a packet of the list again. @param {PacketDetails} packet */
   resend(packet) {
     if (packet.left_out) {
-      this.message.textContent = "The packet is too long to be sent from here.";
+      this.notice.say("The packet is too long to be sent from here.", true);
       return Promise.resolve(false);
     }
     const to = packet.dir === "serverbound" ? "server" : "client";
-    return this.report(this.connection.ask("send", { session: packet.session, to, body: packet.bytes, resent: packet.seq }));
+    const sent = this.connection.ask("send", { session: packet.session, to, body: packet.bytes, resent: packet.seq });
+    return this.report(sent, `Sent ${packet.name ?? "packet"} ${packet.seq} again to the ${to} of session ${packet.session}.`);
+  }
+
+  /** Chooses a session. It stays chosen after it has ended: no command goes to another one. @param {number} session */
+  chooseSession(session) {
+    if (![...this.session.options].some((it) => it.value === String(session))) {
+      this.session.append(make("option", { value: session, "data-key": session }, `#${session} (ended)`));
+    }
+    this.session.value = String(session);
   }
 
   /** Offers the sessions that are open. @param {SessionInfo[]} sessions */
   offer(sessions) {
-    const chosen = this.session.value;
-    const offered = sessions.filter((it) => !isPing(it) && it.legs !== null && (it.closed === null || String(it.session) === chosen));
     press.draw(this.session, () => {
+      const chosen = this.session.value;
+      const offered = sessions.filter((it) => (it.closed === null && plays(it)) || String(it.session) === chosen);
       patch(this.session, ...offered.map((it) => make("option", { value: it.session, "data-key": it.session },
         `#${it.session} ${it.player ?? it.client}${it.closed === null ? "" : " (ended)"}`)));
-      // A session that has ended stays chosen: no command goes to another one.
       if (!chosen) unlessLost(this.choosePackets());
-      else if (this.session.value !== chosen) this.session.value = chosen;
+      else if (this.session.value !== chosen) this.chooseSession(Number(chosen));
     });
   }
+}
+
+/** Lets Ctrl-Enter in a form send it. @param {PacketForm} form @param {() => Promise<any>} send */
+function sendsWith(form, send) {
+  form.element.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    unlessLost(send());
+  });
+}
+
+/** Returns `true` for a session with a player in it, or that is going to have one. @param {SessionInfo} session */
+function plays({ player, legs }) {
+  return legs !== null && (player !== null || !["handshaking", "status"].includes(legs.state));
+}
+
+/** @param {Sending} sending */
+function what({ packet, dir, session }) {
+  return `${packet ?? "a packet"} to the ${dir === "serverbound" ? "server" : "client"} of session ${session}`;
 }
 
 /** Most packets of one decision. */

@@ -1,9 +1,10 @@
 // One packet: facts, fields and bytes, linked in both directions.
 
-import { VirtualList, make, patch, size, styled } from "./dom.js";
+import { VirtualList, clock, make, patch, size, styled, zone } from "./dom.js";
 
 /** @typedef {import("./protocol.d.ts").PacketDetails} Packet */
 /** @typedef {import("./protocol.d.ts").LegInfo} LegInfo */
+/** A line of the tree: a field, or the source of one that is a text component. @typedef {{ field: number, depth: number, source: boolean, parent: boolean }} Node */
 
 const PER_LINE = 16;
 
@@ -14,13 +15,23 @@ export class Details {
     /** @type {Packet | null} */
     this.packet = null;
     this.bytes = new Uint8Array();
-    /** The selected field. */
+    /** The selected field, and whether its source is. */
     this.field = -1;
+    this.source = false;
+    /** The lines of the tree, open or not. @type {Node[]} */
+    this.nodes = [];
+    /** The lines whose parents are open, as places in `nodes`. @type {number[]} */
+    this.open = [];
+    /** The nodes whose children are not shown. @type {Set<Node>} */
+    this.closed = new Set();
     this.tree = new VirtualList(tree, (index, line) => this.fieldLine(index, line));
     this.hex = new VirtualList(hex, (index, line) => this.hexLine(index, line));
     tree.addEventListener("click", (event) => {
       const line = event.target instanceof Element ? event.target.closest(".line") : null;
-      if (line instanceof HTMLElement) this.selectField(Number(line.dataset.index));
+      const node = line instanceof HTMLElement ? this.nodes[this.open[Number(line.dataset.line)] ?? -1] : undefined;
+      if (!node) return;
+      if (event.target instanceof Element && event.target.closest(".fold")) this.fold(node, !this.closed.has(node));
+      this.selectField(node.field, node.source);
     });
     tree.addEventListener("keydown", (event) => this.key(event));
     hex.addEventListener("click", (event) => {
@@ -35,8 +46,11 @@ export class Details {
     this.field = -1;
     this.bytes = Uint8Array.from(atob(packet.bytes), (char) => char.charCodeAt(0));
     this.facts.replaceChildren(...facts(packet));
+    this.source = false;
     this.tree.element.removeAttribute("aria-activedescendant");
-    this.tree.setCount(packet.fields.length);
+    this.nodes = nodesOf(packet);
+    this.closed = new Set(this.nodes.filter((it) => it.parent && packet.fields[it.field]?.text));
+    this.arrange();
     this.tree.moveTo(0);
     this.hex.setCount(Math.ceil(this.bytes.length / PER_LINE));
     this.hex.moveTo(0);
@@ -44,6 +58,7 @@ export class Details {
 
   clear() {
     this.packet = null;
+    this.nodes = this.open = [];
     this.facts.replaceChildren("Select a packet to see its fields and bytes.");
     this.tree.setCount(0);
     this.hex.setCount(0);
@@ -55,21 +70,48 @@ export class Details {
     this.facts.replaceChildren(make("span", { class: "error" }, message));
   }
 
+  /** Finds out which lines are shown. */
+  arrange() {
+    this.open = [];
+    let hidden = Infinity;
+    for (const [place, node] of this.nodes.entries()) {
+      if (node.depth > hidden) continue;
+      hidden = this.closed.has(node) ? node.depth : Infinity;
+      this.open.push(place);
+    }
+    this.tree.setCount(this.open.length);
+    this.tree.redraw();
+  }
+
+  /** Closes or opens a line of the tree. @param {Node} node @param {boolean} close */
+  fold(node, close) {
+    if (!node.parent) return;
+    if (close) this.closed.add(node);
+    else this.closed.delete(node);
+    this.arrange();
+  }
+
   /** @param {number} index @param {HTMLElement} line */
   fieldLine(index, line) {
-    const field = this.packet?.fields[index];
-    if (!field) return;
-    line.id = `field-${index}`;
-    line.dataset.index = String(index);
+    const place = this.open[index] ?? -1;
+    const node = this.nodes[place];
+    const field = this.packet?.fields[node?.field ?? -1];
+    if (!node || !field) return;
+    const chosen = node.field === this.field && node.source === this.source;
+    line.id = `field-${place}`;
+    line.dataset.line = String(index);
     line.setAttribute("role", "treeitem");
-    line.setAttribute("aria-level", String(field.depth + 1));
-    line.setAttribute("aria-selected", String(index === this.field));
-    line.classList.toggle("selected", index === this.field);
-    const parts = ["  ".repeat(field.depth), make("b", {}, field.name), " "];
-    if (field.text) parts.push(styled(field.text), "  ");
+    line.setAttribute("aria-level", String(node.depth + 1));
+    line.setAttribute("aria-selected", String(chosen));
+    if (node.parent) line.setAttribute("aria-expanded", String(!this.closed.has(node)));
+    else line.removeAttribute("aria-expanded");
+    line.classList.toggle("selected", chosen);
+    const mark = make("span", { class: node.parent ? "fold" : undefined, "aria-hidden": "true" }, node.parent ? (this.closed.has(node) ? "▸ " : "▾ ") : "  ");
     const meaning = field.meaning ? ` (${field.meaning})` : "";
-    patch(line, ...parts, field.value + meaning);
-    if (index === this.field) this.tree.element.setAttribute("aria-activedescendant", line.id);
+    const value = node.source ? [make("b", {}, "source"), " ", field.value]
+      : field.text ? [make("b", {}, field.name), " ", styled(field.text)] : [make("b", {}, field.name), " ", field.value + meaning];
+    patch(line, "  ".repeat(node.depth), mark, ...value);
+    if (chosen) this.tree.element.setAttribute("aria-activedescendant", line.id);
   }
 
   /** @param {number} index @param {HTMLElement} line */
@@ -95,12 +137,13 @@ export class Details {
     patch(line, offset, ...hex, " ", ...text);
   }
 
-  /** @param {number} index */
-  selectField(index) {
+  /** @param {number} index @param {boolean} [source] */
+  selectField(index, source = false) {
     const field = this.packet?.fields[index];
     if (!field) return;
     this.field = index;
-    this.tree.reveal(index);
+    this.source = source;
+    this.tree.reveal(this.reach(index, source));
     this.tree.redraw();
     if (field.end > field.start && field.start < this.bytes.length) {
       const first = Math.floor(field.start / PER_LINE);
@@ -109,6 +152,21 @@ export class Details {
       this.hex.reveal(first);
     }
     this.hex.redraw();
+  }
+
+  /** Opens what a field is in. Returns the number of its line. @param {number} index @param {boolean} source */
+  reach(index, source) {
+    const place = this.nodes.findIndex((it) => it.field === index && it.source === source);
+    let { depth } = this.nodes[place] ?? { depth: 0 };
+    let opened = false;
+    for (let at = place - 1; at >= 0 && depth > 0; at--) {
+      const node = this.nodes[at];
+      if (!node || node.depth >= depth) continue;
+      depth = node.depth;
+      opened = this.closed.delete(node) || opened;
+    }
+    if (opened) this.arrange();
+    return this.open.indexOf(place);
   }
 
   /** Selects the innermost field that a byte belongs to. @param {number} at */
@@ -126,14 +184,49 @@ export class Details {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const steps = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: 10, PageUp: -10 };
-    const step = steps[/** @type {keyof typeof steps} */ (event.key)];
-    if (!step || !this.packet || event.ctrlKey || event.metaKey || event.altKey) return;
+    /** @type {Record<string, number>} */
+    const steps = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
+    if (!this.packet || event.ctrlKey || event.metaKey || event.altKey) return;
+    const place = this.nodes.findIndex((it) => it.field === this.field && it.source === this.source);
+    const line = this.open.indexOf(place);
+    const node = this.nodes[place];
+    const step = steps[event.key];
+    if (step) {
+      const next = this.nodes[this.open[Math.min(Math.max(0, line + step), this.open.length - 1)] ?? -1];
+      if (next) this.selectField(next.field, next.source);
+    } else if (event.key === "ArrowRight" && node?.parent) {
+      this.fold(node, false);
+    } else if (event.key === "ArrowLeft" && node?.parent && !this.closed.has(node)) {
+      this.fold(node, true);
+    } else if (event.key === "ArrowLeft" && node) {
+      const parent = this.nodes.slice(0, place).reverse().find((it) => it.depth < node.depth);
+      if (parent) this.selectField(parent.field, parent.source);
+    } else if ((event.key === "Enter" || event.key === " ") && node?.parent) {
+      this.fold(node, !this.closed.has(node));
+    } else {
+      return;
+    }
     event.preventDefault();
     event.stopPropagation();
-    const last = this.packet.fields.length - 1;
-    this.selectField(Math.min(Math.max(0, this.field + step), last));
   }
+}
+
+/** Returns the lines of a packet's tree: its fields, and below a text component its source. @param {Packet} packet @returns {Node[]} */
+function nodesOf({ fields }) {
+  return fields.flatMap(({ depth, text }, field) => {
+    const parent = Boolean(text) || (fields[field + 1]?.depth ?? 0) > depth;
+    const node = { field, depth, source: false, parent };
+    return text ? [node, { field, depth: depth + 1, source: true, parent: false }] : [node];
+  });
+}
+
+/** Returns a time in the zone of the list, with all its digits. @param {string} at as RFC 3339 */
+function localTime(at) {
+  const date = new Date(at);
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
+  const digits = /\.\d+/.exec(at)?.[0] ?? "";
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${clock(date.getTime()).replace(/\.\d+$/, digits)} ${zone(date.getTime())}`;
 }
 
 /** @param {Packet} packet */
@@ -143,7 +236,7 @@ export function facts(packet) {
   /** @type {[string, string][]} */
   const pairs = [
     ["Packet", `${packet.name ?? "(unknown)"}${id}, ${packet.state}, ${packet.dir}`],
-    ["Time", `${packet.at} (${packet.t.toFixed(6)} s)`],
+    ["Time", `${localTime(packet.at)} (${packet.t.toFixed(6)} s)`],
     ["Session", `#${packet.session}${packet.player ? ` ${packet.player}` : ""}, no. ${packet.seq}, ${packet.version}${guess}`],
     ["Size", `${packet.size} B, ${packet.wire} B on the wire`],
     ["Verdict", `${packet.verdict}, from the ${packet.origin}${packet.of ? `, replaces no. ${packet.of}` : ""}`],
@@ -156,7 +249,7 @@ export function facts(packet) {
   if (packet.comment) pairs.push(["Comment", packet.comment]);
   for (const it of packet.diagnostics) pairs.push([it.name, it.description]);
   if (packet.left_out) pairs.push(["Bytes", `the first ${size(256 << 10)} are shown, ${size(packet.left_out)} are not`]);
-  const lines = pairs.flatMap(([name, value]) => [make("b", {}, name), ` ${value}  `]);
+  const lines = pairs.map(([name, value]) => make("span", { class: "fact" }, make("b", {}, name), ` ${value} `));
   if (packet.error) {
     lines.push(make("span", { class: "error" }, `! ${packet.error.reason} (at byte ${packet.error.at})`));
   }

@@ -144,16 +144,25 @@ export const press = new Press();
  * Makes the pieces of a text component. Characters that are not seen, and those that change the order of the
  * text after them, are written as escapes.
  * @param {import("./protocol.d.ts").TextPiece[]} spans
+ * @param {number} [most] characters that are shown
  */
-export function styled(spans) {
-  return make("span", { class: "mc" }, ...spans.map((span) => {
+export function styled(spans, most = Infinity) {
+  const all = spans.reduce((sum, span) => sum + span.text.length, 0);
+  let left = most;
+  const shown = spans.flatMap((span) => {
+    const text = span.text.slice(0, left);
+    left -= text.length;
+    return text ? [{ ...span, text }] : [];
+  });
+  const rest = all > most ? make("small", {}, ` … ${(all - most).toLocaleString("en")} more characters`) : null;
+  return make("span", { class: "mc" }, ...shown.map((span) => {
     const classes = span.formats.map((format) => `mc-${format}`);
     const rgb = span.color?.startsWith("#");
     if (span.color) classes.push(rgb ? "mc-rgb" : `mc-${span.color}`);
     const piece = make("span", { class: classes.join(" ") }, escaped(span.text));
     if (rgb && span.color) piece.style.borderBottomColor = span.color;
     return piece;
-  }));
+  }), rest);
 }
 
 /** @param {string} text */
@@ -306,6 +315,14 @@ export function clock(at) {
   const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
   const millis = String(date.getMilliseconds()).padStart(3, "0");
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${millis}`;
+}
+
+/** The zone of all times of the day: `UTC+1`. @param {number} at milliseconds since 1970 */
+export function zone(at) {
+  const minutes = -new Date(at).getTimezoneOffset();
+  const rest = Math.abs(minutes) % 60;
+  const hours = Math.floor(Math.abs(minutes) / 60);
+  return `UTC${minutes < 0 ? "−" : minutes ? "+" : ""}${minutes ? hours : ""}${rest ? `:${String(rest).padStart(2, "0")}` : ""}`;
 }
 
 /** @param {number} count @param {string} noun */

@@ -1,4 +1,4 @@
-// The filter line: errors under the character, completion, history.
+// A line for an expression: errors under the character, completion, history, and whether what it shows is applied.
 
 import { unlessLost } from "./connection.js";
 import { make } from "./dom.js";
@@ -14,8 +14,14 @@ export class FilterLine {
    * @param {HTMLElement} list
    * @param {HTMLElement} message
    * @param {(filter: string) => void} onApply
+   * @param {string} [storage] names its history
    */
-  constructor(connection, input, list, message, onApply) {
+  constructor(connection, input, list, message, onApply, storage = "filters") {
+    this.storage = storage;
+    /** What is applied now. */
+    this.applied = "";
+    this.pending = make("small", { class: "pending", role: "status", hidden: "" }, "not applied: press Enter");
+    input.after(this.pending);
     this.connection = connection;
     this.input = input;
     this.list = list;
@@ -26,7 +32,7 @@ export class FilterLine {
     this.names = [];
     this.chosen = -1;
     /** @type {string[]} */
-    this.history = JSON.parse(localStorage.getItem("filters") ?? "[]");
+    this.history = JSON.parse(localStorage.getItem(storage) ?? "[]");
     this.back = -1;
     this.onKept = () => {};
     input.addEventListener("input", () => unlessLost(this.changed()));
@@ -39,8 +45,22 @@ export class FilterLine {
     });
   }
 
+  /** Says what is applied now: what is typed may be something else. @param {string} filter */
+  setApplied(filter) {
+    this.applied = filter;
+    this.drawPending();
+  }
+
+  /** Tells an expression that is only typed from one that is applied. */
+  drawPending() {
+    const pending = this.input.value.trim() !== this.applied.trim();
+    this.pending.hidden = !pending;
+    this.input.classList.toggle("pending", pending);
+  }
+
   /** Checks and completes what was typed. */
   async changed() {
+    this.drawPending();
     const { value, selectionStart } = this.input;
     const [checked, completion] = await Promise.all([
       this.connection.ask("check", { filter: value }),
@@ -62,6 +82,7 @@ export class FilterLine {
     this.input.classList.toggle("invalid", Boolean(checked.error));
     this.input.setAttribute("aria-invalid", String(Boolean(checked.error)));
     this.message.classList.toggle("error", Boolean(checked.error));
+    this.drawPending();
     if (!fault || !this.input.value) {
       this.message.replaceChildren();
       return;
@@ -82,11 +103,11 @@ export class FilterLine {
     this.list.hidden = !open;
     this.input.setAttribute("aria-expanded", String(open));
     this.list.replaceChildren(...this.names.map((name, index) => make("li", {
-      id: `completion-${index}`, role: "option", "data-index": index,
+      id: `${this.list.id}-${index}`, role: "option", "data-index": index,
       "aria-selected": index === this.chosen,
     }, name)));
     if (open && this.chosen >= 0) {
-      this.input.setAttribute("aria-activedescendant", `completion-${this.chosen}`);
+      this.input.setAttribute("aria-activedescendant", `${this.list.id}-${this.chosen}`);
       this.list.children[this.chosen]?.scrollIntoView({ block: "nearest" });
     } else {
       this.input.removeAttribute("aria-activedescendant");
@@ -127,6 +148,7 @@ export class FilterLine {
       const step = event.key === "ArrowUp" ? 1 : -1;
       this.back = Math.min(Math.max(-1, this.back + step), this.history.length - 1);
       this.input.value = this.history[this.back] ?? "";
+      this.drawPending();
     } else {
       return;
     }
@@ -168,9 +190,10 @@ export class FilterLine {
     this.back = -1;
     if (filter.trim()) {
       this.history = [filter, ...this.history.filter((it) => it !== filter)].slice(0, 50);
-      localStorage.setItem("filters", JSON.stringify(this.history));
+      localStorage.setItem(this.storage, JSON.stringify(this.history));
     }
     this.onKept();
+    this.drawPending();
     this.onApply(filter);
   }
 }

@@ -24,22 +24,31 @@ export class PacketForm {
     this.place = null;
     /** The fields as JSON: numbers would lose digits here. */
     this.text = "{}";
-    this.body = "";
-    /** @type {string[]} */
+    /** Id and fields in hex; `null` if the packet cannot be encoded. @type {string | null} */
+    this.body = null;
+    /** The bytes that were typed, while the fields are those of them. @type {string | null} */
+    this.exact = null;
+    /** What was before each change. @type {{ text: string, exact: string | null }[]} */
     this.undone = [];
+    /** Shown are the fields as a form, as JSON or as bytes: three views of one packet. */
     this.mode = "form";
+    /** The text that the editor showed when it was filled or read last. */
+    this.shown = "";
+    /** `true` while the editor has a text that is no such packet. */
+    this.wrong = false;
     /** Ends when everything that was changed has its answer: changes are made one after the other. @type {Promise<any>} */
     this.work = Promise.resolve();
     this.queued = 0;
     this.undoButton = make("button", { type: "button", onclick: () => this.undo(), disabled: "" }, "Undo");
     this.modes = make("span", { role: "radiogroup", "aria-label": `${label}: form, JSON or bytes` },
       ...[["form", "Form"], ["json", "JSON"], ["hex", "Bytes"]].map(([mode, name]) => make("label", {},
-        make("input", { type: "radio", name: `${id}-mode`, value: mode, checked: mode === "form" ? "" : undefined, onchange: () => this.setMode(mode ?? "form") }), ` ${name} `)));
+        make("input", { type: "radio", name: `${id}-mode`, value: mode, checked: mode === "form" ? "" : undefined, onchange: () => unlessLost(this.setMode(mode ?? "form")) }), ` ${name} `)));
     this.fields = make("div", { class: "fields", role: "group", "aria-label": label });
     this.editor = make("textarea", { id: `${id}-text`, rows: 10, spellcheck: "false", "aria-label": `${label} as text`, hidden: "" });
     this.editor.addEventListener("change", () => this.typed());
     this.message = make("p", { id: `${id}-message`, role: "alert", class: "bad" });
-    this.element = make("div", { class: "form" }, make("p", {}, this.modes, this.undoButton), this.fields, this.editor, this.message);
+    this.warning = make("p", { id: `${id}-warning`, role: "status", class: "warning" });
+    this.element = make("div", { class: "form" }, make("p", {}, this.modes, this.undoButton), this.warning, this.fields, this.editor, this.message);
     this.fields.addEventListener("input", (event) => {
       if (event.target instanceof HTMLElement) event.target.dataset.typed = "yes";
     });
@@ -59,24 +68,40 @@ export class PacketForm {
 
   /** Opens a packet. Without a text, the form has the simplest fields. @param {Place} place @param {string | null} text */
   async open(place, text) {
-    this.place = place;
-    this.undone = [];
+    this.begin(place);
     this.text = text ?? "{}";
     await this.ask(text === null ? {} : { text });
   }
 
-  /** Shows a form that is known already. @param {Place} place @param {Form} form */
-  take(place, form) {
+  /** Forgets the packet before. @param {Place | null} place */
+  begin(place) {
     this.place = place;
     this.undone = [];
+    this.exact = null;
+    this.wrong = false;
+  }
+
+  /** Shows no packet. */
+  clear() {
+    this.begin(null);
+    [this.text, this.body, this.shown, this.editor.value] = ["{}", null, "", ""];
+    this.message.textContent = this.warning.textContent = "";
+    this.fields.replaceChildren();
+  }
+
+  /** Shows a form that is known already. @param {Place} place @param {Form} form */
+  take(place, form) {
+    this.begin(place);
     this.show({ form });
   }
 
-  /** @param {Pick<Arguments, "text" | "change">} more */
+  /** Returns `true` if the form is another one now. @param {Pick<Arguments, "text" | "body" | "change">} more */
   async ask(more) {
-    if (!this.place) return;
+    if (!this.place) return false;
     try {
-      this.show(await this.connection.ask("form", { ...this.place, ...more }));
+      const answer = await this.connection.ask("form", { ...this.place, ...more });
+      this.show(answer);
+      return !answer.error;
     } catch (error) {
       if (error instanceof ConnectionLost) this.message.textContent = `Not changed: ${error.message}.`;
       throw error;
@@ -86,7 +111,7 @@ export class PacketForm {
   /** Shows the fields again as they were before a change that was lost with the connection. */
   async renew() {
     await this.after(async () => {
-      if (this.place) await this.ask(this.text === "{}" ? {} : { text: this.text });
+      if (this.place) await this.ask(this.exact !== null ? { body: `0x${this.exact}` } : this.text === "{}" ? {} : { text: this.text });
     });
   }
 
@@ -96,15 +121,29 @@ export class PacketForm {
    */
   change(change) {
     return this.after(async () => {
-      this.undone.push(this.text);
+      this.remember();
+      this.exact = null;
       await this.ask({ text: this.text, change });
     });
   }
 
+  remember() {
+    this.undone.push({ text: this.text, exact: this.exact });
+  }
+
   undo() {
     unlessLost(this.after(async () => {
-      const text = this.undone.pop();
-      if (text !== undefined) await this.ask({ text });
+      if (this.wrong) {
+        // What could not be taken is the last change.
+        this.wrong = false;
+        this.message.textContent = "";
+        this.showMode();
+        return;
+      }
+      const before = this.undone.pop();
+      if (!before) return;
+      this.exact = before.exact;
+      await this.ask(before.exact === null ? { text: before.text } : { body: `0x${before.exact}` });
     }));
   }
 
@@ -124,47 +163,78 @@ export class PacketForm {
     const at = document.activeElement;
     // What is typed, but not left yet, counts too.
     if (at instanceof HTMLElement && this.fields.contains(at) && at.dataset.typed) at.dispatchEvent(new Event("change"));
+    this.typed();
     await this.work;
   }
 
   /** Returns `true` if a person has changed anything. */
   isChanged() {
-    return this.undone.length > 0 || this.queued > 0 || this.fields.querySelector("[data-typed]") !== null;
+    return this.undone.length > 0 || this.queued > 0 || this.wrong || this.fields.querySelector("[data-typed]") !== null;
   }
 
-  /** @param {string} mode */
-  setMode(mode) {
-    this.mode = mode;
+  /** Shows the packet in another way, unless what was typed is no packet: that is not lost. @param {string} mode */
+  async setMode(mode) {
+    await this.settled();
+    if (mode === this.mode) return;
+    const why = this.wrong ? `${this.message.textContent} Correct it, or undo it, to see it in another way.`
+      : mode === "hex" && this.place && this.body === null && this.exact === null ? `A packet that cannot be sent has no bytes. ${this.message.textContent}` : null;
+    if (why === null) this.mode = mode;
+    else this.message.textContent = why.trim();
+    this.showMode();
+  }
+
+  /** Shows the packet in the way that was chosen. */
+  showMode() {
+    const { mode } = this;
+    for (const it of this.modes.querySelectorAll("input")) it.checked = it.value === mode;
     this.fields.hidden = mode !== "form";
     this.editor.hidden = mode === "form";
-    this.editor.value = mode === "hex" ? this.body.replace(/(..)/g, "$1 ").trim() : this.text;
+    if (mode === "form" || this.wrong) return;
+    const hex = (this.exact ?? this.body ?? "").replace(/(..)/g, "$1 ").trim();
+    this.shown = this.editor.value = mode === "hex" ? hex : this.text;
   }
 
-  /** The text was changed. */
+  /** Takes what was typed in the editor. */
   typed() {
-    if (this.mode === "hex") return;
+    const { mode } = this;
     const text = this.editor.value;
+    if (mode === "form" || !this.place || text === this.shown) return;
+    this.shown = text;
     unlessLost(this.after(async () => {
-      this.undone.push(this.text);
-      await this.ask({ text });
+      const before = { text: this.text, exact: this.exact };
+      const bytes = text.replace(/\s/g, "").toLowerCase();
+      this.exact = mode === "hex" ? bytes : null;
+      // More can be typed meanwhile.
+      this.wrong = true;
+      const taken = await this.ask(mode === "hex" ? { body: `0x${bytes}` } : { text });
+      if (!taken) {
+        this.exact = before.exact;
+        this.undoButton.disabled = false;
+        return;
+      }
+      this.undone.push(before);
+      this.wrong = false;
+      if (this.editor.value === text) this.showMode();
     }));
   }
 
   /** What is to be sent. @returns {{ fields: string } | { body: string }} */
   content() {
-    if (this.mode === "hex") return { body: `0x${this.editor.value.replace(/\s/g, "")}` };
-    return { fields: this.mode === "json" ? this.editor.value : this.text };
+    if (this.mode === "hex" && this.wrong) return { body: `0x${this.editor.value.replace(/\s/g, "")}` };
+    if (this.mode === "json" && this.wrong) return { fields: this.editor.value };
+    return this.exact === null ? { fields: this.text } : { body: `0x${this.exact}` };
   }
 
   /** @param {{ form?: Form, error?: Failure }} answer */
   show({ form, error }) {
-    this.undoButton.disabled = this.undone.length === 0;
+    this.undoButton.disabled = this.undone.length === 0 && !this.wrong;
     this.message.textContent = error?.message ?? "";
     if (!form) return;
+    this.warning.textContent = form.warning ? `Note: ${form.warning}.` : "";
     const { problem } = form;
     if (problem && !problem.pointer) this.message.textContent = problem.message;
     this.text = form.text;
-    if (form.body) this.body = form.body;
+    this.body = form.body;
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.pointer : undefined;
     // A line that is as before stays, with what is being typed there.
     const before = new Map([...this.fields.children].map((it) => [it.getAttribute("data-line"), it]));
@@ -181,7 +251,7 @@ export class PacketForm {
     }
     const again = [...this.fields.querySelectorAll("[data-pointer]")].find((it) => it instanceof HTMLElement && it.dataset.pointer === focused);
     if (again instanceof HTMLElement) again.focus();
-    if (this.mode !== "form") this.setMode(this.mode);
+    this.showMode();
   }
 
   /** Shows why a field was refused. @param {Failure} error */
@@ -192,7 +262,7 @@ export class PacketForm {
       input.setAttribute("aria-invalid", "true");
       input.parentElement.append(make("span", { class: "bad", role: "alert" }, ` ${error.message}`));
     } else {
-      this.message.textContent = `${error.message}${path ? ` (${path})` : ""}`;
+      this.message.textContent = withPath(error);
     }
   }
 
@@ -206,12 +276,15 @@ export class PacketForm {
     if (line.kind === "object" || line.kind === "list") {
       const count = line.kind === "list" ? ` (${line.count})` : "";
       row.append(make("b", {}, name + count));
+      if (line.options) row.append(" ", this.choice(line, id));
       if (line.kind === "list") row.append(" ", this.button("Add", `Add an element to ${line.path}`, { add: line.pointer }));
     } else {
-      row.append(make("label", { for: id }, name), " ", this.input(line, id, faulty));
+      row.append(make("label", { for: id }, name), " ", line.kind === "null" ? this.button("Add", `Add ${line.path}`, { fill: line.pointer }) : this.input(line, id, faulty));
+      if (line.encoding) row.append(make("small", {}, ` bytes in ${line.encoding}`));
       if (line.low) row.append(make("small", {}, ` ${line.low} to ${line.high}`));
       if (line.text) row.append(" ", make("span", { class: "preview" }, styled(line.text)));
     }
+    if (line.optional) row.append(" ", this.button("Leave out", `Leave out ${line.path}`, { set: { pointer: line.pointer, raw: "null" } }));
     if (name.startsWith("[")) row.append(" ", this.button("Remove", `Remove ${line.path}`, { remove: line.pointer }));
     if (faulty) row.append(make("span", { class: "bad", role: "alert" }, ` ${problem?.message}`));
     return row;
@@ -220,6 +293,16 @@ export class PacketForm {
   /** @param {string} name @param {string} label @param {FormChange} change */
   button(name, label, change) {
     return make("button", { type: "button", "aria-label": label, onclick: () => unlessLost(this.change(change)) }, name);
+  }
+
+  /** Which of its fields an object has. @param {FormLine} line @param {string} id */
+  choice(line, id) {
+    const names = line.options ?? [];
+    const choice = make("select", { id, "data-pointer": line.pointer, "data-path": line.path, "aria-label": `Kind of ${line.path}`,
+      onchange: () => unlessLost(this.change({ choose: { pointer: line.pointer, name: choice.value } })) },
+    ...(line.raw ? [] : [make("option", { value: "" }, "—")]), ...names.map((it) => make("option", { value: it }, it)));
+    choice.value = line.raw ?? "";
+    return choice;
   }
 
   /** @param {FormLine} line @param {string} id @param {boolean} faulty */
@@ -247,6 +330,14 @@ export class PacketForm {
     }
     const input = make("input", { ...common, type: "text", value: line.raw, size: 14, inputmode: line.kind === "number" ? "decimal" : undefined });
     input.addEventListener("change", () => set(numbered(input.value, line.names) ?? input.value));
+    if (line.flags && /^-?\d+$/.test(line.raw ?? "")) {
+      const number = BigInt(line.raw ?? "0");
+      return make("span", {}, input, ...line.flags.map(([bit, name]) => {
+        const box = make("input", { type: "checkbox", onchange: () => set(String(box.checked ? number | BigInt(bit) : number & ~BigInt(bit))) });
+        box.checked = (number & BigInt(bit)) === BigInt(bit);
+        return make("label", { class: "flag" }, box, ` ${name}`);
+      }));
+    }
     if (!line.names) return input;
     return make("span", {}, input, " ", this.names(line, line.names, input, set));
   }
@@ -265,6 +356,11 @@ export class PacketForm {
     input.setAttribute("list", id);
     return make("span", {}, known ?? "", make("datalist", { id }, ...names.map(([, name]) => make("option", { value: name }))));
   }
+}
+
+/** Returns the message of an error with the path of its field, which it often begins with. @param {Failure} error */
+export function withPath({ message, path }) {
+  return path && !message.includes(path) ? `${message} (${path})` : message;
 }
 
 /** Gives an element these children, and moves none that stands in its place. @param {HTMLElement} element @param {Element[]} children */

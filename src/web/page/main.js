@@ -6,6 +6,7 @@ import { Details, facts } from "./details.js";
 import { byId, make, plural, press } from "./dom.js";
 import { exportDialog } from "./export.js";
 import { FilterLine } from "./filter.js";
+import { Notice } from "./notice.js";
 import { COLUMNS, Packets } from "./packets.js";
 import { Conversation, StatisticsPanel, comparison, help } from "./panels.js";
 import { RulesPanel } from "./rules.js";
@@ -16,6 +17,9 @@ import { TimelinePanel } from "./timeline.js";
 /** @typedef {import("./protocol.d.ts").Hello} Hello */
 /** @typedef {import("./protocol.d.ts").Push} Push */
 /** @typedef {import("./protocol.d.ts").StoreState} StoreState */
+
+/** Milliseconds between two counts of what is shown live. */
+const COUNT_AGAIN = 1000;
 
 const TABS = ["packets", "conversation", "statistics", "timeline", "control", "rules"];
 
@@ -37,6 +41,8 @@ let tab = "packets";
 /** @type {StoreState | null} */
 let state = null;
 let live = false;
+/** The address at which the game reaches a running proxy. @type {string | null} */
+let listening = null;
 /** @type {number | null} */
 let lastMark = null;
 let sessionsAsked = 0;
@@ -50,12 +56,13 @@ const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement
 const packets = new Packets(connection, list, (row) => unlessLost(showDetails(row)));
 const filter = new FilterLine(connection, filterInput, byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(applyView({ filter: text })));
 const sessions = new Sessions(byId("session-list", HTMLElement), (selected) => unlessLost(applyView({ sessions: selected })));
-const conversation = new Conversation(connection, byId("conversation", HTMLElement), (row) => unlessLost(openRow(row)));
+const conversation = new Conversation(connection, byId("panel-conversation", HTMLElement), (row) => unlessLost(openRow(row)));
 const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (text) => {
   showTab("packets");
   filter.apply(text);
 });
-const control = new ControlPanel(connection, byId("panel-control", HTMLElement), byId("tab-control", HTMLElement));
+const notice = new Notice(byId("notice", HTMLElement));
+const control = new ControlPanel(connection, byId("panel-control", HTMLElement), byId("tab-control", HTMLElement), notice);
 const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
 const timeline = new TimelinePanel(byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })));
@@ -65,6 +72,7 @@ function onStatus(status, hello) {
   stateLine.classList.toggle("bad", status !== "open");
   if (status === "open") {
     live = hello?.live ?? false;
+    listening = hello?.listening ?? null;
     actions = hello?.actions ?? [];
     byId("tab-control", HTMLElement).hidden = !hello?.control;
     byId("tab-rules", HTMLElement).hidden = !live;
@@ -101,6 +109,18 @@ function onPush(message) {
     // Those are for programs, which subscribe to them.
     control.take(message);
   }
+}
+
+/** What the statistics that were asked for last are of. */
+let counted = "";
+
+/** Counts what has come since: the statistics and the timeline are live while they are shown. */
+function countAgain() {
+  if (tab !== "timeline" && tab !== "statistics" || !state || document.hidden) return;
+  const now = JSON.stringify([state.end, state.list.total]);
+  if (now === counted) return;
+  counted = now;
+  unlessLost(connection.ask("statistics", {}));
 }
 
 /** @param {StoreState} message */
@@ -157,6 +177,9 @@ function drawState(message) {
   if (message.hidden) parts.push(`${message.hidden} hidden`);
   if (message.saved) parts.push(message.saved);
   stateLine.textContent = parts.join(", ");
+  const empty = byId("empty", HTMLElement);
+  empty.hidden = !live || listening === null || message.end > 0;
+  if (!empty.hidden) empty.replaceChildren("No packets yet. In the game, choose Multiplayer, Direct Connection, and connect to ", make("code", {}, listening ?? ""), ".");
   // Of the filter, or of the files while they are read.
   const found = all ? done / all : 1;
   progress.hidden = found === 1 && read === 1;
@@ -165,18 +188,18 @@ function drawState(message) {
   searchCount.textContent = search ? `${plural(search.total, "match").replace(/matchs$/, "matches")}${search.done < search.all ? "…" : ""}` : "";
 }
 
-/** Shows another list. @param {Partial<View>} change @param {number | null} [wanted] the number of the row to select */
-async function applyView(change, wanted = null) {
+/** Shows another list. @param {Partial<View>} change @param {number} [wanted] the number of the row to select, if it is another one than now */
+async function applyView(change, wanted) {
   const before = view;
   const next = { ...view, ...change };
   view = next;
   const answer = await packets.show(asRequest(next), wanted);
+  if (!answer.error) filter.setApplied(next.filter);
   filter.show(answer);
   if (answer.error) {
     if (view === next) view = before;
     return;
   }
-  details.clear();
   refresh();
 }
 
@@ -260,7 +283,7 @@ function exportPackets() {
 async function rule() {
   if (packets.selected === null || byId("tab-rules", HTMLElement).hidden) return;
   const answer = await connection.ask("expression", { row: packets.selected });
-  if (!answer.rule) return;
+  if (!answer.rule) return notice.say("There can be no rule for a packet of an unknown type.", true);
   showTab("rules");
   await rules.add(answer.rule);
 }
@@ -268,8 +291,7 @@ async function rule() {
 /** Changes the selected packet, to send it. */
 async function change() {
   if (packets.selected === null || byId("tab-control", HTMLElement).hidden) return;
-  await control.change(packets.selected);
-  showTab("control");
+  if (await control.change(packets.selected)) showTab("control");
 }
 
 /** Adds a condition on the selected packet's type to the filter. @param {boolean} only */
@@ -313,7 +335,7 @@ function showDialog(title, body) {
 }
 
 async function compare() {
-  if (lastMark === null || packets.selected === null) return;
+  if (lastMark === null || packets.selected === null) return notice.say("Mark one packet (m), and select another to compare it with.", true);
   const answer = await connection.ask("compare", { a: lastMark, b: packets.selected });
   if (answer.fields) showDialog("Comparison", comparison(answer.fields));
 }
@@ -328,9 +350,14 @@ function nextTime() {
   timeButton.textContent = `Time: ${packets.nextTime()}`;
 }
 
+/** @param {boolean} open */
+function openColumns(open) {
+  columnMenu.hidden = !open;
+  columnButton.setAttribute("aria-expanded", String(open));
+}
+
 function toggleColumns() {
-  columnMenu.hidden = !columnMenu.hidden;
-  columnButton.setAttribute("aria-expanded", String(!columnMenu.hidden));
+  openColumns(columnMenu.hidden !== false);
 }
 
 /** Shows what a running proxy holds, and does something there. @param {(panel: ControlPanel) => any} action */
@@ -358,6 +385,8 @@ const ACTIONS = {
   },
   keys: showKeys,
   back: () => {
+    notice.say("");
+    if (!columnMenu.hidden) return openColumns(false);
     const at = document.activeElement;
     if (tab !== "packets" && isTyping(at)) return at.blur();
     showTab("packets");
@@ -391,10 +420,13 @@ const ACTIONS = {
   export: exportPackets,
   rule,
   resend: () => {
-    if (details.packet && !byId("tab-control", HTMLElement).hidden) return control.resend(details.packet);
+    if (byId("tab-control", HTMLElement).hidden) return;
+    if (details.packet) return control.resend(details.packet);
+    notice.say("Select the packet that is to be sent again.", true);
   },
   edit: () => (tab === "control" ? control.editHeld() : change()),
   send: () => withControl((it) => it.packet.focus()),
+  stop: () => control.stop(),
   hold: () => withControl((it) => it.where.focus()),
   overtake: () => withControl((it) => it.overtaken.click()),
   forward: () => withHeld((it) => it.decide("forward")),
@@ -405,7 +437,14 @@ const ACTIONS = {
 
 /** Shows all keys. */
 function showKeys() {
-  showDialog("Keys", help(actions));
+  const box = make("input", { type: "checkbox", id: "single-keys", onchange: () => localStorage.setItem("single-keys", box.checked ? "on" : "off") });
+  box.checked = singleKeys();
+  showDialog("Keys", make("div", {}, make("p", {}, make("label", {}, box, " Keys that are single characters act")), help(actions)));
+}
+
+/** `false` if keys that are single characters do nothing: programs that type what is said press them by mistake. */
+function singleKeys() {
+  return localStorage.getItem("single-keys") !== "off";
 }
 
 /** @param {EventTarget | null} at @returns {at is HTMLElement} */
@@ -418,6 +457,7 @@ document.addEventListener("keydown", (event) => {
   if (isTyping(event.target) && event.key !== "Escape") return;
   // Buttons and lists of their own have these keys.
   const own = event.target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key);
+  if (event.key.length === 1 && !singleKeys()) return;
   const name = actions.find((it) => it.keys.includes(event.key))?.name;
   const action = own || !name ? undefined : ACTIONS[name];
   if (!action) return;
@@ -459,9 +499,14 @@ columnMenu.replaceChildren(...COLUMNS.map(([key, title]) => {
   box.checked = !packets.hidden.has(key);
   return make("label", {}, box, ` ${key === "dir" ? "Direction" : title}`);
 }));
+document.addEventListener("pointerdown", (event) => {
+  const at = event.target instanceof Element ? event.target : null;
+  if (!at?.closest("#column-menu, #columns")) openColumns(false);
+});
 press.watch(document);
+setInterval(countAgain, COUNT_AGAIN);
 addEventListener("beforeunload", (event) => {
-  if (rules.changed.size) event.preventDefault();
+  if (rules.changed.size || control.isWriting()) event.preventDefault();
 });
 const dark = matchMedia("(prefers-color-scheme: dark)");
 document.documentElement.classList.toggle("dark", (localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light")) === "dark");

@@ -1,7 +1,7 @@
 // The list of packets.
 
 import { unlessLost } from "./connection.js";
-import { VirtualList, clock, make, patch } from "./dom.js";
+import { VirtualList, clock, make, patch, zone } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").Row} Row */
@@ -63,11 +63,12 @@ export class Packets {
   }
 
   /**
-   * Asks for another list, and shows it once it is accepted. Returns the answer.
+   * Asks for another list, and shows it once it is accepted: around the selected packet, if it has that, unless
+   * the newest packet is followed. Returns the answer.
    * @param {View} view its filter, sessions and times
    * @param {number | null} [wanted] the number of the row to select, if the list has it
    */
-  async show(view, wanted = null) {
+  async show(view, wanted = this.follow ? null : this.selected) {
     const answer = await this.askView(view);
     if (answer.error) {
       this.drawBusy();
@@ -75,7 +76,6 @@ export class Packets {
     }
     this.pages.clear();
     this.list.setCount(0);
-    this.selected = null;
     this.wanted = wanted;
     this.begin();
     return answer;
@@ -134,10 +134,11 @@ export class Packets {
       if (generation !== this.generation) return;
       if (found) this.list.top = index + (this.list.top % 1);
     }
-    if (this.selected !== null && moves) {
-      const { index } = await this.connection.ask("index", { row: this.selected });
+    if (this.selected !== null && this.selected !== this.wanted && moves) {
+      const { index, found } = await this.connection.ask("index", { row: this.selected });
       if (generation !== this.generation || index === undefined) return;
-      this.index = index;
+      // It stands between two rows if the list does not have it.
+      this.index = found ? index : index - 0.5;
     }
     // A later state can have come while this one waited.
     const { total, done, all } = this.progress;
@@ -156,7 +157,11 @@ export class Packets {
     const { index, found } = await this.connection.ask("index", { row });
     if (generation !== this.generation || row !== this.wanted) return;
     if (found || complete) this.wanted = null;
-    if (found) this.select(index, row);
+    if (!found) return;
+    const { visible, top } = this.list;
+    if (index < top || index + 1 > top + visible) this.list.moveTo(index - Math.floor(visible / 2));
+    if (row !== this.selected) this.select(index, row);
+    else this.index = index;
   }
 
   /** @param {number} index @returns {Row | undefined} */
@@ -192,7 +197,8 @@ export class Packets {
   drawHead() {
     const shown = COLUMNS.filter(([key]) => !this.hidden.has(key));
     this.head.replaceChildren(...shown.map(([key, title]) =>
-      make("span", { class: `c-${key}`, role: "columnheader", title: key === "dir" ? "Direction" : undefined }, title)));
+      make("span", { class: `c-${key}`, role: "columnheader", title: key === "dir" ? "Direction" : undefined },
+        key === "time" && this.time === 0 ? `${title} ${zone(Date.now())}` : title)));
     this.list.redraw();
   }
 
@@ -263,7 +269,7 @@ export class Packets {
   /** Selects the line that is `by` lines away. @param {number} by */
   async step(by) {
     const from = this.selected === null ? Math.floor(this.list.top) - Math.sign(by) : this.index;
-    await this.go(from + by);
+    await this.go(by > 0 ? Math.floor(from + by) : Math.ceil(from + by));
   }
 
   /** @param {number} index */
@@ -290,7 +296,7 @@ export class Packets {
   /** Shows times in another form, and returns its name. */
   nextTime() {
     this.time = (this.time + 1) % TIMES.length;
-    this.list.redraw();
+    this.drawHead();
     return TIMES[this.time];
   }
 

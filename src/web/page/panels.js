@@ -1,6 +1,7 @@
 // Conversation, statistics, comparison and help.
 
-import { clock, make, patch, press, size, styled } from "./dom.js";
+import { unlessLost } from "./connection.js";
+import { clock, make, patch, plural, press, size, styled } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {Record<string, any>} Json */
@@ -8,32 +9,98 @@ import { clock, make, patch, press, size, styled } from "./dom.js";
 /** @typedef {import("./protocol.d.ts").ChatLine} ChatLine */
 /** @typedef {import("./protocol.d.ts").ComparedValues} ComparedValues */
 
+/** Lines that are shown at the end, and at most. */
 const LINES = 400;
+const MOST = 500;
+
+/** Characters of a line that are shown. */
+const LONG = 1000;
 
 export class Conversation {
-  /** @param {Connection} connection @param {HTMLElement} element @param {(row: number) => void} onOpen */
-  constructor(connection, element, onOpen) {
+  /** @param {Connection} connection @param {HTMLElement} panel @param {(row: number) => void} onOpen */
+  constructor(connection, panel, onOpen) {
     this.connection = connection;
-    this.element = element;
+    this.panel = panel;
+    this.element = make("ol", { id: "conversation", "aria-label": "Conversation" });
+    this.find = make("input", { id: "conversation-search", type: "search", spellcheck: "false", autocomplete: "off", oninput: () => this.search() });
+    this.count = make("span", { role: "status" });
+    this.earlier = make("button", { type: "button", hidden: "", onclick: () => this.goEarlier() });
+    this.later = make("button", { type: "button", hidden: "", onclick: () => this.goToEnd() });
+    panel.replaceChildren(
+      make("p", { class: "bar" }, make("label", { for: "conversation-search" }, "Lines with "), this.find, " ", this.count),
+      this.earlier, this.element, this.later);
+    /** The index of the first line that is shown; `null` before any is. @type {number | null} */
+    this.start = null;
     this.busy = false;
-    element.addEventListener("click", (event) => {
+    /** `true` if something has changed while an answer was on its way. */
+    this.again = false;
+    this.element.addEventListener("click", (event) => {
       const line = event.target instanceof Element ? event.target.closest("button")?.closest("li") : null;
       if (line instanceof HTMLElement) onOpen(Number(line.dataset.key));
     });
   }
 
-  /** Shows the last lines. */
+  /** Shows the newest lines if the end is shown, and otherwise those that are. */
   async update() {
-    if (this.busy) return;
+    if (this.busy) {
+      this.again = true;
+      return;
+    }
     this.busy = true;
     try {
-      const { total = 0 } = await this.connection.ask("conversation", { start: 0, count: 0 });
-      const start = Math.max(0, total - LINES);
-      const { lines } = await this.connection.ask("conversation", { start, count: LINES });
-      this.show(lines ?? []);
+      do {
+        this.again = false;
+        await this.read();
+      } while (this.again);
     } finally {
       this.busy = false;
     }
+  }
+
+  async read() {
+    const text = this.find.value || undefined;
+    const { total = 0, error } = await this.connection.ask("conversation", { start: 0, count: 0, text });
+    const atEnd = this.start === null || (this.isAtEnd() && this.firstInUse() === Infinity);
+    const start = atEnd ? Math.max(0, total - LINES) : Math.min(this.start ?? 0, Math.max(0, total - 1));
+    const { lines = [] } = await this.connection.ask("conversation", { start, count: MOST, text });
+    if (text !== (this.find.value || undefined)) return;
+    this.start = start;
+    press.draw(this, () => {
+      this.count.textContent = error ? error.message : text ? plural(total, "line") : "";
+      this.show(lines);
+      this.earlier.hidden = start === 0;
+      this.earlier.textContent = `${plural(start, "earlier line")} ↑`;
+      const rest = total - start - lines.length;
+      this.later.hidden = atEnd || rest <= 0;
+      this.later.textContent = `${plural(rest, "newer line")} ↓`;
+      if (atEnd) this.panel.scrollTop = this.panel.scrollHeight;
+    });
+  }
+
+  /** Looks for the text that was typed. */
+  search() {
+    this.start = null;
+    unlessLost(this.update());
+  }
+
+  goToEnd() {
+    this.search();
+  }
+
+  /** Shows earlier lines above those that are shown. */
+  goEarlier() {
+    const first = this.element.querySelector("li");
+    const place = first?.getBoundingClientRect().top ?? 0;
+    this.start = Math.max(0, (this.start ?? 0) - LINES);
+    // Not at the end any more.
+    this.panel.scrollTop = 0;
+    unlessLost(this.update().then(() => {
+      if (first?.isConnected) this.panel.scrollTop += first.getBoundingClientRect().top - place;
+    }));
+  }
+
+  isAtEnd() {
+    return this.later.hidden && this.panel.scrollTop + this.panel.clientHeight >= this.panel.scrollHeight - 24;
   }
 
   /** Returns the oldest row of which a person has selected text, or that has the focus. */
@@ -55,11 +122,11 @@ export class Conversation {
       const who = line.dir === "serverbound" ? (line.player ?? "client") : null;
       const title = `${clock(line.at)} #${line.session} ${arrow}`;
       const open = make("button", { type: "button" }, title);
-      const sender = line.sender ? styled(line.sender) : who;
-      return make("li", { "data-key": line.row }, open, sender, sender ? ": " : "", line.text ? styled(line.text) : "");
+      const sender = line.sender ? styled(line.sender, LONG) : who;
+      return make("li", { "data-key": line.row }, open, sender, sender ? ": " : "", line.text ? styled(line.text, LONG) : "");
     });
-    const none = make("li", {}, "Nobody has written anything yet.");
-    press.draw(this, () => patch(this.element, ...(items.length ? items : [none])));
+    const none = make("li", {}, this.find.value ? "No line has this text." : "Nobody has written anything yet.");
+    patch(this.element, ...(items.length ? items : [none]));
   }
 }
 
@@ -72,6 +139,11 @@ export class StatisticsPanel {
     this.report = null;
     this.sort = "bytes";
     this.down = true;
+    element.addEventListener("click", (event) => {
+      const button = event.target instanceof Element ? event.target.closest("button") : null;
+      if (button?.dataset.sort) this.sortBy(button.dataset.sort);
+      else if (button?.dataset.filter) this.onFilter(button.dataset.filter);
+    });
   }
 
   waiting() {
@@ -104,8 +176,9 @@ export class StatisticsPanel {
       this.table("Not decoded", report.undecoded, "packet", (row) => `${row.packet ?? "(unknown)"}: ${row.reason}`,
         [["packets", "packets", number]], () => "pkt.error"),
     ];
-    this.element.replaceChildren(...tables.filter((table) => table !== null));
-    if (!this.element.children.length) this.element.replaceChildren(make("p", {}, "There is nothing to count."));
+    const shown = tables.filter((table) => table !== null);
+    const none = make("p", {}, "There is nothing to count.");
+    press.draw(this, () => patch(this.element, ...(shown.length ? shown : [none])));
   }
 
   /**
@@ -121,13 +194,13 @@ export class StatisticsPanel {
     const sorted = [...rows].sort((one, other) => (one[key] > other[key] ? order : one[key] < other[key] ? -order : 0));
     const heads = columns.map(([name, text]) => make("th", {
       scope: "col", "aria-sort": name === key ? (this.down ? "descending" : "ascending") : undefined,
-    }, make("button", { onclick: () => this.sortBy(name) }, text)));
-    const body = sorted.map((row) => make("tr", {},
+    }, make("button", { type: "button", "data-sort": name }, text)));
+    const body = sorted.map((row) => make("tr", { "data-key": filter ? filter(row) + title(row) : title(row) },
       make("td", {}, filter
-        ? make("button", { onclick: () => this.onFilter(filter(row)) }, title(row))
+        ? make("button", { type: "button", "data-filter": filter(row) }, title(row))
         : title(row)),
       ...columns.map(([name, , format]) => make("td", {}, format(row[name])))));
-    return make("table", {}, make("caption", {}, caption),
+    return make("table", { "data-key": caption }, make("caption", {}, caption),
       make("thead", {}, make("tr", {}, make("th", { scope: "col" }, head), ...heads)),
       make("tbody", {}, ...body));
   }

@@ -117,11 +117,15 @@ export type Answer = { "answer": "done", }
 | { "answer": "rules",
   /** The files, in the order of their rules. */
   files: Array<RuleFile>,
+  /** A text for each that is another one once it has changed. */
+  versions: Array<string>,
   /** What their rules did, by file. */
   counts: Array<Array<RuleResult>>, }
 | { "answer": "rule_counts",
   /** What they did, by file. */
-  counts: Array<Array<RuleResult>>, }
+  counts: Array<Array<RuleResult>>,
+  /** A text for each file that is another one once it has changed. */
+  versions: Array<string>, }
 | { "answer": "check_rules",
   /** Its errors and warnings. */
   faults: Array<RulesFault>, }
@@ -172,6 +176,8 @@ export type ComparedValues = {
 export type ControlPush = { "push": "control",
   /** The condition on what is held; `null` if nothing is. */
   break: BreakCondition | null,
+  /** The condition that was set when the last interface had gone. It holds nothing until it is set again. */
+  earlier: BreakCondition | null,
   /** The number of the interface that has set it; `null` if none has. */
   by: number | null,
   /** The number of attached interfaces. */
@@ -190,7 +196,7 @@ export type ControlPush = { "push": "control",
   held: number,
   /** What became of it, and why. */
   how: Release, }
-| { "push": "message",
+| { "push": "sending" } & Sending | { "push": "message",
   /** The session. */
   session: number,
   /** The reason. */
@@ -262,6 +268,8 @@ export type Form = {
   body: string | null,
   /** Why the packet cannot be sent. */
   problem: FormProblem | null,
+  /** What a peer does with a packet like this once it was changed. */
+  warning: string | null,
   /** The values, each after the containers that it is in. */
   lines: Array<FormLine>,
   /** `true` if there are more values, which can only be edited as JSON. */
@@ -273,6 +281,12 @@ export type FormChange = { "set": {
   pointer: string,
   /** The content as JSON. Anything else becomes a text. */
   raw: string, } }
+| { "choose": {
+  /** The JSON pointer of the object. */
+  pointer: string,
+  /** The name of the field. */
+  name: string, } }
+| { "fill": string }
 | { "add": string }
 | { "remove": string };
 
@@ -290,14 +304,23 @@ export type FormLine = {
   kind: "object" | "list" | "number" | "text" | "bool" | "null",
   /** The number of elements of a list. */
   count: number | null,
-  /** Its value as JSON; `null` for an object or a list. */
-  raw: string | null,
+  /** `true` if it can be left out, as `null`. */
+  optional: boolean,
+  /** How the bytes are written that the field has: `base64`; `null` for other fields. */
+  encoding: string | null,
+/**
+ * Its value as JSON; `null` for a list. For an object that is a choice, the name of what is chosen; `null` for
+ * others.
+ */
+raw: string | null,
   /** The least number that it can be. */
   low: string | null,
   /** The greatest number that it can be. */
   high: string | null,
-  /** The texts that it can be. */
+  /** The texts that it can be, or the names that an object has one of. */
   options: Array<string> | null,
+  /** The bits that have names, with these. */
+  flags: Array<[number, string]> | null,
   /** The numbers that have names, with these. */
   names: Array<[number, string]> | null,
   /** The text that a player reads. */
@@ -388,6 +411,8 @@ export type Hello = {
   protocol: number,
   /** `true` while a proxy runs; `false` if captures are shown. */
   live: boolean,
+  /** The address at which the game reaches a running proxy. */
+  listening: string | null,
   /** `true` if sessions can be controlled. */
   control: boolean,
   /** `true` if there are filter files. */
@@ -519,11 +544,15 @@ export type Message = {
 | { "answer": "rules",
   /** The files, in the order of their rules. */
   files: Array<RuleFile>,
+  /** A text for each that is another one once it has changed. */
+  versions: Array<string>,
   /** What their rules did, by file. */
   counts: Array<Array<RuleResult>>, }
 | { "answer": "rule_counts",
   /** What they did, by file. */
-  counts: Array<Array<RuleResult>>, }
+  counts: Array<Array<RuleResult>>,
+  /** A text for each file that is another one once it has changed. */
+  versions: Array<string>, }
 | { "answer": "check_rules",
   /** Its errors and warnings. */
   faults: Array<RulesFault>, }
@@ -668,7 +697,9 @@ export type Request = { "do": "view",
   /** The index of the first line. */
   start: number,
   /** The most lines to return, at most 500. */
-  count: number, }
+  count: number,
+  /** A text, or bytes such as `0a:1b`, that the packets of the lines have; all if absent. */
+  text?: string | null, }
 | { "do": "statistics", }
 | { "do": "compare",
   /** The row of the first packet. */
@@ -717,6 +748,8 @@ export type Request = { "do": "view",
  * absent.
  */
 text?: string | null,
+  /** Id and fields instead: base64, or hex digits after `0x`. */
+  body?: string | null,
   /** A change to make first. */
   change?: FormChange | null, }
 | { "do": "form_of",
@@ -730,8 +763,8 @@ text?: string | null,
 | { "do": "save_rules",
   /** The index of the file in `rules`. */
   file: number,
-  /** The text that was read. */
-  base: string,
+  /** The text that was read; absent for a file that was deleted, which is created again. */
+  base?: string | null,
   /** The new text. */
   text: string, }
 | { "do": "break",
@@ -800,6 +833,10 @@ text?: string | null,
   interval?: string | null,
   /** The number of the packet of the session that is sent again. */
   resent?: number | null, }
+| { "do": "stop",
+  /** Its `number`, which the push `sending` has; everything if absent. */
+  number?: number | null, }
+| { "do": "alive", }
 | { "do": "kick",
   /** The session. */
   session: number,
@@ -889,11 +926,30 @@ export type RulesFault = {
 /** What became of a filter file that was to be saved. */
 export type SavedRules = { "outcome": "saved", }
 | { "outcome": "changed",
-  /** Its text now. */
-  text: string, }
+  /** Its text now; `null` if it was deleted. */
+  text: string | null, }
 | { "outcome": "faulty",
   /** The errors, and warnings. */
   faults: Array<RulesFault>, };
+
+/** A packet that is sent repeatedly. */
+export type Sending = {
+  /** Its number among everything that was sent in the run. */
+  number: number,
+  /** Its session. */
+  session: number,
+  /** Its direction. */
+  dir: Direction,
+  /** Its name; `null` if its bytes were given. */
+  packet: string | null,
+  /** The number of times that it is to be sent. */
+  times: number,
+  /** The packets that are still to be sent. */
+  left: number,
+  /** Milliseconds from one to the next. */
+  interval: number,
+  /** `true` if no more are sent: all were, or the rest was stopped. */
+  over: boolean, };
 
 /** A session. */
 export type SessionInfo = {

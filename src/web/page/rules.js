@@ -16,8 +16,13 @@ export class RulesPanel {
     /** The files as they were read. @type {RuleFile[]} */
     this.files = [];
     this.file = 0;
+    /** What each file on disk was like when it was read. @type {string[]} */
+    this.versions = [];
     /** Texts that were changed and not saved, by file. @type {Map<number, string>} */
     this.changed = new Map();
+    /** What such files are on disk meanwhile. @type {Map<number, RuleFile>} */
+    this.conflicts = new Map();
+    this.following = false;
     this.checks = 0;
     this.timer = 0;
     this.choice = make("select", { id: "rule-file", onchange: () => unlessLost(this.open(this.choice.selectedIndex)) });
@@ -38,10 +43,9 @@ export class RulesPanel {
     this.actions = make("span", {});
     this.counts = make("tbody", { id: "rule-counts" });
     const save = make("button", { type: "button", onclick: () => unlessLost(this.save()), title: "Ctrl-S" }, "Save and apply");
-    const read = make("button", { type: "button", onclick: () => unlessLost(this.read()) }, "Read again");
     const heads = ["rule", "matched", "acted", "failed"].map((it) => make("th", { scope: "col" }, it));
     this.body = [
-      make("p", {}, make("label", { for: "rule-file" }, "File "), this.choice, " ", save, " ", read),
+      make("p", {}, make("label", { for: "rule-file" }, "File "), this.choice, " ", save),
       make("p", {}, this.message, this.actions),
       make("div", { class: "editor" }, this.marks, this.text),
       this.faults,
@@ -50,11 +54,13 @@ export class RulesPanel {
     ];
   }
 
-  /** Reads the files, and drops what was not saved. */
+  /** Reads the files for the first time. */
   async read() {
-    const { files = [], counts = [] } = await this.connection.ask("rules", {});
+    const { files = [], versions = [], counts = [] } = await this.connection.ask("rules", {});
     this.files = files;
+    this.versions = versions;
     this.changed.clear();
+    this.conflicts.clear();
     if (!files.length) {
       this.element.replaceChildren(make("p", {}, "There are no filter files. Start the proxy with ",
         make("code", {}, "-f rules.toml"), " to see and change rules here."));
@@ -75,20 +81,84 @@ export class RulesPanel {
     this.timer = setInterval(() => unlessLost(this.count()), 500);
   }
 
-  /** Shows what the rules did until now. */
+  /** Shows what the rules did until now, and what became of the files on disk. */
   async count() {
-    if (this.files.length) this.showCounts((await this.connection.ask("rule_counts", {})).counts ?? []);
+    if (!this.files.length || this.following) return;
+    this.following = true;
+    try {
+      const { counts = [], versions = [] } = await this.connection.ask("rule_counts", {});
+      this.showCounts(counts);
+      if (versions.some((it, index) => it !== this.versions[index])) await this.follow();
+    } finally {
+      this.following = false;
+    }
+  }
+
+  /** Reads files that have changed on disk. What was not saved stays. */
+  async follow() {
+    const { files = [], versions = [] } = await this.connection.ask("rules", {});
+    this.versions = versions;
+    for (const [index, now] of files.entries()) {
+      const known = this.files[index];
+      const conflict = this.conflicts.has(index);
+      if (!known || (now.text === known.text && now.error === known.error)) this.conflicts.delete(index);
+      else if (this.changed.get(index) === now.text) {
+        this.files[index] = now;
+        this.changed.delete(index);
+        this.conflicts.delete(index);
+      }
+      else if (this.changed.has(index)) this.conflicts.set(index, now);
+      else {
+        this.files[index] = now;
+        // Nothing is lost with a file.
+        if (now.text === null && known.text !== null) this.changed.set(index, known.text);
+      }
+      if (index === this.file && this.files[index] !== known) await this.open(index);
+      else if (index === this.file && (conflict || this.conflicts.has(index))) this.edited();
+    }
+  }
+
+  /** Says that the file is another one than that whose text is being changed. */
+  showConflict() {
+    const file = this.file;
+    const now = this.conflicts.get(file);
+    if (!now) return;
+    this.say(now.text === null ? "Not saved. The file was deleted on disk." : "Not saved. The file has changed on disk since it was read.", true);
+    const take = () => {
+      this.files[file] = now;
+      this.changed.delete(file);
+      this.conflicts.delete(file);
+      unlessLost(this.open(file));
+    };
+    const keep = () => {
+      this.files[file] = now;
+      this.conflicts.delete(file);
+      this.edited();
+    };
+    this.actions.replaceChildren(
+      ...(now.text === null ? [] : [make("button", { type: "button", onclick: take }, "Take the text on disk"), " "]),
+      make("button", { type: "button", onclick: keep }, "Keep mine, to save it over that"));
   }
 
   /** @param {number} file */
   async open(file) {
     this.file = file;
     this.choice.selectedIndex = file;
-    const { text, error } = this.files[file] ?? {};
-    this.text.value = this.changed.get(file) ?? text ?? "";
-    this.text.disabled = text === undefined || text === null;
-    if (error) this.say(error, true);
-    await this.check();
+    const { text = null, error } = this.files[file] ?? {};
+    const { scrollTop, selectionStart, selectionEnd } = this.text;
+    const shown = this.changed.get(file) ?? text ?? "";
+    if (this.text.value !== shown) this.text.value = shown;
+    if (document.activeElement === this.text) this.text.setSelectionRange(selectionStart, selectionEnd);
+    this.text.scrollTop = scrollTop;
+    this.text.disabled = text === null && !this.changed.has(file);
+    if (text === null && this.changed.has(file)) this.say(`The file cannot be read (${error}); its rules stay active. Save to write it again.`, true);
+    else if (error) this.say(error, true);
+    else this.say(this.changed.has(file) ? "Not saved." : "");
+    this.showConflict();
+    const faults = await this.check();
+    if (!this.changed.has(file) && file === this.file && faults.some((it) => it.severity === "error")) {
+      this.say("The file on disk has errors: the rules from before stay active.", true);
+    }
   }
 
   edited() {
@@ -96,14 +166,17 @@ export class RulesPanel {
     if (text === this.files[this.file]?.text) this.changed.delete(this.file);
     else this.changed.set(this.file, text);
     this.say(this.changed.has(this.file) ? "Not saved." : "");
+    this.showConflict();
     unlessLost(this.check());
   }
 
+  /** Returns the faults of the text. */
   async check() {
     const text = this.text.value;
     const check = ++this.checks;
-    const { faults } = await this.connection.ask("check_rules", { text });
-    if (check === this.checks) this.showFaults(faults ?? []);
+    const { faults = [] } = await this.connection.ask("check_rules", { text });
+    if (check === this.checks) this.showFaults(faults);
+    return faults;
   }
 
   /** @param {RulesFault[]} faults */
@@ -148,12 +221,12 @@ export class RulesPanel {
     const file = this.files[this.file];
     if (!file) return;
     const text = this.text.value;
-    const answer = await this.connection.ask("save_rules", { file: this.file, base: file.text ?? "", text }).catch((error) => {
+    const answer = await this.connection.ask("save_rules", { file: this.file, base: file.text, text }).catch((error) => {
       if (error instanceof ConnectionLost) this.say(`Perhaps not saved: ${error.message}.`, true);
       throw error;
     });
     if (answer.outcome === "saved") {
-      file.text = text;
+      [file.text, file.error] = [text, null];
       this.changed.delete(this.file);
       this.say("Saved.");
       return;
@@ -167,28 +240,20 @@ export class RulesPanel {
       this.showFaults(answer.faults);
       return;
     }
-    this.say("Not saved: the file has changed on disk since it was read.", true);
-    const onDisk = answer.text;
-    const take = () => {
-      file.text = onDisk;
-      this.changed.delete(this.file);
-      this.say("");
-      unlessLost(this.open(this.file));
-    };
-    const keep = () => {
-      file.text = onDisk;
-      this.edited();
-    };
-    this.actions.replaceChildren(
-      make("button", { type: "button", onclick: take }, "Take the text on disk"), " ",
-      make("button", { type: "button", onclick: keep }, "Keep mine, to save it over that"));
+    this.changed.set(this.file, text);
+    this.conflicts.set(this.file, { path: file.path, text: answer.text, error: null });
+    this.showConflict();
   }
 
   /** Adds a rule at the end of the file. @param {string} rule */
   async add(rule) {
     if (!this.files.length) await this.read();
     const text = this.text.value.trimEnd();
-    this.text.value = `${text}${text ? "\n\n" : ""}${rule}`;
+    const name = /^name = "(.*)"$/m.exec(rule)?.[1];
+    let number = 1;
+    while (name && text.includes(`"${name}${number > 1 ? ` ${number}` : ""}"`)) number++;
+    const named = number > 1 ? rule.replace(`"${name}"`, () => `"${name} ${number}"`) : rule;
+    this.text.value = `${text}${text ? "\n\n" : ""}${named}`;
     this.text.scrollTop = this.text.scrollHeight;
     this.edited();
     this.text.focus();

@@ -1,6 +1,6 @@
 // Packets and bytes per second, by direction, of all packets or of one name. A span narrows the list.
 
-import { make, size } from "./dom.js";
+import { make, patch, size } from "./dom.js";
 
 /** @typedef {Record<string, any>} Json */
 
@@ -42,7 +42,7 @@ export class TimelinePanel {
     const chosen = this.name.value;
     const names = [...new Set((timeline.names ?? []).map((/** @type {Json} */ it) => it.name))];
     if (chosen && !names.includes(chosen)) names.push(chosen);
-    this.name.replaceChildren(make("option", { value: "" }, "all packets"), ...names.map((name) => make("option", { value: name }, name || "(unknown)")));
+    patch(this.name, make("option", { value: "" }, "all packets"), ...names.map((name) => make("option", { value: name }, name || "(unknown)")));
     this.name.value = chosen;
     this.draw();
   }
@@ -55,7 +55,7 @@ export class TimelinePanel {
   /** The second of a place on the chart. @param {PointerEvent} event */
   second(event) {
     const box = this.canvas.getBoundingClientRect();
-    const part = Math.min(Math.max(0, (event.clientX - box.left) / box.width), 1);
+    const part = Math.min(Math.max(0, (event.clientX - box.left - LEFT) / (box.width - LEFT)), 1);
     return part * this.bins * (this.timeline?.step ?? 1);
   }
 
@@ -102,23 +102,62 @@ export class TimelinePanel {
     const series = shown.map((/** @type {Json} */ it) => ({
       color: color(it.dir === "clientbound" ? "--in" : "--out"), place: it.dir === "clientbound" ? 0 : 1, values: it[what],
     }));
-    const most = Math.max(1, ...series.flatMap((/** @type {Json} */ it) => it.values));
-    const bin = width / this.bins;
+    const highest = Math.max(0, ...series.flatMap((/** @type {Json} */ it) => it.values));
+    const rate = (/** @type {number} */ perSecond) => (what === "packets" ? perSecond.toLocaleString("en", { maximumFractionDigits: 1 }) : size(Math.round(perSecond)));
+    const wanted = Math.max(highest, 1) / step;
+    // Round numbers of KiB or MiB, too.
+    const unitSize = what === "packets" ? 1 : 1024 ** Math.floor(Math.log2(wanted) / 10);
+    const top = ceiling(wanted / unitSize) * unitSize;
+    const most = top * step;
+    const bin = (width - LEFT) / this.bins;
+    const tallest = height - BELOW - ABOVE;
+    // The axes: packets or bytes per second, and seconds.
+    context.font = "12px system-ui, sans-serif";
+    context.fillStyle = color("--soft");
+    context.strokeStyle = color("--line");
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    for (const part of [0, 0.5, 1]) {
+      const y = Math.round(ABOVE + tallest * (1 - part)) + 0.5;
+      context.beginPath();
+      context.moveTo(LEFT, y);
+      context.lineTo(width, y);
+      context.stroke();
+      context.fillText(`${rate(top * part)}${part === 1 ? "/s" : ""}`, LEFT - 6, y);
+    }
+    const seconds = this.bins * step;
+    const tick = ceiling(seconds / Math.max(1, Math.floor((width - LEFT) / 120)));
+    for (let at = 0; at <= seconds; at += tick) {
+      const x = LEFT + (at / step) * bin;
+      context.textAlign = at === 0 ? "left" : x > width - 40 ? "right" : "center";
+      context.fillText(`${at.toLocaleString("en", { maximumFractionDigits: 2 })} s`, x, height - BELOW / 2);
+    }
     const [from, to] = [Number(this.from.value), Number(this.to.value)];
     if (to > from) {
       context.fillStyle = color("--select");
-      context.fillRect((from / step) * bin, 0, ((to - from) / step) * bin, height);
+      context.fillRect(LEFT + (from / step) * bin, ABOVE, ((to - from) / step) * bin, tallest);
     }
     series.forEach((/** @type {Json} */ one) => {
       context.fillStyle = one.color;
       one.values.forEach((/** @type {number} */ value, /** @type {number} */ index) => {
-        const tall = (value / most) * (height - 4);
-        context.fillRect(index * bin + (one.place * bin) / 2, height - tall, Math.max(1, bin / 2 - 0.5), tall);
+        const tall = (value / most) * tallest;
+        context.fillRect(LEFT + index * bin + (one.place * bin) / 2, ABOVE + tallest - tall, Math.max(1, bin / 2 - 0.5), tall);
       });
     });
-    const peak = most / step;
-    const unit = what === "packets" ? `${peak.toFixed(1)} packets` : size(peak);
+    const peak = highest / step;
+    const unit = what === "packets" ? `${peak.toFixed(1)} packets` : size(Math.round(peak));
     const of = this.name.value ? `${this.name.value}: ` : "";
-    this.caption.textContent = `${of}Highest: ${unit} per second; ${this.bins} steps of ${step} s.`;
+    this.caption.textContent = highest ? `${of}Highest: ${unit} per second; ${this.bins} steps of ${step} s.` : "No packets yet.";
   }
 }
+
+/** Returns the next number of the form 1, 2 or 5 times a power of ten. @param {number} value */
+function ceiling(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5].find((it) => it * power >= value * 0.999999) ?? 10) * power;
+}
+
+/** Room for the axes, in pixels. */
+const LEFT = 76;
+const ABOVE = 10;
+const BELOW = 22;

@@ -119,6 +119,18 @@ async fn ask(page: &mut WebSocketStream<TcpStream>, request: Json) -> Json {
 }
 
 #[tokio::test]
+async fn a_page_whose_link_is_dead_is_taken_for_gone() {
+    let running = Running::new().await;
+    let mut dead = running.welcome_page().await;
+    // The clock moves only when everything waits for it.
+    tokio::time::pause();
+    let begun = tokio::time::Instant::now();
+    let mut bytes = [0; 4096];
+    while dead.get_mut().read(&mut bytes).await.unwrap() > 0 {}
+    assert_eq!(begun.elapsed().as_secs(), 15);
+}
+
+#[tokio::test]
 async fn a_page_with_the_token_is_answered() {
     let running = Running::new().await;
     let mut page = running.welcome_page().await;
@@ -361,7 +373,7 @@ async fn a_program_with_the_token_is_answered_and_told_what_it_subscribes_to() {
     assert_eq!(
         hello,
         json!({ "hello": {
-            "version": env!("CARGO_PKG_VERSION"), "protocol": 1, "live": false, "control": true,
+            "version": env!("CARGO_PKG_VERSION"), "protocol": 1, "live": false, "listening": null, "control": true,
             "rules": false, "actions": [],
         } })
     );

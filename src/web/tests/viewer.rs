@@ -163,7 +163,7 @@ fn the_state_is_pushed_when_it_changes_and_later_packets_are_found() {
     assert_eq!(state["complete"], false);
     let sessions = ask(&mut viewer, &json!({ "do": "sessions" }));
     assert_eq!(sessions["sessions"][0]["packets"], 150);
-    assert_eq!(sessions["sessions"][0]["version"], "1.8");
+    assert_eq!(sessions["sessions"][0]["version"], "1.8.9");
 }
 
 #[test]

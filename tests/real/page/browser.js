@@ -57,12 +57,12 @@ async function open (browser, { url, port, folder, rules, hold }) {
 
   const loaded = line => line.text !== '…'
 
-  async function until (condition, what) {
+  async function until (condition, what, limit = 15_000) {
     const begun = Date.now()
     while (!await condition()) {
-      if (Date.now() - begun > 15_000) {
+      if (Date.now() - begun > limit) {
         const seen = { state: await text('#state'), rows: (await lines()).slice(0, 5).map(it => it.text), message: await text('#filter-message') }
-        throw new Error(`not so after 15 s: ${what}; ${JSON.stringify(seen)}`)
+        throw new Error(`not so after ${limit / 1000} s: ${what}; ${JSON.stringify(seen)}`)
       }
       await new Promise(resolve => setTimeout(resolve, 30))
     }
@@ -123,7 +123,7 @@ async function open (browser, { url, port, folder, rules, hold }) {
     assert.deepStrictEqual([...hosts], [new URL(url).host])
   }
 
-  return { context, page, url, port, rules, click, press, text, until, shows, rows, chosen, selected, applied, apply, accessible, picture, sound }
+  return { context, page, url, port, folder, rules, hold, click, press, text, until, shows, rows, chosen, selected, applied, apply, accessible, picture, sound }
 }
 
 module.exports = { launch, open }

@@ -42,7 +42,7 @@ beforeEach(() => {
     sessionStorage: { getItem: key => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value) }
   })
   mock.timers.reset()
-  mock.timers.enable({ apis: ['setTimeout'] })
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] })
 })
 
 function create () {
@@ -122,6 +122,36 @@ test('it connects again, waits longer each time in vain, and starts over after a
   sockets.at(-1).receive({ id: 1 })
   await answer
   lose(500)
+})
+
+test('a silent connection is asked whether it is alive, and is dead without an answer', async () => {
+  const connection = connected()
+  // The clock of a timer that runs is that of the end of a tick.
+  const pass = time => { for (let left = time; left > 0; left -= 100) mock.timers.tick(Math.min(left, 100)) }
+  const asked = () => sockets[0].sent.filter(it => it.do === 'alive').map(it => it.id)
+  pass(3900)
+  assert.deepStrictEqual(asked(), [])
+  pass(100)
+  assert.deepStrictEqual(asked(), [1])
+  pass(7000)
+  sockets[0].receive({ id: 1, answer: 'done' })
+  pass(3000)
+  sockets[0].receive({ push: 'state' })
+  pass(3000)
+  assert.deepStrictEqual(asked(), [1], 'what is pushed is an answer, too')
+  const waiting = connection.ask('rows')
+  pass(8000)
+  assert.strictEqual(statuses.at(-1)[0], 'open')
+  pass(1000)
+  assert.deepStrictEqual(statuses.at(-1), ['closed'], '12 s after the last message')
+  await assert.rejects(waiting, ConnectionLost)
+  pass(500)
+  assert.strictEqual(sockets.length, 2)
+  // One that is never opened is given up, too.
+  pass(8500)
+  assert.strictEqual(statuses.length, 3)
+  pass(1000)
+  assert.strictEqual(sockets.length, 3)
 })
 
 test('a refused token ends it: it says so once, and does not try again', async () => {

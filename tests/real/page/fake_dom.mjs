@@ -83,6 +83,10 @@ class FakeElement extends FakeNode {
   get textContent () { return this.childNodes.map(it => it.textContent).join('') }
   set textContent (text) { this.replaceChildren(...(text ? [text] : [])) }
 
+  after (...nodes) {
+    for (const it of nodes) this.parentElement?.append(it)
+  }
+
   append (...nodes) {
     for (const it of nodes) {
       const node = it instanceof FakeNode ? it : new FakeText(String(it))

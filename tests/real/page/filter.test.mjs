@@ -15,7 +15,7 @@ beforeEach(() => {
 
 function open () {
   input = make('input')
-  names = make('ul')
+  names = make('ul', { id: 'completions' })
   message = make('div')
   line = new FilterLine(connection, input, names, message, filter => applied.push(filter))
 }
@@ -56,6 +56,20 @@ test('a warning is shown, and is no error', () => {
   assert.strictEqual(input.getAttribute('aria-invalid'), 'false')
 })
 
+test('a filter that is only typed looks different from one that is applied', async () => {
+  const state = () => [line.pending.hidden, input.className.includes('pending')]
+  assert.deepStrictEqual(state(), [true, false])
+  await type('chat')
+  assert.deepStrictEqual(state(), [false, true])
+  press('Escape')
+  assert.deepStrictEqual(state(), [false, true])
+  press('Enter')
+  line.setApplied('chat')
+  assert.deepStrictEqual(state(), [true, false])
+  line.apply('look')
+  assert.deepStrictEqual(state(), [false, true], 'it is not accepted yet')
+})
+
 test('answers about a text that has changed are dropped', async () => {
   await type('a')
   input.value = 'ab'
@@ -69,7 +83,7 @@ test('arrows go round the completions, and Tab takes one in place of the word', 
   assert.deepStrictEqual([offered(), input.getAttribute('aria-expanded')], [['message', 'messages'], 'true'])
   assert(press('ArrowDown') && chosen() === 'message')
   assert(press('ArrowUp') && chosen() === 'messages')
-  assert.strictEqual(input.getAttribute('aria-activedescendant'), 'completion-1')
+  assert.strictEqual(input.getAttribute('aria-activedescendant'), 'completions-1')
   assert(press('Tab'))
   assert.strictEqual(input.value, 'chat and messages')
   assert.deepStrictEqual([names.hidden, input.getAttribute('aria-expanded')], [true, 'false'])

@@ -111,19 +111,88 @@ test('a number is chosen by its name: from a list of few, typed of many', async 
   assert.strictEqual((await connection.answer('form', {})).change.set.raw, '41')
 })
 
-test('the same packet as JSON and as bytes', async () => {
+test('form, JSON and bytes are three views of one packet', async () => {
   await open(line('a', '1'))
-  form.setMode('json')
+  await form.setMode('json')
   assert.deepStrictEqual([form.fields.hidden, form.editor.hidden, form.editor.value], [true, false, '{"a":1}'])
   enter(form.editor, '{"a":7}')
   assert.deepStrictEqual(form.content(), { fields: '{"a":7}' }, 'what is typed counts at once')
-  await connection.answer('form', formOf('{"a":7}', [line('a', '7')], { body: '0907' }))
-  form.setMode('hex')
+  assert.deepStrictEqual(await connection.answer('form', formOf('{"a":7}', [line('a', '7')], { body: '0907' })), { ...PLACE, text: '{"a":7}' })
+  await form.setMode('hex')
   assert.strictEqual(form.editor.value, '09 07')
-  enter(form.editor, '09 0a')
-  assert.deepStrictEqual([connection.waiting, form.content()], [[], { body: '0x090a' }])
-  form.setMode('form')
-  assert.deepStrictEqual([field('a').value, form.content()], ['7', { fields: '{"a":7}' }])
+  // Bytes become fields, and are sent as they were typed.
+  enter(form.editor, '09 8A 00')
+  const switched = form.setMode('form')
+  assert.deepStrictEqual(await connection.answer('form', formOf('{"a":10}', [line('a', '10')], { body: '090a' })), { ...PLACE, body: '0x098a00' })
+  await switched
+  assert.deepStrictEqual([form.mode, field('a').value, form.content()], ['form', '10', { body: '0x098a00' }])
+  await form.setMode('hex')
+  assert.strictEqual(form.editor.value, '09 8a 00')
+  await form.setMode('form')
+  enter(field('a'), '11')
+  await connection.answer('form', formOf('{"a":11}', [line('a', '11')], { body: '090b' }))
+  assert.deepStrictEqual(form.content(), { fields: '{"a":11}' })
+  form.undo()
+  assert.deepStrictEqual(await connection.answer('form', formOf('{"a":10}', [line('a', '10')], { body: '090a' })), { ...PLACE, body: '0x098a00' })
+  assert.deepStrictEqual(form.content(), { body: '0x098a00' })
+})
+
+test('switching the view discards nothing that was typed', async () => {
+  const radio = mode => form.modes.querySelectorAll('input').find(it => it.value === mode)
+  for (const [mode, typed, asked] of [['json', '{"a":', { text: '{"a":' }], ['hex', '09 0', { body: '0x090' }]]) {
+    await open(line('a', '1'))
+    await form.setMode(mode)
+    enter(form.editor, typed)
+    const switched = form.setMode('form')
+    assert.deepStrictEqual(await connection.answer('form', { error: { message: 'this is no packet' } }), { ...PLACE, ...asked })
+    await switched
+    assert.deepStrictEqual([form.mode, form.editor.value, radio(mode).checked], [mode, typed, true])
+    assert.match(form.message.textContent, /^this is no packet Correct it, or undo it/)
+    assert(!button('Undo').disabled && form.isChanged())
+    form.undo()
+    await settled()
+    assert.deepStrictEqual([form.editor.value, form.message.textContent], [mode === 'json' ? '{"a":1}' : '09 01 ff', ''])
+    await form.setMode('form')
+    assert.strictEqual(form.mode, 'form')
+  }
+  // What cannot be encoded has no bytes.
+  enter(field('a'), 'x')
+  await connection.answer('form', formOf('{"a":"x"}', [line('a', '"x"')], { problem: { pointer: '/a', message: 'expected an integer' } }))
+  await form.setMode('hex')
+  assert.deepStrictEqual([form.mode, form.message.textContent], ['form', 'A packet that cannot be sent has no bytes.'])
+})
+
+test('what is one of several kinds is chosen, what may be absent is added and left out', async () => {
+  await open(line('type', 'chatType', { kind: 'object', options: ['chatType', 'data'] }), line('name', 'null', { kind: 'null' }),
+    line('text', '"x"', { kind: 'text', optional: true }), line('seen', '"AAAA"', { kind: 'text', encoding: 'base64' }))
+  const asked = async act => {
+    act()
+    return (await connection.answer('form', {})).change
+  }
+  assert.deepStrictEqual(await asked(() => enter(field('type'), 'data')), { choose: { pointer: '/type', name: 'data' } })
+  assert.deepStrictEqual(await asked(() => button('Add name').click()), { fill: '/name' })
+  assert.deepStrictEqual(await asked(() => button('Leave out text').click()), { set: { pointer: '/text', raw: 'null' } })
+  assert.match(rowOf('seen'), /bytes in base64/)
+})
+
+test('bits that have names are set one by one', async () => {
+  await open(line('flags', '5', { flags: [[1, 'x'], [2, 'y'], [4, 'z']] }))
+  const boxes = rowOf('flags') && form.fields.querySelectorAll('input').filter(it => it.getAttribute('type') === 'checkbox')
+  assert.deepStrictEqual(boxes.map(it => it.checked), [true, false, true])
+  const asked = async (box, on) => {
+    box.checked = on
+    box.dispatchEvent(new Event('change'))
+    return (await connection.answer('form', {})).change.set.raw
+  }
+  assert.strictEqual(await asked(boxes[1], true), '7')
+  assert.strictEqual(await asked(boxes[0], false), '4')
+})
+
+test('a warning of what peers do with a changed packet is there from the beginning', () => {
+  form.take(PLACE, formOf('{}', [], { warning: 'this message is signed' }).form)
+  assert.strictEqual(form.warning.textContent, 'Note: this message is signed.')
+  form.clear()
+  assert.deepStrictEqual([form.warning.textContent, form.content()], ['', { fields: '{}' }])
 })
 
 test('the focus stays in its field when the fields are drawn again', async () => {

@@ -5,10 +5,10 @@ const assert = require('assert')
 const mc = require('minecraft-protocol')
 const { released } = require('./held')
 
-module.exports = { many }
+module.exports = { join, many, repeated, counted }
 
 // While a player walks, and while very much comes in.
-for (const [name, rate] of [['walking', 20], ['crowded', 2000]]) {
+for (const [name, rate] of [['walking', 20], ['crowded', 2000], ['flooded', 10_000]]) {
   for (const part of [list, conversation, held]) module.exports[`${name}_${part.name}`] = it => busy(it, rate, part)
 }
 
@@ -55,7 +55,7 @@ async function many (it) {
   await page.keyboard.up('Shift')
   await shows('#held-targets', /^4 selected packets$/)
   await press('D')
-  await shows('#control-message', /^Dropped 4 packets\.$/)
+  await shows('#notice', /^Dropped 4 packets\.$/)
   await shows('#held', /3#1 → chatmessage="2".*drop/)
   // The last one, far away.
   await page.focus('#held')
@@ -64,15 +64,91 @@ async function many (it) {
   await shows('#held', /message="10099"/)
   await press('Home')
   await press('F')
-  await shows('#control-message', /^Forwarded packet 1, chat, of session #1\.$/)
+  await shows('#notice', /^Forwarded packet 1, chat, of session #1\.$/)
   await until(async () => /10,099/.test(await page.locator('#tab-control').textContent()), 'the first one is gone')
   await press('Control+a')
   await shows('#held-targets', /^10,095 selected packets$/)
   await press('D')
-  await shows('#control-message', /^Dropped 10,095 packets\.$/)
+  await shows('#notice', /^Dropped 10,095 packets\.$/)
   await click('text="Hold no more"')
   player.end()
   await released(it)
+}
+
+// What is sent repeatedly is listed, with a button that stops it.
+async function repeated (it) {
+  const { page, port, shows, until, accessible, picture, click, press } = it
+  const player = await join(port)
+  await shows('#session-list', /Tester/)
+  await click('#tab-control')
+  await page.selectOption('#send-to', 'server')
+  await until(async () => await page.locator('#send-packets option[value="held_item_slot"]').count() === 1, 'packets are offered')
+  await page.fill('#send-packet', 'held_item_slot')
+  await press('Tab')
+  const slot = page.locator('[id="send/slotId"]')
+  await until(async () => await slot.count() === 1, 'the form is there')
+  await slot.fill('4')
+  await page.fill('#send-times', '1000')
+  await page.fill('#send-interval', '20ms')
+  await page.focus('[id="send/slotId"]')
+  await press('Control+Enter')
+  await shows('#sending', /^Stop held_item_slot to the server of session 1: (1[0-9]|[2-9][0-9]|[0-9]{3}) of 1,000 times, every 20 ms$/)
+  await accessible('sending')
+  await picture('sending')
+  // On every tab.
+  await click('#tab-packets')
+  await page.focus('#list')
+  await press('X')
+  await shows('#notice', /^Sent held_item_slot to the server of session 1 \d+ of 1,000 times, then stopped\.$/)
+  await click('#tab-control')
+  await until(async () => await page.locator('#sending li').count() === 0, 'nothing is sent any more')
+  await page.fill('#send-times', '3')
+  await click(page.getByRole('button', { name: 'Send', exact: true }))
+  await shows('#notice', /^Sent held_item_slot to the server of session 1 3 times\.$/)
+  // A condition of a page that is gone is shown, and holds nothing before it is wanted.
+  await page.evaluate(() => {
+    const control = { push: 'control', break: null, earlier: { where: 'chat', overtaken: true }, by: null, interfaces: 1 }
+    window.sockets.at(-1).onmessage({ data: JSON.stringify(control) })
+  })
+  await shows('#notice', /^Packets that match chat were held earlier\. They are not held now: see Control\.$/)
+  await click('text="Hold them again"')
+  await shows('#break-state', /^Packets that match chat are held\.$/)
+  assert(await page.locator('#earlier').isHidden())
+  assert(await page.isChecked('#overtaken'))
+  await click('text="Hold no more"')
+  await shows('#break-state', /^Nothing is held\.$/)
+  // The session that has ended stays chosen, and takes no command.
+  player.end()
+  await shows('#session-list', /#1 Tester.*closed/s)
+  const other = await join(port, 'Other')
+  await shows('#session-list', /Other/)
+  await shows('#control-session', /#1 Tester \(ended\)#2 Other/)
+  assert.strictEqual(await page.inputValue('#control-session'), '1')
+  await click(page.getByRole('button', { name: 'Send', exact: true }))
+  await until(async () => /session 1 is not open/.test(await page.locator('#panel-control').textContent()), 'the command is refused')
+  other.end()
+}
+
+// Statistics and timeline go on while they are shown.
+async function counted (it) {
+  const { page, port, shows, until, click } = it
+  const player = await join(port)
+  player.write('chat', { message: 'one' })
+  await click('#tab-statistics')
+  const row = page.locator('#panel-statistics tr', { hasText: '→ chat' })
+  const count = async () => Number(await row.locator('td').nth(1).textContent().catch(() => 0))
+  await until(async () => await count() === 1, 'it is counted')
+  await page.evaluate(() => { document.querySelector('#panel-statistics table').kept = true })
+  player.write('chat', { message: 'two' })
+  await until(async () => await count() === 2, 'it is counted while it is shown')
+  assert(await page.evaluate(() => document.querySelector('#panel-statistics table').kept), 'nothing is made anew')
+  await click('#tab-timeline')
+  await shows('#panel-timeline', /Highest/)
+  const drawn = () => page.evaluate(() => document.querySelector('#chart').toDataURL())
+  const before = await drawn()
+  for (let i = 0; i < 200; i++) player.write('chat', { message: 'many' })
+  await until(async () => await drawn() !== before, 'the chart goes on')
+  player.end()
 }
 
 // Lets two players come, one of whom says so many lines per second, while a part runs.
@@ -172,5 +248,5 @@ async function held (it) {
   await press('Control+a')
   await shows('#held-targets', /selected packets$/)
   await press('D')
-  await shows('#control-message', /^Dropped .* packets\.$/)
+  await shows('#notice', /^Dropped .* packets\.$/)
 }

@@ -8,7 +8,7 @@ module.exports = { live, list, details, filter, search, columns, kept, compare, 
 // The session that was played while the page was open.
 async function live ({ page, applied, rows, shows, text, until }) {
   assert.strictEqual(await page.evaluate(() => location.hash), '', 'the token has left the address')
-  await shows('#session-list', /#\d+ Tester.*1\.8, closed/s)
+  await shows('#session-list', /#\d+ Tester.*1\.8\.9, closed/s)
   await shows('#state', /^[\d,]+ packets, live$/)
   assert.strictEqual(await text('#follow', 'aria-pressed'), 'true')
   await until(async () => {
@@ -87,6 +87,21 @@ async function details ({ page, apply, shows, until, picture, click, press }) {
   await click(page.locator('#tree .line', { hasText: 'data' }).first())
   await shows('#tree .selected', /data/)
   await picture('details')
+  // A text as players see it is on a line, its source below it, behind a fold.
+  await apply('chat and clientbound')
+  await page.focus('#list')
+  await press('Home')
+  await shows('#tree', /message.*Welcome/)
+  const count = await page.locator('#tree .line').count()
+  assert.doesNotMatch(await page.locator('#tree').textContent(), /source/)
+  await click(page.locator('#tree .fold').first())
+  await shows('#tree', /source.*"Welcome/)
+  assert.strictEqual(await page.locator('#tree .line').count(), count + 1)
+  await page.focus('#tree')
+  await press('ArrowLeft')
+  await until(async () => await page.locator('#tree .line').count() === count, 'it is closed')
+  await press('ArrowRight')
+  await until(async () => await page.locator('#tree .line').count() === count + 1, 'it is open')
 }
 
 async function filter ({ page, apply, applied, rows, selected, shows, text, until, picture, click, press }) {
@@ -151,6 +166,19 @@ async function filter ({ page, apply, applied, rows, selected, shows, text, unti
   await until(async () => await page.inputValue('#filter') === 'pkt.name == "set_protocol"', 'only the type')
   await until(async () => (await rows()).length > 0 && (await rows()).every(it => /set_protocol/.test(it.text)), 'only such packets')
   await apply('')
+  // The selected packet stays selected, and in view, when a filter is set and cleared.
+  await apply('kick_disconnect or chat')
+  await page.focus('#list')
+  await press('End')
+  await shows('#facts', /kick_disconnect/)
+  await apply('chat')
+  await shows('#facts', /kick_disconnect/)
+  await apply('')
+  await until(async () => /kick_disconnect/.test((await rows()).find(it => it.selected)?.text ?? ''), 'it is selected and in view')
+  await page.fill('#filter', 'chat')
+  assert(await page.locator('#filter-box .pending').filter({ hasText: 'not applied' }).isVisible(), 'it is only typed')
+  await page.fill('#filter', '')
+  assert(await page.locator('#filter-box small').isHidden())
 }
 
 async function search ({ page, chosen, selected, shows, until, click, press }) {

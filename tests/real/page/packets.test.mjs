@@ -172,10 +172,34 @@ test('a state of the list before that waited is dropped', async () => {
   const shown = packets.show({ filter: 'chat' })
   await connection.answer('view', {})
   await shown
-  await packets.update(found(90), false)
+  const latest = packets.update(found(90), false)
   await connection.answer('index', { index: 50, found: true })
-  await updated
+  await connection.answer('index', { index: 40, found: false })
+  await Promise.all([updated, latest])
   assert.deepStrictEqual([packets.list.count, packets.list.top], [90, 0])
+})
+
+test('the selected packet stays selected and in view when a filter is set and cleared', async () => {
+  await open(300)
+  await packets.go(250)
+  // A filter that it matches, and one that it does not match.
+  for (const [filter, total, index, has] of [['a', 100, 60, true], ['b', 90, 40, false], ['', 300, 250, true]]) {
+    await show({ filter })
+    const updated = packets.update(found(total), false)
+    assert.deepStrictEqual(await connection.answer('index', { index, found: has }), { row: 250 })
+    await updated
+    assert.strictEqual(packets.selected, 250)
+    if (has) assert.deepStrictEqual([packets.index, packets.list.top], [index, index - 5], filter)
+    // Nothing is asked about it again: its details are as they were.
+    assert.deepStrictEqual([selections, packets.wanted], [[250], null])
+  }
+  // While the newest packet is followed, the list stays there.
+  packets.setFollow(true)
+  await show({ filter: 'c' })
+  const updated = packets.update(found(80), false)
+  await connection.answer('index', { index: 30, found: true })
+  await updated
+  assert.deepStrictEqual([packets.list.top, packets.selected], [70, 250])
 })
 
 test('a row that the list is to have is selected as soon as it is found', async () => {
@@ -257,7 +281,9 @@ test('requests are rejected with the connection, and none is counted as under wa
   await Promise.all(rejected)
   assert.strictEqual(packets.asked, 0)
   await show({ filter: '' })
-  await packets.update(found(10), false)
+  const updated = packets.update(found(10), false)
+  await connection.answer('index', { index: 5, found: true })
+  await updated
   assert.strictEqual(busy(), 'false')
 })
 

@@ -3,7 +3,7 @@
 
 const assert = require('assert')
 
-module.exports = { conversation, statistics, timeline, help, narrow, reconnected, strangers }
+module.exports = { conversation, statistics, timeline, help, looks, narrow, reconnected, strangers }
 
 async function conversation ({ page, chosen, shows, until, accessible, picture, click, press }) {
   await press('Escape')
@@ -13,6 +13,15 @@ async function conversation ({ page, chosen, shows, until, accessible, picture, 
   await shows('#conversation', /<Tester> hello from a real client/)
   await picture('conversation')
   await accessible('conversation')
+  // Lines with a text.
+  const all = await page.locator('#conversation li').count()
+  await page.fill('#conversation-search', 'grüße')
+  await until(async () => await page.locator('#conversation li').count() < all, 'only some lines')
+  assert((await page.locator('#conversation li').allTextContents()).every(it => /Grüße/.test(it)))
+  await page.fill('#conversation-search', 'nobody says this')
+  await shows('#conversation', /^No line has this text\.$/)
+  await page.fill('#conversation-search', '')
+  await until(async () => await page.locator('#conversation li').count() === all, 'all lines')
   await click(page.locator('#conversation button').first())
   await until(async () => /chat/.test((await chosen())?.text ?? ''), 'the packet of the line is selected')
 }
@@ -73,11 +82,38 @@ async function timeline ({ page, shows, text, until, accessible, picture, click,
   await click('#tab-packets')
 }
 
+// Every tab in both themes, and in forced colours.
+async function looks ({ page, apply, accessible, picture, click }) {
+  await apply('chat')
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  for (const look of ['light', 'dark', 'forced']) {
+    await page.emulateMedia({ forcedColors: look === 'forced' ? 'active' : 'none' })
+    await page.evaluate(dark => document.documentElement.classList.toggle('dark', dark), look === 'dark')
+    for (const tab of ['packets', 'conversation', 'statistics', 'timeline', 'control', 'rules']) {
+      await click(`#tab-${tab}`)
+      await accessible(`${tab}, ${look}`)
+      await picture(`${tab}-${look}`)
+    }
+  }
+  await page.emulateMedia({ forcedColors: 'none' })
+  await click('#tab-packets')
+  await apply('')
+}
+
 async function help ({ page, selected, shows, accessible, picture, click, press }) {
   await page.focus('#list')
   await press('?')
   await shows('#dialog', /Keys.*next packet.*filter/s)
   await accessible('help')
+  // Keys that are single characters can do nothing.
+  await page.uncheck('#single-keys')
+  await press('Escape')
+  await page.focus('#list')
+  await press('3')
+  assert(await page.locator('#panel-packets').isVisible())
+  await click('#help')
+  await page.check('#single-keys')
   await press('Escape')
   await page.locator('#dialog').waitFor({ state: 'hidden' })
   await click('#help')

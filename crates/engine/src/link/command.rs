@@ -31,6 +31,8 @@ pub enum Action {
     ForwardAll,
     /// Send packets of the proxy's own.
     Send(Transmission),
+    /// Send no more packets of the [`Send`](Self::Send) whose command has this number; `None` stops all of them.
+    Stop(Option<u64>),
     /// End the session, and show the player this text.
     Kick(String),
 }

@@ -40,6 +40,7 @@ pub use engine::Engine;
 pub(crate) use farewell::SHUTTING_DOWN;
 pub use farewell::{LegacyPingForm, disconnect_body, farewell, ping_answer, status_body};
 pub(crate) use guard::Guard;
+pub use guard::signature_warning;
 pub(crate) use handshake::{ANY_VERSION, Handshake};
 pub(crate) use hold_queue::{Asked, Hold, HoldQueue, Waiting};
 pub use io::{Input, Output, Side};

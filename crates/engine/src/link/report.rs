@@ -24,6 +24,16 @@ pub enum Report {
         /// The reason.
         how: Release,
     },
+    /// The packets of a [`Send`](super::Action::Send) are being repeated. Reported at the beginning and at the end,
+    /// and at most twice a second in between.
+    Repeating {
+        /// The command's number.
+        command: u64,
+        /// The packets that are still to be sent.
+        left: u32,
+        /// `true` if no more are sent: all were, or the rest was stopped.
+        over: bool,
+    },
     /// A command is carried out.
     Done {
         /// The command's number.

@@ -34,6 +34,10 @@ impl Session {
                 Ok(())
             }
             Action::Send(transmission) => self.on_transmission(command, transmission),
+            Action::Stop(sending) => {
+                self.control.stop_repeats(sending);
+                Ok(())
+            }
             Action::Kick(text) => {
                 self.control.report(Report::Done { command });
                 return self.kick(text);
@@ -53,8 +57,13 @@ impl Session {
             if repeat.next > now {
                 return true;
             }
-            self.repeat(repeat);
-            repeat.left > 0
+            let over = !self.repeat(repeat);
+            let Repeat { command, left, reported, .. } = *repeat;
+            if over || reported.plus(PROGRESS) <= now {
+                repeat.reported = now;
+                self.control.report(Report::Repeating { command, left, over });
+            }
+            !over
         });
         self.control.repeats = repeats;
     }
@@ -136,37 +145,39 @@ impl Session {
             None => "sent by hand".to_owned(),
         };
         let interval = interval.max(MIN_INTERVAL);
-        let next = self.now();
+        let now = self.now();
+        let (left, next, reported) = (times, now, now);
         let mut repeat =
-            Repeat { command, direction, state, body, comment, left: times, interval, next };
-        self.repeat(&mut repeat);
-        if repeat.left > 0 {
+            Repeat { command, direction, state, body, comment, left, interval, next, reported };
+        if self.repeat(&mut repeat) {
             if self.control.repeats.len() >= MAX_REPEATS {
                 return Err(CommandError::TooManyRepeats(MAX_REPEATS));
             }
+            let left = repeat.left;
             self.control.repeats.push(repeat);
+            self.control.report(Report::Repeating { command, left, over: false });
         }
         Ok(())
     }
 
-    /// Sends a packet once, unless its receiver has to catch up.
-    fn repeat(&mut self, repeat: &mut Repeat) {
+    /// Sends a packet once, unless its receiver has to catch up. Returns `true` if there are more to send.
+    fn repeat(&mut self, repeat: &mut Repeat) -> bool {
         let Repeat { direction, state, .. } = *repeat;
         repeat.next = self.now().plus(repeat.interval);
         if self.delivery.recorder.states[direction] != state {
             let (command, error) = (repeat.command, CommandError::StateChanged(repeat.left));
             self.control.report(Report::Refused { command, error });
-            repeat.left = 0;
-            return;
+            return false;
         }
         if self.pending(Side::from(direction).other()).len() > MAX_PENDING
             || self.delivery.queues[direction].is_full()
         {
-            return;
+            return true;
         }
         repeat.left -= 1;
         let (body, comment) = (repeat.body.clone(), repeat.comment.clone());
         self.delivery.send_at_will(&mut self.ends, direction, body, comment);
+        repeat.left > 0
     }
 
     fn kick(&mut self, text: String) {
@@ -202,6 +213,9 @@ const MAX_TIMES: u32 = 100_000;
 
 /// Commands whose packets are being repeated at the same time, at most.
 const MAX_REPEATS: usize = 16;
+
+/// Time between two reports of how far a repetition is.
+const PROGRESS: Duration = Duration::from_millis(500);
 
 /// The shortest time between two of the same packet.
 const MIN_INTERVAL: Duration = Duration::from_millis(1);

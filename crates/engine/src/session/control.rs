@@ -51,6 +51,8 @@ pub(super) struct Repeat {
     pub(super) left: u32,
     pub(super) interval: Duration,
     pub(super) next: Timestamp,
+    /// The time of the last report about it.
+    pub(super) reported: Timestamp,
 }
 
 /// What becomes of a packet that has come.
@@ -231,7 +233,7 @@ impl Control {
     /// its receiver is `lost`. Returns whether anything goes on that would not have.
     pub(super) fn let_go(&mut self, lost: impl Fn(Direction) -> bool) -> bool {
         self.breakpoint = None;
-        self.repeats.clear();
+        self.stop_repeats(None);
         let mut any = false;
         for direction in Direction::ALL {
             let queue = &mut self.queues[direction];
@@ -241,6 +243,15 @@ impl Control {
                     | queue.hurry();
         }
         any
+    }
+
+    /// Repeats nothing any more that a command asked for, or nothing at all.
+    pub(super) fn stop_repeats(&mut self, command: Option<u64>) {
+        let stops = |it: &mut Repeat| command.is_none_or(|one| one == it.command);
+        for it in self.repeats.extract_if(.., stops) {
+            let Repeat { command, left, .. } = it;
+            self.reports.push_back(Report::Repeating { command, left, over: true });
+        }
     }
 
     /// Removes everything that waits, which goes nowhere, with the comments that say so.

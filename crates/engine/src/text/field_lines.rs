@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::component::Components;
 use super::contents::contents_lines;
 use super::escape::Escaped;
-use super::inside::{inflated, write_nbt, write_nbt_summary};
+use super::inside::{inflated, nbt_spans, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::Paint;
 use super::scalar::{ByteSize, write_scalar, write_value};
@@ -179,6 +179,13 @@ impl FieldLines {
         self.set(summary);
         let mut tags = String::new();
         write_nbt(&mut tags, nbt, 0, Paint::new(false));
+        let start = leaf.span().start;
+        // Compressed tags have no places of their own.
+        let spans = match leaf.value {
+            Scalar::CompressedNbt(_) => Vec::new(),
+            _ => nbt_spans(nbt),
+        };
+        let mut spans = spans.into_iter();
         for tag in tags.lines().take(Self::MAX.saturating_sub(self.lines.len())) {
             let text = tag.trim_start_matches(' ');
             let depth = self.open.len() + (tag.len() - text.len()) / 4;
@@ -186,6 +193,9 @@ impl FieldLines {
                 text.split_once(": ").unwrap_or_else(|| (text.trim_end_matches(':'), ""));
             self.add(depth, name.to_owned(), true);
             self.set(value.to_owned());
+            if let (Some(line), Some(span)) = (self.lines.last_mut(), spans.next()) {
+                line.bytes = start + span.start..start + span.end;
+            }
         }
     }
 }

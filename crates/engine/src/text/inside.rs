@@ -1,6 +1,7 @@
 //! Prints what is inside fields that are compressed or hold NBT.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use bytes::Bytes;
 
@@ -91,6 +92,50 @@ fn write_tag(out: &mut String, name: &str, tag: &Tag, depth: usize, paint: Paint
     };
 }
 
+/// Returns the range of each tag in a document as it is written, in the order of the lines of [`write_nbt`]: its type,
+/// its name, unless it is an element of a list, and its content.
+pub(super) fn nbt_spans(nbt: &Nbt) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let start = 1 + nbt.name.as_ref().map_or(0, |name| 2 + name.len());
+    match (&nbt.root, nbt.name.as_ref().filter(|name| !name.is_empty())) {
+        (Tag::Compound(_), None) => {
+            add_spans(&mut spans, &nbt.root, start);
+        }
+        (root, _) => {
+            spans.push(0..0);
+            let end = add_spans(&mut spans, root, start);
+            spans[0] = 0..end;
+        }
+    }
+    spans
+}
+
+/// Adds the ranges of the tags in `tag`, whose content begins at `at`. Returns where that ends.
+fn add_spans(spans: &mut Vec<Range<usize>>, tag: &Tag, at: usize) -> usize {
+    let mut add = |tag: &Tag, start: usize, at: usize| {
+        let place = spans.len();
+        spans.push(0..0);
+        let end = add_spans(spans, tag, at);
+        spans[place] = start..end;
+        end
+    };
+    match tag {
+        Tag::Byte(_) => at + 1,
+        Tag::Short(_) => at + 2,
+        Tag::Int(_) | Tag::Float(_) => at + 4,
+        Tag::Long(_) | Tag::Double(_) => at + 8,
+        Tag::Text(text) => at + 2 + text.len(),
+        Tag::ByteArray(bytes) => at + 4 + bytes.len(),
+        Tag::IntArray(ints) => at + 4 + 4 * ints.len(),
+        Tag::LongArray(longs) => at + 4 + 8 * longs.len(),
+        Tag::List(list) => list.items.iter().fold(at + 5, |at, item| add(item, at, at)),
+        Tag::Compound(compound) => {
+            let entries = compound.entries.iter();
+            1 + entries.fold(at, |at, (name, tag)| add(tag, at, at + 3 + name.len()))
+        }
+    }
+}
+
 fn text(bytes: &Bytes) -> String {
     Encoding::ModifiedUtf8.decode_lossy(bytes).into_owned()
 }
@@ -106,3 +151,46 @@ fn tags(tag: &Tag) -> usize {
 
 /// Greatest number of bytes to inflate, more than any chunk has.
 const MAX_INFLATED: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mitmcraft_protocol::wire::Reader;
+
+    #[test]
+    fn the_range_of_a_tag_has_its_type_name_and_content() {
+        let json = serde_json::json!({ "type": "compound", "name": "", "value": {
+            "byte": { "type": "byte", "value": 1 },
+            "text": { "type": "string", "value": "é!" },
+            "list": { "type": "list", "value": { "type": "compound", "value": [
+                { "a": { "type": "intArray", "value": [1, 2] } },
+                { "b": { "type": "long", "value": [0, 7] } },
+            ] } },
+            "empty": { "type": "list", "value": { "type": "end", "value": [] } },
+            "bytes": { "type": "byteArray", "value": [1, 2, 3] },
+            "last": { "type": "double", "value": 0.5 },
+        } });
+        for name in [None, Some(""), Some("root")] {
+            let mut nbt = Nbt::from_json(&json).unwrap();
+            nbt.name = name.map(|name| Bytes::copy_from_slice(name.as_bytes()));
+            let (mut bytes, mut lines) = (Vec::new(), String::new());
+            nbt.write(&mut bytes);
+            write_nbt(&mut lines, &nbt, 0, Paint::new(false));
+            let spans = nbt_spans(&nbt);
+            assert_eq!(spans.len(), lines.lines().count(), "{lines}");
+            for (line, span) in lines.lines().zip(spans) {
+                let line = line.trim_start();
+                let bytes = &bytes[span];
+                if line.starts_with('[') {
+                    // An element, a compound of one entry: that and its end.
+                    assert!(bytes.ends_with(&[0]) && bytes[3..].len() > 4, "{line} {bytes:x?}");
+                    continue;
+                }
+                let (name, _) = line.split_once(" (").unwrap();
+                // The tag alone is a document.
+                let read = Nbt::read(&mut Reader::new(bytes), true).unwrap().unwrap();
+                assert_eq!(read.name.as_ref().map(text).unwrap(), name, "{line}");
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use super::{Direction, Name, State};
+use super::{Direction, MAX_LISTED, Name, State};
 use crate::wire::{NbtJsonError, WireError, bytes};
 
 /// The error of compiling a protocol description.
@@ -109,12 +109,12 @@ pub enum EncodeCause {
         high: i128,
     },
     /// A name that a mapper does not have.
-    #[error("`{name}` is not one of {known}")]
+    #[error("`{name}` is not one of {}", listed(.known))]
     UnknownName {
         /// The name.
         name: Name,
-        /// The first names that the mapper has, separated by commas.
-        known: String,
+        /// The names that the mapper has.
+        known: Vec<Name>,
     },
     /// A text that the encoding of the field cannot represent.
     #[error(transparent)]
@@ -131,9 +131,35 @@ pub enum EncodeCause {
     /// More fields than the bytes of the packet account for.
     #[error("too many fields for a packet of its size")]
     Fields,
+    /// A choice of which neither is there.
+    #[error("`{}` or `{}` is missing", .0[0], .0[1])]
+    OneOf([Name; 2]),
+    /// A list or bytes of another length than the one that is fixed.
+    #[error("length {length}, must be {fixed}")]
+    Length {
+        /// The length.
+        length: usize,
+        /// The only length possible.
+        fixed: usize,
+    },
+    /// An empty list where that cannot be.
+    #[error("the list needs at least one element")]
+    Empty,
+    /// NBT whose root has a name although it must not, or the other way round.
+    #[error("NBT {} a root name", if *.named { "without" } else { "with" })]
+    RootName {
+        /// `true` if the root must have a name.
+        named: bool,
+    },
     /// A value that contradicts another field or the rules of its type; with a description.
     #[error("{0}")]
     Invalid(String),
+}
+
+/// Returns the first of some names, separated by commas.
+fn listed(names: &[Name]) -> String {
+    let first: Vec<&str> = names.iter().take(MAX_LISTED).map(|name| &**name).collect();
+    first.join(", ")
 }
 
 impl From<WireError> for EncodeCause {

@@ -64,7 +64,7 @@ pub(super) fn one_of<'a>(
 }
 
 pub(super) fn needs_one_of(first: &Name, second: &Name) -> EncodeFault {
-    invalid(format!("`{first}` or `{second}` is missing"))
+    fault(EncodeCause::OneOf([Name::clone(first), Name::clone(second)]))
 }
 
 pub(super) fn field<'a>(fields: &'a [(Name, Value)], name: &Name) -> &'a Value {

@@ -28,7 +28,10 @@ pub(super) struct Reader<'s, 't> {
 impl Reader<'_, '_> {
     pub(super) fn unknown(&mut self, key: Key<'_, '_>, known: &[&str]) {
         let name = key.get_ref().as_ref();
-        let hint = match closest(name, known.iter().copied()) {
+        // What other languages and options call it.
+        let synonym = ["where", "if", "filter", "condition"].contains(&name).then_some("when");
+        let synonym = synonym.filter(|key| known.contains(key));
+        let hint = match closest(name, known.iter().copied()).or(synonym) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None if known.len() > MAX_LISTED => "docs/filters.md lists the keys".to_owned(),
             None => format!("expected one of {}", known.join(", ")),

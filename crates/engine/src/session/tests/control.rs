@@ -322,6 +322,12 @@ fn packets_are_sent_by_hand_once_or_at_an_interval() {
         (desk.seen("chat").as_str(), desk.game.pair.session.poll_timeout()),
         ("++++++", None)
     );
+    let progress = |report: &Report| match *report {
+        Report::Repeating { left, over, .. } => Some((left, over)),
+        _ => None,
+    };
+    let told: Vec<_> = desk.reports.iter().filter_map(progress).collect();
+    assert_eq!(told, [(4, false), (3, false), (2, false), (1, false), (0, true)]);
     let again = Transmission {
         packet: None,
         payload: Payload::Body(Bytes::from_static(b"\x01\x03old")),
@@ -360,8 +366,9 @@ fn packets_that_are_repeated_stop_with_their_state() {
     let before = desk.game.pair.server_got.len();
     desk.pass(5);
     assert_eq!(desk.game.pair.server_got.len(), before);
-    let Some(Report::Refused { command: 1, error }) = desk.reports.last() else { panic!() };
+    let [.., Report::Refused { command: 1, error }, over] = &desk.reports[..] else { panic!() };
     assert_eq!(*error, CommandError::StateChanged(8));
+    assert!(matches!(over, Report::Repeating { command: 1, left: 8, over: true }), "{over:?}");
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Desk {
             match report {
                 Report::Held { held: number, .. } => held.push(*number),
                 Report::Released { held: number, .. } => held.retain(|it| it != number),
-                Report::Done { .. } | Report::Refused { .. } => {}
+                Report::Done { .. } | Report::Refused { .. } | Report::Repeating { .. } => {}
             }
         }
         held

@@ -218,8 +218,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::Nbt { named } => match nbt(value)? {
                 None => Nbt::write_absent(self.out),
                 Some(nbt) if nbt.name.is_some() == *named => nbt.write(self.out),
-                Some(_) if *named => return Err(invalid("NBT without a root name")),
-                Some(_) => return Err(invalid("NBT with a root name")),
+                Some(_) => return Err(fault(EncodeCause::RootName { named: *named })),
             },
             Type::CompressedNbt { unsigned } => match value {
                 // Content that was not NBT: bytes, or base64 in captures.
@@ -244,9 +243,10 @@ impl<'a, 'o> Encode<'a, 'o> {
                 let (name, held) =
                     held.or(absent).ok_or_else(|| needs_one_of(base, &inline.name))?;
                 if name == base {
-                    let reference =
-                        int(held)?.checked_add(1).ok_or_else(|| invalid("too large"))?;
-                    self.number(id, reference.into())?;
+                    let inside = |fault: super::given::EncodeFault| fault.inside(base.to_string());
+                    let reference = int(held).map_err(inside)?.checked_add(1);
+                    let reference = reference.ok_or_else(|| inside(invalid("too large")))?;
+                    self.number(id, reference.into()).map_err(inside)?;
                 } else {
                     self.out.push(0);
                     self.named(inline, held, mark)?;
@@ -263,7 +263,8 @@ impl<'a, 'o> Encode<'a, 'o> {
                     self.number(id, (bytes.len() as i64 + 1).into())?;
                     self.out.extend_from_slice(&bytes);
                 } else {
-                    let items = list(held)?;
+                    let items =
+                        list(held).map_err(|fault| fault.inside(entries.name.to_string()))?;
                     self.number(id, (items.len() as i64 + 1).into())?;
                     self.elements(items, entries.ty, mark)
                         .map_err(|fault| fault.inside(name.to_string()))?;
@@ -273,7 +274,8 @@ impl<'a, 'o> Encode<'a, 'o> {
                 let fields = map(value)?;
                 let mut vector = [0.0; 3];
                 for (part, name) in vector.iter_mut().zip(vec3::names()) {
-                    *part = float(field(fields, name))?;
+                    let inside = |fault: super::given::EncodeFault| fault.inside(name.to_string());
+                    *part = float(field(fields, name)).map_err(inside)?;
                 }
                 vec3::write(vector, self.out);
             }
@@ -457,7 +459,7 @@ impl<'a, 'o> Encode<'a, 'o> {
 
     fn top_bit(&mut self, items: &'a [Value], element: TypeId, mark: FrameMark) -> Encoded<()> {
         if items.is_empty() {
-            return Err(invalid("the list needs at least one element"));
+            return Err(fault(EncodeCause::Empty));
         }
         for (index, item) in items.iter().enumerate() {
             let start = self.out.len();

@@ -4,7 +4,7 @@ use super::super::given::{Encoded, fault, field, int, invalid};
 use super::super::number::write_int;
 use super::super::scope::{FieldValue, FrameMark};
 use super::super::types::{Bits, Count, Names, Type, TypeId};
-use super::super::{EncodeCause, MAX_LISTED, Name, Value};
+use super::super::{EncodeCause, Name, Value};
 use super::Encode;
 use crate::wire::{write_varint, write_varlong};
 
@@ -50,10 +50,19 @@ impl<'a> Encode<'a, '_> {
         names: &'a Names,
         value: &'a Value,
     ) -> Encoded<FieldValue<'a>> {
-        let Value::Text(name) = value else { return self.integer(base, value) };
+        let Value::Text(name) = value else {
+            let seen = self.integer(base, value)?;
+            // What depends on it sees the name, as in a packet that is decoded.
+            return Ok(match seen {
+                FieldValue::Int(number) => {
+                    names.name(number).map_or(seen, |it| FieldValue::Text(it))
+                }
+                seen => seen,
+            });
+        };
         let Some(number) = names.number(name) else {
-            let known: Vec<&str> = names.iter().take(MAX_LISTED).map(|(_, name)| &**name).collect();
-            let (name, known) = (Name::clone(name), known.join(", "));
+            let known = names.iter().map(|(_, name)| Name::clone(name)).collect();
+            let name = Name::clone(name);
             return Err(fault(EncodeCause::UnknownName { name, known }));
         };
         self.number(base, number.into())?;
@@ -68,7 +77,9 @@ impl<'a> Encode<'a, '_> {
     ) -> Encoded<()> {
         match count {
             Count::Fixed(fixed) if *fixed == number => Ok(()),
-            Count::Fixed(fixed) => Err(invalid(format!("length {number}, must be {fixed}"))),
+            Count::Fixed(fixed) => {
+                Err(fault(EncodeCause::Length { length: number, fixed: *fixed }))
+            }
             Count::Prefix(prefix) => self.number(*prefix, (number as i64).into()),
             Count::Field(path) => match self.scope.find(path, mark, self.types) {
                 FieldValue::Int(known) if known == number as i64 => Ok(()),

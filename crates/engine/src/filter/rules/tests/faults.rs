@@ -131,6 +131,14 @@ fn the_parser_accepts_every_key_it_knows() {
 }
 
 #[test]
+fn the_key_of_a_condition_is_found_by_its_other_names() {
+    for name in ["where", "if", "filter", "whne"] {
+        let output = faults(&format!("[[rule]]\n{name} = 'chat'\ndrop = true\n"));
+        assert!(output.contains("did you mean `when`?"), "{output}");
+    }
+}
+
+#[test]
 fn names_of_only_some_releases_are_warnings_that_list_them() {
     let warnings = |when: &str| -> Vec<String> {
         let file = format!("[[rule]]\nwhen = '{when}'\ndrop = true\n");

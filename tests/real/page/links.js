@@ -1,0 +1,129 @@
+'use strict'
+// A page at the end of a slow link, and at one that is dead.
+
+const assert = require('assert')
+const fs = require('fs')
+const net = require('net')
+const { open } = require('./browser')
+const { decide, released } = require('./held')
+const { join } = require('./live')
+
+module.exports = { slow, dead }
+
+// A relay in front of the page, which holds back everything for `delay` ms each way, or passes on nothing at all.
+async function relay (url, delay) {
+  const { port } = new URL(url)
+  const state = { stalled: false }
+  const pass = (from, to) => {
+    from.on('data', bytes => setTimeout(() => { if (!state.stalled) to.write(bytes) }, delay))
+    from.on('close', () => setTimeout(() => { if (!state.stalled) to.destroy() }, delay))
+    from.on('error', () => {})
+  }
+  const server = net.createServer(page => {
+    if (state.stalled) return
+    const proxy = net.connect(port, '127.0.0.1')
+    pass(page, proxy)
+    pass(proxy, page)
+  })
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  return { state, url: url.replace(`:${port}`, `:${server.address().port}`) }
+}
+
+// With 300 ms from a request to its answer, what is sent is what is seen: with every view of a packet, and however
+// fast a person is.
+async function slow (it) {
+  const link = await relay(it.url, 150)
+  const far = await open(it.context.browser(), { ...it, url: link.url, hold: 100 })
+  const { page, shows, until, click, press } = far
+  await shows('#state', /live$/)
+  await click('#tab-control')
+  await page.fill('#break', 'serverbound and chat')
+  await press('Enter')
+  await shows('#break-state', /chat are held/)
+  const player = await join(it.port)
+  player.write('chat', { message: 'hi 3' })
+  await shows('#held', /hi 3/)
+  await decide(far, 'chat', 'Edit')
+  await until(async () => await page.locator('[id="edit/message"]').inputValue().catch(() => '') === 'hi 3', 'its fields are there')
+  await page.fill('[id="edit/message"]', 'CHANGED')
+  await click('text="Send edited"')
+  await shows('#notice', /^Edited packet 1, chat/)
+  await released(far)
+  await page.selectOption('#send-to', 'server')
+  await page.fill('#send-packet', 'held_item_slot')
+  await press('Tab')
+  const slot = page.locator('[id="send/slotId"]')
+  await until(async () => await slot.count() === 1, 'the form is there')
+  const send = () => click(page.getByRole('button', { name: 'Send', exact: true }))
+  for (const number of [2, 3, 4, 5]) {
+    await slot.fill(String(number))
+    await send()
+  }
+  await page.locator('input[name="send-mode"][value="json"]').check()
+  await until(() => page.locator('#send-text').isVisible(), 'the JSON')
+  await page.fill('#send-text', '{"slotId": 6}')
+  await send()
+  await page.locator('input[name="send-mode"][value="hex"]').check()
+  await until(async () => await page.inputValue('#send-text') === '09 00 06', 'the bytes')
+  await page.fill('#send-text', '09 00 07')
+  await send()
+  await page.locator('input[name="send-mode"][value="form"]').check()
+  await until(async () => await slot.isVisible() && await slot.inputValue() === '7', 'what was typed as bytes is in the form')
+  // What is no packet stays where it was typed.
+  await page.locator('input[name="send-mode"][value="json"]').check()
+  await until(() => page.locator('#send-text').isVisible(), 'the JSON')
+  await page.fill('#send-text', '{"slotId": ')
+  await page.locator('input[name="send-mode"][value="form"]').click()
+  await shows('#send-message', /not JSON.*Correct it, or undo it/)
+  assert.strictEqual(await page.inputValue('#send-text'), '{"slotId": ')
+  await it.apply('held_item_slot and serverbound and pkt.origin == "proxy"')
+  await it.until(async () => /slotId=7/.test((await it.rows()).at(-1)?.text), 'all are sent')
+  player.end()
+  await far.context.close()
+  await it.apply('')
+}
+
+// A link that passes on nothing any more is noticed, and everything comes back with another one.
+async function dead (it) {
+  const link = await relay(it.url, 0)
+  // This page says nothing from now on, but its browser answers.
+  const silent = Date.now()
+  const sockets = await it.page.evaluate(() => { window.sockets.at(-1).send = () => {}; return window.sockets.length })
+  const far = await open(it.context.browser(), { ...it, url: link.url })
+  const { page, shows, text, until, click } = far
+  const player = await join(it.port)
+  await shows('#state', /live$/)
+  await click('#tab-rules')
+  const first = fs.readFileSync(it.rules, 'utf8')
+  await until(async () => await page.inputValue('#rule-text') === first, 'the rules')
+  await page.fill('#rule-text', first + '# not saved\n')
+  await click('#tab-conversation')
+  player.write('chat', { message: 'before' })
+  await shows('#conversation', /before/)
+  await click('#tab-control')
+  await page.fill('#break', 'not applied')
+  await click('#tab-packets')
+  assert.strictEqual(await text('#follow', 'aria-pressed'), 'true')
+  link.state.stalled = true
+  await until(async () => /^disconnected/.test(await text('#state')), 'the link is dead', 30_000)
+  player.write('chat', { message: 'meanwhile' })
+  link.state.stalled = false
+  await shows('#state', /live$/)
+  assert.strictEqual(await text('#follow', 'aria-pressed'), 'true')
+  await until(async () => {
+    const newest = (await far.rows()).at(-1)
+    return newest.index === Number(await text('#list', 'aria-rowcount')) - 2
+  }, 'the newest packet is shown')
+  await click('#tab-conversation')
+  await shows('#conversation', /meanwhile/)
+  player.write('chat', { message: 'after' })
+  await shows('#conversation', /after/)
+  await click('#tab-rules')
+  assert.strictEqual(await page.inputValue('#rule-text'), first + '# not saved\n')
+  await click('#tab-control')
+  assert.strictEqual(await page.inputValue('#break'), 'not applied')
+  await until(() => Date.now() - silent > 17_000, 'long enough', 30_000)
+  assert.deepStrictEqual(await it.page.evaluate(() => [window.sockets.length, window.sockets.at(-1).readyState]), [sockets, 1])
+  player.end()
+  await far.context.close()
+}
