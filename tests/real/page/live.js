@@ -8,7 +8,7 @@ const { released } = require('./held')
 module.exports = { join, many, repeated, counted }
 
 // While a player walks, and while very much comes in.
-for (const [name, rate] of [['walking', 20], ['crowded', 2000], ['flooded', 10_000]]) {
+for (const [name, rate] of [['walking', 20], ['crowded', 2000]]) {
   for (const part of [list, conversation, held]) module.exports[`${name}_${part.name}`] = it => busy(it, rate, part)
 }
 
