@@ -3,7 +3,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::view::protocol::{
     Failure, Form, FormChange, FormLine, FormProblem, TextPiece, read_body,
@@ -15,7 +15,9 @@ use mitmcraft_protocol::meaning::{FieldMeaning, FieldMeanings};
 use mitmcraft_protocol::packet::{
     Content, Context, FieldPath, Packet, PathStep, StyledText, Timestamp,
 };
-use mitmcraft_protocol::schema::{EncodeCause, EncodeError, PacketType, Protocol, Value};
+use mitmcraft_protocol::schema::{
+    EncodeCause, EncodeError, LayoutField, PacketType, Protocol, Value,
+};
 
 /// Returns the form of the fields of a packet of a type, as captures have them, after a change. Without fields, it
 /// begins with the simplest ones that can be sent.
@@ -26,7 +28,7 @@ pub(super) fn packet_form(
     change: Option<FormChange>,
 ) -> Form {
     let protocol = &context.protocol;
-    let mut fields = fields.unwrap_or_else(|| completed(protocol, kind, json!({}), None));
+    let mut fields = fields.unwrap_or_else(|| first_fields(protocol, kind));
     match change {
         Some(FormChange::Set { pointer, raw }) => {
             if let Some(place) = fields.pointer_mut(&pointer) {
@@ -43,10 +45,15 @@ pub(super) fn packet_form(
             }
         }
         Some(FormChange::Fill(pointer)) => {
-            if let Some(place) = fields.pointer_mut(&pointer).filter(|place| place.is_null()) {
-                // The encoder says what it has to be instead.
-                *place = json!({});
-                fields = completed(protocol, kind, fields, None);
+            if let Some((parent, name)) = pointer.rsplit_once('/')
+                && let Some(Json::Object(object)) = fields.pointer_mut(parent)
+            {
+                let place = object.entry(unescaped(name)).or_insert(Json::Null);
+                if place.is_null() {
+                    // The encoder says what it has to be instead.
+                    *place = json!({});
+                    fields = completed(protocol, kind, fields, None);
+                }
             }
         }
         Some(FormChange::Add(pointer)) => {
@@ -66,8 +73,39 @@ pub(super) fn packet_form(
         }
         None => {}
     }
+    let Checked { body, problem, shown, warning } = check(context, kind, &fields);
+    let meanings = FieldMeanings::of(protocol, kind);
+    let optional = protocol.layout(kind, MAX_DEPTH).into_iter().filter(is_optional);
+    let mut optional: Vec<String> = optional.map(|field| field.path).collect();
+    // Several cases of a choice can have a field of that name.
+    optional.sort_unstable();
+    optional.dedup();
+    let values = Values { protocol, kind, fields: &fields, meanings, shown, optional };
+    let mut lines = Vec::new();
+    values.add("", "", 0, &fields, &mut lines);
+    let text = format!("{fields:#}");
+    Form { text, body, problem, warning, more: lines.len() >= MAX_LINES, lines }
+}
+
+/// Returns the simplest fields of a new packet of a type.
+pub(super) fn first_fields(protocol: &Protocol, kind: &PacketType) -> Json {
+    completed(protocol, kind, json!({}), None)
+}
+
+/// What becomes of the fields of a packet when it is sent.
+pub(super) struct Checked {
+    /// Id and fields in hex; `None` if they cannot be encoded.
+    body: Option<String>,
+    /// Why the packet cannot be sent.
+    pub(super) problem: Option<FormProblem>,
+    shown: Vec<FieldLine>,
+    warning: Option<&'static str>,
+}
+
+/// Encodes a packet, and reads it as its receiver does.
+pub(super) fn check(context: &Arc<Context>, kind: &PacketType, fields: &Json) -> Checked {
     let (mut shown, mut warning) = (Vec::new(), None);
-    let (body, problem) = match protocol.encode(kind, &Value::from_json(&fields)) {
+    let (body, problem) = match context.protocol.encode(kind, &Value::from_json(fields)) {
         Ok(body) => {
             let hex = body.iter().map(|byte| format!("{byte:02x}")).collect();
             let content = Content::Frame(Frame::from_body(Bytes::from(body)));
@@ -89,12 +127,7 @@ pub(super) fn packet_form(
             (None, Some(FormProblem { pointer, message }))
         }
     };
-    let meanings = FieldMeanings::of(protocol, kind);
-    let values = Values { protocol, kind, fields: &fields, meanings, shown };
-    let mut lines = Vec::new();
-    values.add("", "", 0, &fields, &mut lines);
-    let text = format!("{fields:#}");
-    Form { text, body, problem, warning, more: lines.len() >= MAX_LINES, lines }
+    Checked { body, problem, shown, warning }
 }
 
 /// Returns the fields of a packet of a type that a person gives as bytes.
@@ -134,6 +167,8 @@ struct Values<'a> {
     fields: &'a Json,
     meanings: Option<FieldMeanings>,
     shown: Vec<FieldLine>,
+    /// The paths of fields that can be absent, with `[*]` for every index.
+    optional: Vec<String>,
 }
 
 impl Values<'_> {
@@ -160,6 +195,41 @@ impl Values<'_> {
             let place = format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
             lines.push(self.line(&name, &path, &place, depth, value));
             self.add(&path, &place, depth + 1, value, lines);
+        }
+        if let Json::Object(fields) = value {
+            self.add_absent(path, place, depth, fields, lines);
+        }
+    }
+
+    /// Adds the fields that a container could have.
+    fn add_absent(
+        &self,
+        path: &str,
+        place: &str,
+        depth: usize,
+        fields: &Map<String, Json>,
+        lines: &mut Vec<FormLine>,
+    ) {
+        let dot = if path.is_empty() { "" } else { "." };
+        let inside = format!("{}{dot}", any_index(path));
+        for name in self.optional.iter().filter_map(|field| field.strip_prefix(&inside)) {
+            let path = format!("{path}{dot}{name}");
+            let place = format!("{place}/{name}");
+            if name.contains(['.', '[', '/', '~']) || fields.contains_key(name) {
+                continue;
+            }
+            // Where another field decides, the encoder knows whether it can be there.
+            let can_be = match self.encoded_with_new(&place, json!({})) {
+                Some(Err(error)) => {
+                    error.path.starts_with(&path)
+                        && !matches!(error.cause, EncodeCause::UnknownField)
+                }
+                Some(Ok(_)) => true,
+                None => false,
+            };
+            if can_be && lines.len() < MAX_LINES {
+                lines.push(self.line(name, &path, &place, depth, &Json::Null));
+            }
         }
     }
 
@@ -239,6 +309,14 @@ impl Values<'_> {
         self.encoded_with(place, value).is_some_and(|encoded| encoded.is_ok())
     }
 
+    /// Encodes the packet with another field.
+    fn encoded_with_new(&self, place: &str, value: Json) -> Option<Result<Vec<u8>, EncodeError>> {
+        let mut fields = self.fields.clone();
+        let (parent, name) = place.rsplit_once('/')?;
+        fields.pointer_mut(parent)?.as_object_mut()?.insert(unescaped(name), value);
+        Some(self.protocol.encode(self.kind, &Value::from_json(&fields)))
+    }
+
     fn encoded_with(&self, place: &str, value: Json) -> Option<Result<Vec<u8>, EncodeError>> {
         let mut fields = self.fields.clone();
         *fields.pointer_mut(place)? = value;
@@ -286,8 +364,7 @@ fn completed(
                 // Another choice than before does not have it.
                 let Some((object, name)) = place.rsplit_once('/') else { break };
                 let Some(Json::Object(object)) = fields.pointer_mut(object) else { break };
-                let name = name.replace("~1", "/").replace("~0", "~");
-                if object.remove(&name).is_none() {
+                if object.remove(&unescaped(name)).is_none() {
                     break;
                 }
                 continue;
@@ -308,6 +385,16 @@ fn completed(
         *place = value;
     }
     fields
+}
+
+/// Returns whether a bool before the field says if it is there.
+fn is_optional(field: &LayoutField) -> bool {
+    field.condition.as_ref().is_some_and(|it| it.contains("a bool before it is true"))
+}
+
+/// Returns the name that a part of a JSON pointer stands for.
+fn unescaped(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
 }
 
 fn empty_nbt(named: bool) -> Json {
@@ -372,6 +459,9 @@ fn any_index(path: &str) -> String {
 
 /// Most fields of a form; the others are edited as JSON.
 const MAX_LINES: usize = 400;
+
+/// Containers in containers in which absent fields are looked for.
+const MAX_DEPTH: usize = 6;
 
 /// Most names of a field: those of all items.
 const MAX_NAMES: usize = 2000;

@@ -20,7 +20,7 @@ export class FilterLine {
     this.storage = storage;
     /** What is applied now. */
     this.applied = "";
-    this.pending = make("small", { class: "pending", role: "status", hidden: "" }, "not applied: press Enter");
+    this.pending = make("small", { class: "pending", role: "status", hidden: "" }, "not applied");
     input.after(this.pending);
     this.connection = connection;
     this.input = input;

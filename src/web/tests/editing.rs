@@ -5,8 +5,8 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::*;
 use crate::proxy::{FilterFiles, RuleEditor};
-use crate::view::protocol::{Answer, Request};
-use crate::web::packet_form::packet_form;
+use crate::view::protocol::{Answer, Form, FormChange, FormLine, Request};
+use crate::web::packet_form::{check, first_fields, packet_form};
 use mitmcraft_engine::capture::{EventKind, LegState, read_capture};
 use mitmcraft_engine::lang::Expr;
 
@@ -233,23 +233,104 @@ fn a_new_packet_of_every_type_of_every_version_can_be_sent_as_it_begins() {
 fn begin_all(versions: &[i32]) -> (usize, Vec<String>) {
     let (mut seen, mut failed) = (0, Vec::new());
     for number in versions {
-        let protocol = Catalog::embedded().find(*number).unwrap().protocol;
-        let client = ([127, 0, 0, 1], 50000).into();
-        let context = Context {
-            version: Some(*number),
-            ..Context::new(1, Timestamp(START), client, Arc::clone(&protocol))
-        };
-        let context = Arc::new(context);
+        let context = context_of(*number);
+        let protocol = &context.protocol;
         for kind in protocol.packets() {
-            let form = packet_form(&context, kind, None, None);
+            let fields = first_fields(protocol, kind);
             seen += 1;
-            if let Some(problem) = form.problem {
+            if let Some(problem) = check(&context, kind, &fields).problem {
                 let (name, dir, state) = (kind.name(), kind.direction().name(), kind.state());
                 failed.push(format!("{} {state} {dir} {name}: {problem:?}", protocol.name()));
             }
         }
     }
     (seen, failed)
+}
+
+/// Returns a session of a version.
+fn context_of(version: i32) -> Arc<Context> {
+    let protocol = Catalog::embedded().find(version).unwrap().protocol;
+    let client = ([127, 0, 0, 1], 50000).into();
+    let context = Context::new(1, Timestamp(START), client, protocol);
+    Arc::new(Context { version: Some(version), ..context })
+}
+
+#[test]
+fn kinds_of_values_are_chosen_absent_values_added_and_what_depends_on_another_follows() {
+    let line = |form: &Form, pointer: &str| -> FormLine {
+        let found = form.lines.iter().find(|it| it.pointer == pointer);
+        found.cloned().unwrap_or_else(|| panic!("{pointer}: {}", form.text))
+    };
+    let set = |pointer: &str, raw: &str| {
+        Some(FormChange::Set { pointer: pointer.to_owned(), raw: raw.to_owned() })
+    };
+    let fields = |form: &Form| Some(serde_json::from_str::<Json>(&form.text).unwrap());
+
+    let context = context_of(769);
+    let kind =
+        context.protocol.named(State::Play, Direction::Clientbound, "profileless_chat").unwrap();
+    let form = packet_form(&context, kind, None, None);
+    let choice = line(&form, "/type");
+    assert_eq!(choice.options, Some(vec!["chatType".to_owned(), "data".to_owned()]));
+    assert_eq!(choice.raw.as_deref(), Some("chatType"));
+    let change = FormChange::Choose { pointer: "/type".to_owned(), name: "data".to_owned() };
+    let form = packet_form(&context, kind, fields(&form), Some(change));
+    assert_eq!((line(&form, "/type").raw.as_deref(), &form.problem), (Some("data"), &None));
+
+    // What depends on the mode of a team follows it; what was typed elsewhere stays.
+    let context = context_of(765);
+    let kind = context.protocol.named(State::Play, Direction::Clientbound, "teams").unwrap();
+    let form = packet_form(&context, kind, None, set("/team", "\"red\""));
+    let form = packet_form(&context, kind, fields(&form), set("/mode", "1"));
+    assert_eq!((form.problem.as_ref(), form.lines.len()), (None, 2), "{}", form.text);
+    let form = packet_form(&context, kind, fields(&form), set("/mode", "0"));
+    assert_eq!(form.problem, None);
+    assert!(form.lines.len() > 5 && form.text.contains("\"red\""), "{}", form.text);
+    // A wrong value is not replaced.
+    let form = packet_form(&context, kind, fields(&form), set("/team", "5"));
+    assert_eq!(form.problem.as_ref().map(|it| &*it.pointer), Some("/team"));
+    let form = packet_form(&context, kind, fields(&form), set("/mode", "3"));
+    assert_eq!(form.problem.as_ref().map(|it| &*it.pointer), Some("/team"));
+
+    // A signature that is added makes a message one that cannot be changed unseen.
+    let context = context_of(765);
+    let kind = context.protocol.named(State::Play, Direction::Serverbound, "chat_message").unwrap();
+    let form = packet_form(&context, kind, None, None);
+    assert_eq!((line(&form, "/signature").kind, form.warning), ("null", None));
+    let change = FormChange::Fill("/signature".to_owned());
+    let form = packet_form(&context, kind, fields(&form), Some(change));
+    let signature = line(&form, "/signature");
+    assert_eq!((signature.encoding, signature.optional), (Some("base64"), true));
+    assert_eq!(form.problem, None);
+    assert!(form.warning.unwrap().contains("a server that verifies it ends the session"));
+    let form = packet_form(&context, kind, fields(&form), set("/signature", "null"));
+    assert_eq!((form.warning, form.problem), (None, None));
+}
+
+#[test]
+fn bits_of_a_number_have_names_and_packets_are_given_as_bytes() {
+    let context = context_of(47);
+    let kind = context.protocol.named(State::Play, Direction::Clientbound, "position").unwrap();
+    let form = packet_form(&context, kind, None, None);
+    let flags = form.lines.iter().find(|it| it.pointer == "/flags").unwrap();
+    let named = flags.flags.as_ref().unwrap();
+    assert!(named.len() == 5 && named.iter().all(|(bit, _)| bit.count_ones() == 1), "{named:?}");
+
+    let mut viewer = viewer(&store(1));
+    let mut form = |packet: &str, body: &str| {
+        let request = json!({
+            "do": "form", "session": 1, "dir": "clientbound", "state": "play", "packet": packet, "body": body,
+        });
+        viewer.ask(&request)
+    };
+    // A length in more bytes than needed is read as any other.
+    let chat = form("chat", "0x02 82 00 22 22 01");
+    assert_eq!(chat["form"]["lines"][0]["raw"], json!("\"\\\"\\\"\""), "{chat}");
+    assert_eq!(chat["form"]["problem"], Json::Null);
+    let why = |answer: Json| answer["error"]["message"].as_str().unwrap().to_owned();
+    assert_eq!(why(form("chat", "0x03")), "these are the bytes of `update_time`, not of `chat`");
+    assert!(why(form("chat", "0x02 05 22")).starts_with("these are not the bytes of `chat`: "));
+    assert!(why(form("chat", "0x0")).contains("base64, or hex digits"));
 }
 
 #[test]

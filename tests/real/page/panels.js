@@ -93,7 +93,7 @@ async function looks ({ page, apply, accessible, picture, click }) {
     for (const tab of ['packets', 'conversation', 'statistics', 'timeline', 'control', 'rules']) {
       await click(`#tab-${tab}`)
       await accessible(`${tab}, ${look}`)
-      await picture(`${tab}-${look}`)
+      await picture(`look-${tab}-${look}`)
     }
   }
   await page.emulateMedia({ forcedColors: 'none' })
