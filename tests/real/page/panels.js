@@ -150,7 +150,18 @@ async function help ({ page, selected, shows, accessible, picture, click, press 
   await press('1')
 }
 
-async function narrow ({ page, until, accessible, picture, click }) {
+async function narrow ({ page, selected, until, accessible, picture, click, press }) {
+  // On a small screen, the details of the packet to which a key goes are seen.
+  await page.setViewportSize({ width: 800, height: 600 })
+  await page.focus('#list')
+  await press('Home')
+  await press('j')
+  await selected(1, /./)
+  for (const part of ['#facts', '#tree', '#hex']) {
+    const box = await page.locator(part).boundingBox()
+    assert(box.y + 40 < 600 && box.height > 30, `${part}: ${JSON.stringify(box)}`)
+  }
+  await picture('small')
   await page.setViewportSize({ width: 390, height: 844 })
   await until(async () => await page.evaluate(() => document.documentElement.scrollWidth) <= 390, 'nothing is wider than the screen')
   for (const part of ['#filter', '#search', '#session-list', '#list', '#tree', '#hex']) {
