@@ -107,7 +107,7 @@ impl Controller {
     pub fn abandon(&mut self) {
         if self.is_left() {
             self.abandoned = true;
-            self.earlier = self.breakpoint.take().or(self.earlier.take());
+            self.earlier = self.breakpoint.take().or_else(|| self.earlier.take());
             self.command_all(&Action::Break(None));
             self.command_all(&Action::ForwardAll);
             self.command_all(&Action::Stop(None));

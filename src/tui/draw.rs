@@ -235,7 +235,7 @@ impl<'a> Painter<'a> {
                 "{:>4}  {:<16} {:<8} {:>7} {:>10}  {} -> {} {state}{}",
                 context.session,
                 Escaped(context.player.as_deref().unwrap_or("-")).to_string(),
-                words::version(context),
+                context.version.map_or("?", |_| words::version(context)),
                 session.packets,
                 session.bytes,
                 context.client,

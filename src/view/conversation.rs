@@ -42,7 +42,7 @@ impl Conversation {
     /// The packets of the lines.
     #[must_use]
     pub fn matches(&self) -> &Matches {
-        self.list.search_matches().unwrap_or(self.list.matches())
+        self.list.search_matches().unwrap_or_else(|| self.list.matches())
     }
 
     /// The packets of the conversation, whatever is searched.

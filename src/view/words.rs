@@ -33,7 +33,7 @@ pub fn version(context: &Context) -> &str {
     if context.protocol.family() != Family::Java {
         return name;
     }
-    let Some(number) = context.version else { return "not known yet" };
+    let Some(number) = context.version else { return "unknown version" };
     let names = Catalog::embedded().versions().find(|(it, _)| *it == number);
     // A description of the user's, or that of another version, has a name of its own.
     let newest = names.filter(|(_, names)| names.iter().any(|it| **it == *name));

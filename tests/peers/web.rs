@@ -208,6 +208,13 @@ fn what_is_sent_repeatedly_is_listed_with_its_progress_and_stopped() {
 }
 
 #[test]
+fn a_packet_with_a_field_of_1_mb_is_written_sent_and_looked_at() {
+    let mut stage = Stage::open(&["--parts", "live", "--part", "large"], "1", COUNTED);
+    stage.browser.tell("begin");
+    stage.finish();
+}
+
+#[test]
 fn statistics_and_timeline_go_on_while_they_are_shown() {
     let mut stage = Stage::open(&["--parts", "live", "--part", "counted"], "1", COUNTED);
     stage.browser.tell("begin");

@@ -5,7 +5,7 @@ const assert = require('assert')
 const mc = require('minecraft-protocol')
 const { released } = require('./held')
 
-module.exports = { join, many, repeated, counted }
+module.exports = { join, many, repeated, counted, large }
 
 // While a player walks, and while very much comes in.
 for (const [name, rate] of [['walking', 20], ['crowded', 2000]]) {
@@ -127,6 +127,43 @@ async function repeated (it) {
   await click(page.getByRole('button', { name: 'Send', exact: true }))
   await until(async () => /session 1 is not open/.test(await page.locator('#panel-control').textContent()), 'the command is refused')
   other.end()
+}
+
+// A packet with a field of 1 MB is written, sent, and looked at.
+async function large (it) {
+  const { page, port, apply, selected, shows, until, click, press } = it
+  const player = await join(port)
+  await shows('#session-list', /Tester/)
+  await click('#tab-control')
+  await page.selectOption('#send-to', 'client')
+  await until(async () => await page.locator('#send-packets option[value="custom_payload"]').count() === 1, 'packets are offered')
+  await page.fill('#send-packet', 'custom_payload')
+  await press('Tab')
+  await until(async () => await page.locator('[id="send/channel"]').count() === 1, 'the form is there')
+  await page.locator('input[name="send-mode"][value="json"]').check()
+  await until(() => page.locator('#send-text').isVisible(), 'the JSON')
+  const data = Buffer.alloc(1 << 20, 'large ').toString('base64')
+  await page.fill('#send-text', JSON.stringify({ channel: 'test|large', data }))
+  await click(page.getByRole('button', { name: 'Send', exact: true }))
+  await shows('#notice', /^Sent custom_payload to the client of session 1\.$/)
+  await apply('custom_payload and clientbound and pkt.origin == "proxy"')
+  await page.focus('#list')
+  await press('Home')
+  await selected(0, /custom_payload/)
+  await shows('#facts', /Size 1048588 B/)
+  await shows('#tree', /channel.*"test\|large".*data/)
+  await shows('#hex', /large/)
+  assert(await page.locator('#hex .line').count() < 60, 'only the visible bytes are elements')
+  await page.locator('#tree .line', { hasText: 'data' }).click({ position: { x: 60, y: 10 } })
+  await until(async () => await page.locator('#hex i.leaf').count() > 0, 'its bytes are marked')
+  // The receiver has packets of its own, and what was written for the other one stays.
+  await click('#tab-control')
+  await page.selectOption('#send-to', 'server')
+  assert.strictEqual(await page.inputValue('#send-packet'), '')
+  await page.selectOption('#send-to', 'client')
+  await until(async () => await page.inputValue('#send-packet') === 'custom_payload', 'it is there again')
+  await apply('')
+  player.end()
 }
 
 // Statistics and timeline go on while they are shown.
