@@ -3,7 +3,8 @@
 
 every("5s", function(session)
   if session.state ~= "play" then return end
-  local played = string.format("%d min %02d s", session.time // 60, session.time % 60)
+  local seconds = math.floor(session.time)
+  local played = string.format("%d min %02d s", seconds // 60, seconds % 60)
   session:send("client", "playerlist_header", {
     header = '{"text":"through mitmcraft"}',
     footer = '{"text":"' .. played .. '"}',

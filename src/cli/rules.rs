@@ -1,8 +1,10 @@
 //! Filter files and what their rules did, as verbs report them.
 
-use mitmcraft::proxy::{FileFault, FileFaultKind, FilterFiles, LoadError, Loaded};
-use mitmcraft_engine::filter::{RuleCount, RuleSet};
+use mitmcraft::proxy::{FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, NamedSink};
+use mitmcraft_engine::capture::{CaptureTarget, CreateError, CreateOptions, RingSink};
+use mitmcraft_engine::filter::{RingCapture, RuleCount, RuleSet};
 
+use super::args::RedactionSeed;
 use super::output::Output;
 use super::plural::count;
 
@@ -25,6 +27,30 @@ pub(super) fn reloaded(outcome: Result<&Loaded, &LoadError>, output: &Output) {
             ));
         }
         Err(_) => output.warning("the changed filter files have faults: the old rules stay active"),
+    }
+}
+
+/// The captures of rules that record what came before a match, checked but not created.
+pub(super) struct PlannedRings(Vec<(RingCapture, CaptureTarget)>);
+
+impl PlannedRings {
+    /// Checks that the captures of all files can be created.
+    pub(super) fn check(sets: &[RuleSet], options: &CreateOptions) -> Result<Self, CreateError> {
+        let ring = |capture: &RingCapture| {
+            let target = CaptureTarget::new(capture.file.as_ref(), options)?;
+            target.check().map(|()| (capture.clone(), target))
+        };
+        sets.iter().filter_map(RuleSet::capture).map(ring).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Creates the captures.
+    pub(super) fn create(self, redaction: &RedactionSeed) -> anyhow::Result<Vec<NamedSink>> {
+        let mut sinks: Vec<NamedSink> = Vec::new();
+        for (RingCapture { file, ring, bytes }, target) in self.0 {
+            let sink = redaction.apply(target.create()?);
+            sinks.push((file, Box::new(RingSink::new(sink, ring, bytes))));
+        }
+        Ok(sinks)
     }
 }
 

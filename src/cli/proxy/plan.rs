@@ -9,8 +9,6 @@ use mitmcraft::proxy::{
 };
 use mitmcraft::web::WebOptions;
 use mitmcraft_engine::auth::Secret;
-use mitmcraft_engine::capture::{CaptureTarget, CreateError, RingSink};
-use mitmcraft_engine::filter::{RingCapture, RuleSet};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::lang::amount::Size;
 use mitmcraft_engine::link::{Breakpoint, Notice, Upstream};
@@ -26,7 +24,7 @@ use crate::cli::args::{PlannedCaptures, PreambleSide, Timeout};
 use crate::cli::expectations::PlannedExpectations;
 use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
-use crate::cli::rules::{load, reloaded};
+use crate::cli::rules::{PlannedRings, load, reloaded};
 use crate::cli::run::{Run, bind};
 use crate::cli::screen::Screen;
 use crate::cli::services::Services;
@@ -50,7 +48,7 @@ pub(super) struct Plan {
     expectations: PlannedExpectations,
     captures: PlannedCaptures,
     /// The captures of rules that record what came before a match.
-    rings: Vec<(RingCapture, CaptureTarget)>,
+    rings: PlannedRings,
 }
 
 impl Plan {
@@ -88,13 +86,7 @@ impl Plan {
         if let Some(path) = arguments.key_log.as_deref().filter(|path| captures.writes_to(path)) {
             bail!("`--key-log` and `-w` both name `{}`: choose another file", path.display());
         }
-        let options = arguments.captures.options();
-        let ring = |capture: &RingCapture| {
-            let target = CaptureTarget::new(capture.file.as_ref(), &options)?;
-            target.check().map(|()| (capture.clone(), target))
-        };
-        let rings = loaded.sets.iter().filter_map(RuleSet::capture).map(ring);
-        let rings = rings.collect::<Result<Vec<_>, CreateError>>()?;
+        let rings = PlannedRings::check(&loaded.sets, &arguments.captures.options())?;
         Ok(Self {
             arguments,
             config,
@@ -290,7 +282,7 @@ fn machine() -> String {
 /// Creates the captures, and those of rules.
 fn create_captures(
     captures: PlannedCaptures,
-    rings: Vec<(RingCapture, CaptureTarget)>,
+    rings: PlannedRings,
     browsing: Option<&mut Browsing>,
 ) -> anyhow::Result<Vec<NamedSink>> {
     let redaction = captures.redaction.clone();
@@ -298,10 +290,7 @@ fn create_captures(
     if let Some(browsing) = browsing {
         browsing.read_older(&mut sinks);
     }
-    for (RingCapture { file, ring, bytes }, target) in rings {
-        let sink = redaction.apply(target.create()?);
-        sinks.push((file, Box::new(RingSink::new(sink, ring, bytes))));
-    }
+    sinks.extend(rings.create(&redaction)?);
     Ok(sinks)
 }
 

@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -8,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{
-    ConnectError, FilterFiles, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection,
-    Stop, UpstreamName,
+    ConnectError, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection, Stop,
+    UpstreamName,
 };
 use mitmcraft_engine::analysis::Ignore;
 use mitmcraft_engine::capture::{Entry, EventKind, Sink};
@@ -19,14 +18,13 @@ use mitmcraft_engine::replay::{ClientOptions, Pace, Recording, Tally};
 use mitmcraft_engine::text::Verbosity;
 use tokio::task::JoinSet;
 
+use super::live_filters::FilterArguments;
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
-use crate::cli::args::{ExpectOptions, compile};
+use crate::cli::args::compile;
 use crate::cli::exit::Done;
-use crate::cli::expectations::PlannedExpectations;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
-use crate::cli::rules::load;
 use crate::cli::run::{logged, stop_on_signals};
 
 /// Act as the recorded client: send its packets to a server
@@ -37,6 +35,7 @@ use crate::cli::run::{logged, stop_on_signals};
   mitmcraft replay client session.jsonl localhost --clients 50 --stagger 0.2
   mitmcraft replay client session.jsonl localhost --expect --expect-where '*chat* or window_items'
   mitmcraft replay client session.jsonl localhost -f tests.toml --junit results.xml
+  mitmcraft replay client session.jsonl localhost --script greet.lua
 
 Each packet is sent after the server has sent the packets that precede it in the recording. \
 Keep-alives, teleports and the like are answered with the values of this connection. The server \
@@ -92,12 +91,8 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "expect")]
     ignore_nothing: bool,
 
-    /// Judge the sessions by the expectations in a filter file; its rules are not applied (repeatable)
-    #[arg(short, long, value_name = "FILE")]
-    filters: Vec<PathBuf>,
-
     #[command(flatten)]
-    expectations: ExpectOptions,
+    filters: FilterArguments,
 }
 
 /// When packets are sent.
@@ -129,18 +124,21 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         ClientPace::Asap => Pace::ASAP,
     })?;
     options.hold = arguments.hold;
-    let expectations = planned_expectations(&mut arguments, output)?;
+    options.catalog = arguments.play.catalog()?;
+    options.memory = arguments.play.memory();
+    let filters = std::mem::take(&mut arguments.filters).check(&arguments.play, output)?;
     let planned = arguments.play.plan(output)?;
+    let redaction = planned.redaction();
     let (outcome, outcomes) = OutcomeSink::named(regression(&arguments, &recording, output)?);
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
     let connection = ServerConnection::open(&upstream).await;
     let connection = connection.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
     let mut sinks = planned.create()?;
     sinks.push(outcome);
-    let (judging, expectations) = expectations.live()?.unzip();
-    sinks.extend(judging);
-    let (log, writer) =
-        LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
+    let mut filters = filters.start(&mut sinks, &redaction, output)?;
+    let log_options = arguments.play.log(output);
+    let notices = log_options.notices.clone();
+    let (log, writer) = LogWriter::start(sinks, log_options).context("cannot start the log")?;
     let (tally, stop) = (Tally::default(), Stop::new());
     let context = &recording.context;
     stop_on_signals(&stop, output);
@@ -152,8 +150,13 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         count(recording.len() as u64, "packet"),
     ));
     let number = names.len();
+    let client = ReplayClient::new(upstream.clone(), options, log.clone(), tally.clone());
+    let client = match filters.pipelines() {
+        Some(pipelines) => client.with_notices(notices).with_pipelines(pipelines),
+        None => client,
+    };
     let clients = Clients {
-        client: ReplayClient::new(upstream.clone(), options, log.clone(), tally.clone()),
+        client,
         connection,
         names,
         stagger: arguments.stagger.map_or(Duration::ZERO, |stagger| stagger.0),
@@ -165,6 +168,7 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         tokio::select! {
             faults = clients.play(&stop) => faults,
             () = progress.show(), if shown => Vec::new(),
+            never = filters.failed() => match never {},
         }
     };
     let ended = logged(running, &stop, log, writer, output).await;
@@ -181,9 +185,7 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
             done = done.and(compare(&answers, &normalisation, output)?);
         }
     }
-    if let Some(expectations) = expectations {
-        done = done.and(expectations.print(!arguments.play.on_stdout(), output)?);
-    }
+    done = done.and(filters.report(&arguments.play, output)?);
     if let Some(fault) = faults.first() {
         bail!("{} of {number} clients cannot reach {upstream}: {fault}", faults.len());
     }
@@ -265,21 +267,6 @@ fn names(arguments: &Arguments, recording: &Recording) -> anyhow::Result<Vec<Str
             })
             .collect()),
     }
-}
-
-/// Loads the expectations of the filter files.
-fn planned_expectations(
-    arguments: &mut Arguments,
-    output: &Output,
-) -> anyhow::Result<PlannedExpectations> {
-    let files = FilterFiles::new(std::mem::take(&mut arguments.filters), arguments.play.catalog()?);
-    let loaded = load(&files, output)?;
-    if loaded.sets.iter().any(|set| !set.counts().is_empty()) {
-        output
-            .warning("the rules in the filter files are not applied: only expectations are judged");
-    }
-    let options = std::mem::take(&mut arguments.expectations);
-    PlannedExpectations::new(&files, &loaded, options, arguments.play.overwrite())
 }
 
 fn regression(

@@ -1,5 +1,6 @@
 mod client;
 mod filters;
+mod live_filters;
 mod play;
 mod progress;
 pub(super) mod regress;

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::proxy::{LogOptions, NamedSink, Notices};
+use mitmcraft_engine::capture::CreateOptions;
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::replay::{Pace, PlayOptions, Point, Recording};
 use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::schema::Catalog;
 
 use crate::cli::args::{
-    self, Condition, Lines, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, verbosity,
+    self, Condition, Lines, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, RedactionSeed,
+    verbosity,
 };
 use crate::cli::input::open;
 use crate::cli::notice::run_notice;
@@ -136,6 +138,11 @@ impl PlayArguments {
         self.captures.on_stdout()
     }
 
+    /// Returns how captures are written.
+    pub(super) fn capture_options(&self) -> CreateOptions {
+        self.captures.options()
+    }
+
     /// Returns whether files that exist are replaced.
     pub(super) fn overwrite(&self) -> Overwrite {
         self.captures.overwrite()
@@ -167,6 +174,11 @@ pub(super) struct PlannedSinks {
 }
 
 impl PlannedSinks {
+    /// Returns what is redacted in captures.
+    pub(super) fn redaction(&self) -> RedactionSeed {
+        self.captures.redaction.clone()
+    }
+
     /// Creates the captures.
     pub(super) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
         let mut sinks = self.captures.create()?;

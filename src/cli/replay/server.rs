@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{LogWriter, ReplayServer, Stop};
 use mitmcraft_engine::replay::{Extra, Pace, Recording, ServerOptions, Tally};
 
+use super::live_filters::FilterArguments;
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
 use crate::cli::args::listen_address;
@@ -21,6 +22,7 @@ use crate::cli::run::{bind, logged, stop_on_signals};
   mitmcraft replay server session.pcapng -l 0.0.0.0:25566 --speed 2 --hold
   mitmcraft replay server session.jsonl --from 60 --to 90 --loop
   mitmcraft replay server session.jsonl --pace lockstep --extra log -v
+  mitmcraft replay server session.jsonl --script greet.lua
 
 Clients log in with their own names, and must have the recorded version. With `--from`, they \
 first receive the state at that point: the world, entities, the inventory.")]
@@ -65,6 +67,9 @@ pub(crate) struct Arguments {
     /// Maximum number of concurrent clients; further clients are refused
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_sessions: usize,
+
+    #[command(flatten)]
+    filters: FilterArguments,
 }
 
 /// When packets are sent.
@@ -94,19 +99,26 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     runtime.block_on(serve(arguments, output))
 }
 
-async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+async fn serve(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let recording = Arc::new(arguments.play.recording(output)?);
     let options = options(&arguments, &recording)?;
+    let filters = std::mem::take(&mut arguments.filters).check(&arguments.play, output)?;
     let planned = arguments.play.plan(output)?;
+    let redaction = planned.redaction();
     let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
     let address = listener.local_addr().context("cannot listen")?;
     let log_options = arguments.play.log(output);
     let notices = log_options.notices.clone();
-    let (log, writer) =
-        LogWriter::start(planned.create()?, log_options).context("cannot start the log")?;
+    let mut sinks = planned.create()?;
+    let mut filters = filters.start(&mut sinks, &redaction, output)?;
+    let (log, writer) = LogWriter::start(sinks, log_options).context("cannot start the log")?;
     let (tally, stop) = (Tally::default(), Stop::new());
     let server = ReplayServer::new(listener, options, log.clone(), tally.clone());
     let server = server.with_notices(notices);
+    let server = match filters.pipelines() {
+        Some(pipelines) => server.with_pipelines(pipelines),
+        None => server,
+    };
     let context = &recording.context;
     stop_on_signals(&stop, output);
     output.note(&format!(
@@ -126,12 +138,14 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         tokio::select! {
             () = server.run(&stop) => {}
             () = progress.show(), if shown => {}
+            never = filters.failed() => match never {},
         }
     };
     let ended = logged(running, &stop, log, writer, output).await;
     progress.clear();
     output.note(&summary(&tally.counts()));
-    ended.map(|((), recorded)| recorded)
+    let ((), recorded) = ended?;
+    Ok(recorded.and(filters.report(&arguments.play, output)?))
 }
 
 /// Returns how the recording is played.

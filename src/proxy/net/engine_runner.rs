@@ -1,13 +1,17 @@
 use std::io;
 use std::net::SocketAddr;
 
+use tokio::sync::watch;
+
 use super::driver::Driver;
 use super::listener::Accepted;
 use super::shared::Shared;
 use crate::proxy::accounts::seed;
 use crate::proxy::{
-    Clock, ConnectError, Listener, LogHandle, Notices, ServerConnection, SessionNumbers, Stop,
+    Clock, ConnectError, Listener, LogHandle, Notices, PipelineFactory, ServerConnection,
+    SessionNumbers, Stop,
 };
+use mitmcraft_engine::filter::Pipeline;
 use mitmcraft_engine::link::{Engine, Opening, Upstream};
 
 /// Runs engines that are one end of a single connection, such as a replay's. Cheap to clone: clones
@@ -18,6 +22,8 @@ pub struct EngineRunner {
     numbers: SessionNumbers,
     log: LogHandle,
     notices: Notices,
+    /// Makes the filters of engines that have some; `None` if there are none.
+    pipelines: Option<watch::Receiver<PipelineFactory>>,
 }
 
 impl EngineRunner {
@@ -25,13 +31,25 @@ impl EngineRunner {
     #[must_use]
     pub fn new(log: LogHandle) -> Self {
         let (numbers, notices) = (SessionNumbers::default(), Notices::default());
-        Self { clock: Clock::new(), numbers, log, notices }
+        Self { clock: Clock::new(), numbers, log, notices, pipelines: None }
     }
 
-    /// Tells `notices` of clients that are turned away.
+    /// Tells `notices` of clients that are turned away, and what engines have to say.
     #[must_use]
     pub fn with_notices(self, notices: Notices) -> Self {
         Self { notices, ..self }
+    }
+
+    /// Gives engines new filters whenever `pipelines` has a new factory.
+    #[must_use]
+    pub fn with_pipelines(self, pipelines: watch::Receiver<PipelineFactory>) -> Self {
+        Self { pipelines: Some(pipelines), ..self }
+    }
+
+    /// Makes the filters of a new engine; `None` if there are none.
+    #[must_use]
+    pub fn pipeline(&self) -> Option<Pipeline> {
+        self.pipelines.as_ref().map(|pipelines| pipelines.borrow().make())
     }
 
     /// Runs the engine that `server` makes for each client of `listener`, until `stop`; then ends all
@@ -47,8 +65,8 @@ impl EngineRunner {
             if let Some(reason) = &refused {
                 self.notices.show_turned_away(reason);
             }
+            let shared = self.shared(stop);
             let engine = server(self.opening(address, socket.local_addr().ok()?));
-            let shared = Shared::plain(self.clock, self.log.clone(), stop);
             let driver = Driver::new(engine, shared, nowhere(), Some(socket));
             let driver = match refused {
                 Some(reason) => driver.refuse(reason),
@@ -86,10 +104,21 @@ impl EngineRunner {
         client: impl FnOnce(Opening) -> E,
     ) -> E {
         let ServerConnection { socket, local, peer } = connection;
+        let shared = self.shared(stop);
         let mut engine = client(self.opening(local, peer));
-        let shared = Shared::plain(self.clock, self.log.clone(), stop);
         Driver::new(&mut engine, shared, nowhere(), None).connected(socket).run().await;
         engine
+    }
+
+    /// Returns the state of a driver whose engine is made after this.
+    fn shared(&self, stop: &Stop) -> Shared {
+        let mut shared = Shared::plain(self.clock, self.log.clone(), stop);
+        shared.notices = self.notices.clone();
+        if let Some(pipelines) = &self.pipelines {
+            shared.pipelines = pipelines.clone();
+            shared.pipelines.mark_unchanged();
+        }
+        shared
     }
 
     fn opening(&self, client: SocketAddr, server: SocketAddr) -> Opening {

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use crate::proxy::{EngineRunner, Listener, LogHandle, Notices, Stop};
+use tokio::sync::watch;
+
+use crate::proxy::{EngineRunner, Listener, LogHandle, Notices, PipelineFactory, Stop};
 use mitmcraft_engine::link::Opening;
 use mitmcraft_engine::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
 
@@ -21,10 +23,16 @@ impl ReplayServer {
         Self { listener, options: Arc::new(options), runner, tally }
     }
 
-    /// Tells `notices` of clients that are turned away.
+    /// Tells `notices` of clients that are turned away, and what filters have to say.
     #[must_use]
     pub fn with_notices(self, notices: Notices) -> Self {
         Self { runner: self.runner.with_notices(notices), ..self }
+    }
+
+    /// Applies the filters that `pipelines` makes to each session, as the proxy does.
+    #[must_use]
+    pub fn with_pipelines(self, pipelines: watch::Receiver<PipelineFactory>) -> Self {
+        Self { runner: self.runner.with_pipelines(pipelines), ..self }
     }
 
     /// Serves until `stop`, then closes all sessions in order.
@@ -37,6 +45,13 @@ impl ReplayServer {
             let start = ServerStart { session, at, client, server, seed };
             ServerReplay::new(Arc::clone(&options), start, tally.clone())
         };
-        runner.serve(listener, stop, server).await;
+        let filtered = |opening| {
+            let pipeline = runner.pipeline().unwrap_or_default();
+            server(opening).filtered(pipeline)
+        };
+        match runner.pipeline() {
+            Some(_) => runner.serve(listener, stop, filtered).await,
+            None => runner.serve(listener, stop, server).await,
+        }
     }
 }

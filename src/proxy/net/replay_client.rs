@@ -1,6 +1,10 @@
 use std::sync::Arc;
 
-use crate::proxy::{ConnectError, EngineRunner, LogHandle, ServerConnection, Stop};
+use tokio::sync::watch;
+
+use crate::proxy::{
+    ConnectError, EngineRunner, LogHandle, Notices, PipelineFactory, ServerConnection, Stop,
+};
 use mitmcraft_engine::link::{Opening, Upstream};
 use mitmcraft_engine::replay::{ClientOptions, ClientReplay, ClientStart, Tally};
 
@@ -21,19 +25,45 @@ impl ReplayClient {
         Self { upstream, options: Arc::new(options), tally, runner: EngineRunner::new(log) }
     }
 
+    /// Tells `notices` what filters have to say.
+    #[must_use]
+    pub fn with_notices(self, notices: Notices) -> Self {
+        Self { runner: self.runner.with_notices(notices), ..self }
+    }
+
+    /// Applies the filters that `pipelines` makes to each session, as the proxy does.
+    #[must_use]
+    pub fn with_pipelines(self, pipelines: watch::Receiver<PipelineFactory>) -> Self {
+        Self { runner: self.runner.with_pipelines(pipelines), ..self }
+    }
+
     /// Plays the recording once, as the player `name`, until it ends or until `stop`.
     ///
     /// # Errors
     /// If the server cannot be reached.
     pub async fn play(&self, name: &str, stop: &Stop) -> Result<(), ConnectError> {
-        let client = |opening| self.engine(name, opening);
-        self.runner.connect(&self.upstream, stop, client).await.map(drop)
+        tokio::select! {
+            connected = ServerConnection::open(&self.upstream) => {
+                self.play_over(connected?, name, stop).await;
+                Ok(())
+            }
+            () = stop.stopped() => Ok(()),
+        }
     }
 
     /// Plays the recording once over `connection`, as the player `name`, until it ends or until
     /// `stop`.
     pub async fn play_over(&self, connection: ServerConnection, name: &str, stop: &Stop) {
-        self.runner.run(connection, stop, |opening| self.engine(name, opening)).await;
+        let client = |opening| self.engine(name, opening);
+        match self.runner.pipeline() {
+            Some(pipeline) => {
+                let filtered = |opening| client(opening).filtered(pipeline);
+                self.runner.run(connection, stop, filtered).await;
+            }
+            None => {
+                self.runner.run(connection, stop, client).await;
+            }
+        }
     }
 
     fn engine(&self, name: &str, opening: Opening) -> ClientReplay {

@@ -15,6 +15,7 @@ mod files;
 mod language;
 mod nbt;
 mod ping;
+mod pipe;
 mod preamble;
 mod query;
 mod schema;
@@ -54,6 +55,7 @@ pub const ALL: &[Target] = &[
     Target { name: "captures", run: captures::run, seeds: captures::seeds, words: files::WORDS },
     Target { name: "recordings", run: files::recording, seeds: files::seeds, words: &[] },
     Target { name: "ping", run: ping::run, seeds: ping::seeds, words: ping::WORDS },
+    Target { name: "pipe", run: pipe::run, seeds: pipe::seeds, words: pipe::WORDS },
     Target { name: "query", run: query::run, seeds: query::seeds, words: &[] },
     Target { name: "preamble", run: preamble::run, seeds: preamble::seeds, words: preamble::WORDS },
     Target {

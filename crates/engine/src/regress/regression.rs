@@ -3,7 +3,7 @@ use std::io;
 
 use super::Behaviour;
 use super::player::{Player, uuid};
-use crate::capture::{Entry, EventKind, Record, Sink};
+use crate::capture::{Entry, EventKind, Outcome, Record, Sink};
 use crate::lang::Expr;
 use crate::replay::{Point, Recording};
 use mitmcraft_protocol::packet::Timestamp;
@@ -72,8 +72,9 @@ impl Regression {
         if record.packet.role() == Some(Role::LoginSuccess) {
             session.player.uuid = record.packet.value().ok().as_ref().and_then(uuid);
         }
-        if is_compared(record, self.condition.as_ref()) {
-            let mut record = record.clone();
+        // What the server sent counts, and not what filters have made of it.
+        if record.outcome.came() && is_compared(record, self.condition.as_ref()) {
+            let mut record = Record { outcome: Outcome::Pass, ..record.clone() };
             if session.player != self.recorded {
                 session.player.replace(&self.recorded, &mut record.packet);
             }

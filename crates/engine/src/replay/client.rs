@@ -5,8 +5,10 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 
 use super::client_play::ClientPlay;
+use super::filtered::{Between, Filtered};
 use super::{ClientOptions, ClientStart, Tally};
 use crate::capture::Entry;
+use crate::filter::Pipeline;
 use crate::link::{Endpoint, Engine, Input, Output, Request, Side, Upstream};
 use mitmcraft_protocol::codec::KeyLogLine;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
@@ -62,6 +64,20 @@ impl ClientReplay {
             Self { options, tally, endpoint, phase, name, unconfirmed, seed, answered };
         replay.log_in(&upstream);
         replay
+    }
+
+    /// Puts filters between the client, which has just connected, and the server.
+    #[must_use]
+    pub fn filtered(self, pipeline: Pipeline) -> Filtered<Self> {
+        let options = Arc::clone(&self.options);
+        let between = Between {
+            recording: &options.recording,
+            catalog: &options.catalog,
+            limits: options.limits,
+            memory: &options.memory,
+            context: Context::clone(self.endpoint.context()),
+        };
+        Filtered::new(self, Side::Server, between, pipeline)
     }
 
     /// Ends the connection.

@@ -2,7 +2,7 @@
 //!
 //! A [`Recording`] is one session of a capture. [`ServerReplay`] plays its server to a client, and
 //! [`ClientReplay`] its client to a server. Both are an [`Engine`](crate::link::Engine) for the
-//! proxy's driver. [`FilterReplay`] runs filter files over a whole capture.
+//! proxy's driver. [`Filtered`] is one of them behind filters. [`FilterReplay`] runs filter files over a whole capture.
 //!
 //! ```text
 //! Recording ──> Playback (what to send next, and when) ──┬─> ServerReplay ── client
@@ -14,6 +14,7 @@ mod client_options;
 mod client_play;
 mod client_start;
 mod extra;
+mod filtered;
 mod filters;
 mod framed;
 mod pace;
@@ -40,6 +41,7 @@ pub use client::ClientReplay;
 pub use client_options::ClientOptions;
 pub use client_start::ClientStart;
 pub use extra::Extra;
+pub use filtered::Filtered;
 pub use filters::{Act, FilterReplay, HiddenEffect, Judged};
 pub use pace::Pace;
 pub use play_options::PlayOptions;

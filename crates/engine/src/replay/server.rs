@@ -1,9 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::filtered::{Between, Filtered};
 use super::server_play::ServerPlay;
 use super::{ServerOptions, ServerStart, Tally};
 use crate::capture::Entry;
+use crate::filter::Pipeline;
 use crate::link::{
     ANY_VERSION, Endpoint, Engine, Exchange, Handshake, Input, Output, SHUTTING_DOWN, Side,
     disconnect_body,
@@ -91,6 +93,20 @@ impl ServerReplay {
         endpoint.set_budget(&options.memory);
         let phase = Phase::Detect(Detection::default());
         Self { options, tally, endpoint, phase, seed: start.seed }
+    }
+
+    /// Puts filters between the client, which has just connected, and the server.
+    #[must_use]
+    pub fn filtered(self, pipeline: Pipeline) -> Filtered<Self> {
+        let options = Arc::clone(&self.options);
+        let between = Between {
+            recording: &options.recording,
+            catalog: &options.catalog,
+            limits: options.limits,
+            memory: &options.memory,
+            context: Context::clone(self.endpoint.context()),
+        };
+        Filtered::new(self, Side::Client, between, pipeline)
     }
 
     /// Ends the connection, and shows the player why if the state has a packet for it.

@@ -1,6 +1,10 @@
+use std::collections::HashSet;
 use std::ops::Range;
 
+use mlua::{Lua, Table, Value as LuaValue};
+
 use super::host::{Host, host_mut};
+use super::mentions::{Missing, missing};
 use super::run::Run;
 use super::sandbox::Sandbox;
 use super::{place, script};
@@ -17,8 +21,8 @@ pub(super) fn check(
 ) -> (Option<Vec<(Expr, usize)>>, Vec<SourceFault>) {
     let mut faults = Faults { text, found: Vec::new() };
     let mut expressions = Vec::new();
-    match registered(file, text) {
-        Ok(registered) => {
+    match load(file, text) {
+        Ok(Loaded { registered, globals }) => {
             let vocabulary = Vocabulary::new(catalog);
             for (when, line) in registered {
                 let span = faults.find(&when, line);
@@ -38,6 +42,10 @@ pub(super) fn check(
                     }
                 }
             }
+            // Code that is never reached may be wrong, and what it mentions is guessed from the text.
+            for Missing { span, message, hint } in missing(text, &globals, &vocabulary) {
+                faults.add(Severity::Warning, span, message, hint);
+            }
         }
         Err(message) => {
             let line = place::line_of(&message, file).unwrap_or(1);
@@ -53,15 +61,39 @@ pub(super) fn check(
     ((!failed).then_some(expressions), found)
 }
 
-/// Runs the script, and returns the expressions for which it registers callbacks, with their lines.
-fn registered(file: &str, text: &str) -> Result<Vec<(String, usize)>, String> {
+/// A script that has run once.
+struct Loaded {
+    /// The expressions for which it registers callbacks, with their lines.
+    registered: Vec<(String, usize)>,
+    /// The names of all globals, and of what those have that are tables: `string`, `string.format`.
+    globals: HashSet<String>,
+}
+
+/// Runs the script.
+fn load(file: &str, text: &str) -> Result<Loaded, String> {
     let host = Host::loading(file.into(), Run::default(), None);
     let sandbox = Sandbox::new(host, None).map_err(|error| error.to_string())?;
     sandbox.begin();
     script::run(&sandbox.lua, file, text).map_err(|error| place::message(&error, file, 1))?;
     let mut host = host_mut(&sandbox.lua).map_err(|error| error.to_string())?;
     let packets = host.loading.take().map(|it| it.packets).unwrap_or_default();
-    Ok(packets.into_iter().map(|(when, line, _)| (when, line)).collect())
+    let registered = packets.into_iter().map(|(when, line, _)| (when, line)).collect();
+    Ok(Loaded { registered, globals: globals(&sandbox.lua) })
+}
+
+fn globals(lua: &Lua) -> HashSet<String> {
+    let names = |table: &Table| {
+        let pairs = table.pairs::<String, LuaValue>();
+        pairs.filter_map(Result::ok).collect::<Vec<_>>()
+    };
+    let mut all = HashSet::new();
+    for (name, value) in names(&lua.globals()) {
+        if let LuaValue::Table(table) = value {
+            all.extend(names(&table).into_iter().map(|(member, _)| format!("{name}.{member}")));
+        }
+        all.insert(name);
+    }
+    all
 }
 
 /// The faults found so far in a script, each with its offset.

@@ -16,6 +16,7 @@ mod draft;
 mod globals;
 mod host;
 mod lua_filter;
+mod mentions;
 mod packet_table;
 mod pattern;
 mod place;
@@ -26,6 +27,7 @@ mod script;
 mod session_table;
 mod string_functions;
 mod timer;
+mod tokens;
 mod types;
 
 #[cfg(test)]

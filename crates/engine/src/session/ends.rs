@@ -185,6 +185,13 @@ impl Session {
         self.closing.end_soon(Farewell { text, reason, timed_out: false });
     }
 
+    /// Ends a session with the peer of one side, for the reason that the peer has.
+    pub(crate) fn end_because(&mut self, reason: String) {
+        self.closing.set_reason(reason);
+        self.closing.end_soon(Farewell::default());
+        while self.advance_closing() {}
+    }
+
     /// Takes the next step towards the end of a session that ends soon: what can still go on goes on, and
     /// then the player is told.
     fn take_leave(&mut self, farewell: Farewell) {

@@ -66,10 +66,22 @@ impl Session {
     #[must_use]
     pub fn new(config: Arc<Config>, start: Start, pipeline: Pipeline) -> Option<Self> {
         let known = config.catalog.find(ANY_VERSION)?;
-        let mut recorder = Recorder::new(Context {
+        let context = Context {
             upstream: start.upstream.to_string(),
             ..Context::new(start.session, start.at, start.client, known.protocol)
-        });
+        };
+        Some(Self::begin(config, context, start.upstream, pipeline))
+    }
+
+    /// Starts a session of which `context` is known.
+    pub(crate) fn begin(
+        config: Arc<Config>,
+        context: Context,
+        upstream: Upstream,
+        pipeline: Pipeline,
+    ) -> Self {
+        let opened = context.opened;
+        let mut recorder = Recorder::new(context);
         recorder.event(EventKind::Open);
         let mut ends = PerSide::from_fn(|_| End::new(config.limits));
         let mut delivery = Delivery::new(recorder, pipeline);
@@ -79,17 +91,17 @@ impl Session {
         }
         delivery.pipeline.set_budget(&config.memory);
         delivery.tell(&mut ends, SessionEvent::Open, false);
-        Some(Self {
+        Self {
             control: Control::new(&config.memory, config.asking.clone()),
             identity: Identity::new(&config.auth),
             ends,
             config,
-            upstream: start.upstream,
+            upstream,
             phase: Phase::Detect(Detection::default()),
             delivery,
             driving: PerDirection::default(),
             outputs: VecDeque::from([Output::Connect]),
-            heard: PerSide::from_fn(|_| start.at),
+            heard: PerSide::from_fn(|_| opened),
             address: None,
             role_limits: RoleLimits::default(),
             keep_alives: KeepAlives::default(),
@@ -97,7 +109,7 @@ impl Session {
             closing: Closing::default(),
             unconfirmed: PerSide::default(),
             keys: None,
-        })
+        }
     }
 
     fn on_connected(&mut self, server: std::net::SocketAddr) {

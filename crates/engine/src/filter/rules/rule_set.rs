@@ -116,6 +116,12 @@ impl RuleSet {
         }
     }
 
+    /// Returns whether the file has rules, or is code.
+    #[must_use]
+    pub fn acts(&self) -> bool {
+        !self.0.rules.is_empty() || self.0.program.is_some()
+    }
+
     /// Takes over the counts of `from`, the rules of an earlier version of the file: those of rules
     /// with the same names go on, and those of other rules are kept. Does nothing once the set has
     /// been cloned.

@@ -2,6 +2,7 @@
 
 mod client;
 mod differential;
+mod filtered;
 mod filters;
 mod made;
 mod pair;

@@ -9,6 +9,7 @@ use rsa::RsaPrivateKey;
 
 use super::*;
 use crate::capture::EventKind;
+use crate::filter::Pipeline;
 use crate::link::{Engine, Input, KeyMaterial, Output, PerSide, Side, Upstream};
 use crate::replay::{
     ClientOptions, ClientReplay, ClientStart, Pace, PlayOptions, ServerOptions, ServerReplay,
@@ -70,6 +71,13 @@ impl<S: Engine, C: Engine> Pair<S, C> {
         assert!(self.server.is_over() && self.client.is_over(), "nothing is due any more");
     }
 
+    /// Runs until both are over, and returns their records.
+    pub(super) fn played(mut self) -> Played {
+        self.run();
+        let Self { server_entries, client_entries, clock, .. } = self;
+        Played { server_entries, client_entries, clock }
+    }
+
     fn step(&mut self) -> bool {
         let mut moved = false;
         for peer in [Side::Client, Side::Server] {
@@ -84,6 +92,7 @@ impl<S: Engine, C: Engine> Pair<S, C> {
                     Output::Shutdown(_) | Output::Close(_) | Output::Reset(_) => {
                         self.ends[peer] = true
                     }
+                    Output::LogKey(_) | Output::Notice(_) => {}
                     _ => panic!("{output:?}"),
                 }
             }
@@ -101,6 +110,29 @@ impl<S: Engine, C: Engine> Pair<S, C> {
             }
         }
         moved
+    }
+}
+
+/// The records of both ends of a replay.
+pub(super) struct Played {
+    pub(super) server_entries: Vec<Entry>,
+    pub(super) client_entries: Vec<Entry>,
+    pub(super) clock: Timestamp,
+}
+
+impl Played {
+    /// Runs a server and a client, each alone or with a session without filters before it.
+    pub(super) fn between(
+        server: ServerReplay,
+        client: ClientReplay,
+        size: usize,
+        filtered: bool,
+    ) -> Self {
+        if filtered {
+            let none = Pipeline::default;
+            return Pair::new(server.filtered(none()), client.filtered(none()), size).played();
+        }
+        Pair::new(server, client, size).played()
     }
 }
 
@@ -167,7 +199,8 @@ pub(super) fn reason(entries: &[Entry]) -> String {
 fn both_ends_see_the_recorded_session_with_any_encryption_and_compression() {
     for (file, encrypt) in [("session-1.8.jsonl", true), ("session-1.8-encrypted.pcapng", false)] {
         let recorded = capture(file);
-        for (size, threshold) in SIZES.into_iter().zip([Some(64), None, Some(0)]) {
+        let ways = SIZES.into_iter().zip([Some(64), None, Some(0)]);
+        for ((size, threshold), filtered) in ways.flat_map(|way| [(way, false), (way, true)]) {
             let tally = [Tally::default(), Tally::default()];
             let recording = recording(file);
             let options = ServerOptions {
@@ -175,12 +208,12 @@ fn both_ends_see_the_recorded_session_with_any_encryption_and_compression() {
                 threshold,
                 ..server_options(Arc::clone(&recording), Pace::LOCKSTEP)
             };
-            let mut pair = Pair::new(
+            let pair = Played::between(
                 server(options, &tally[0]),
                 client(client_options(recording), "Somebody", &tally[1]),
                 size,
+                filtered,
             );
-            pair.run();
             assert_eq!(
                 game(&pair.client_entries, Direction::Clientbound),
                 game(&recorded, Direction::Clientbound),

@@ -154,3 +154,59 @@ fn callbacks_are_not_registered_later() {
         "{found:?}"
     );
 }
+
+/// Returns the faults but those about versions.
+fn mistakes(text: &str) -> Vec<String> {
+    faults(text).into_iter().filter(|it| !it.contains("only versions")).collect()
+}
+
+#[test]
+fn what_callbacks_mention_is_checked_before_they_run() {
+    for (line, wanted) in [
+        ("lgo(packet.message)", "there is no function `lgo`|did you mean `log`?"),
+        ("log(string.frmat('%d', 1))", "there is no function `string.frmat`"),
+        ("log(packet.mesage)", "no packet has a field `mesage`|did you mean `message`?"),
+        ("packet.mesage = 'x'", "no packet has a field `mesage`"),
+        ("packet:drpo()", "a packet has no function `drpo`|did you mean `drop`?"),
+        ("log(packet.pkt.sise)", "no packet has a property `pkt.sise`|did you mean `size`?"),
+        ("log(session.plyer)", "a session has no `plyer`|did you mean `player`?"),
+        ("session:sned('client', 'chat')", "a session has no `sned`|did you mean `send`?"),
+        ("session:send('client', 'chta', {})", "no packet `chta`"),
+        ("packet:replace('chta', {})", "no packet `chta`"),
+        ("if true then\n  for _ = 1, 2 do nothing() end end", "there is no function `nothing`"),
+    ] {
+        let text =
+            format!("on('chat and serverbound', function(packet, session)\n  {line}\nend)\n");
+        let found = mistakes(&text);
+        assert_eq!(found.len(), 1, "{line}: {found:?}");
+        assert!(found[0].starts_with("warning: ") && found[0].contains(" --> x.lua:"), "{found:?}");
+        for wanted in wanted.split('|') {
+            assert!(found[0].contains(wanted), "{line}: {}", found[0]);
+        }
+    }
+}
+
+#[test]
+fn what_a_script_defines_itself_is_not_missing() {
+    for line in [
+        "local function say(x) log(x) end\n say(packet.message)",
+        "helper = function() end\n helper()",
+        "local packet = {}\n log(packet.anything, packet:whatever())",
+        "local t = {message = 1, call = log}\n t.call(t.other)",
+        "log(packet.fields.message, packet['mesage'], #packet.message)",
+        "local f <const>, g = log, log\n f(1) g(2)",
+        "for _, call in ipairs({log}) do call(1) end",
+        "log('packet.mesage', \"x\" --[[ packet.mesage ]]) -- nothing()",
+        "pcall(error, {}) string.format('%d', 1) utf8.char(1) table.concat({})",
+        "after('1s', function(other) log(other.player) other:kick('x') end)",
+        "local other = packet\n return other.anything",
+    ] {
+        let text = format!("on('chat and serverbound', function(packet, session)\n  {line}\nend)");
+        assert_eq!(mistakes(&text), [""; 0], "{line}");
+    }
+    for example in ["answer", "anti-spam", "brand", "home", "jitter", "tab-list"] {
+        let path = format!("{}/../../examples/scripts/{example}.lua", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        assert_eq!(mistakes(&text), [""; 0], "{example}");
+    }
+}

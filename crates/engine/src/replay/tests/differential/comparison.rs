@@ -127,7 +127,7 @@ impl Live {
 }
 
 /// Writes entries as a capture and reads them back, as `replay filters` receives them.
-pub(super) fn recorded(entries: &[Entry]) -> Vec<Entry> {
+pub(in crate::replay::tests) fn recorded(entries: &[Entry]) -> Vec<Entry> {
     let read = read_capture(Cursor::new(jsonl(entries)), Catalog::embedded()).unwrap();
     read.map(Result::unwrap).collect()
 }
@@ -141,7 +141,7 @@ fn jsonl(entries: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn offline(entries: Vec<Entry>, rules: &str) -> Vec<Entry> {
+pub(in crate::replay::tests) fn offline(entries: Vec<Entry>, rules: &str) -> Vec<Entry> {
     let mut replay = FilterReplay::new(vec![set(rules)]);
     let mut result = Vec::new();
     for entry in entries {
@@ -168,7 +168,11 @@ fn lines(entries: &[Entry]) -> Vec<String> {
     timeless.collect()
 }
 
-pub(super) fn compare(live: &[Entry], offline: &[Entry], about: &str) -> Result<(), TestCaseError> {
+pub(in crate::replay::tests) fn compare(
+    live: &[Entry],
+    offline: &[Entry],
+    about: &str,
+) -> Result<(), TestCaseError> {
     let (live, offline) = (lines(live), lines(offline));
     for (place, pair) in live.iter().zip(&offline).enumerate() {
         prop_assert_eq!(pair.0, pair.1, "entry {}, live and offline, with\n{}", place, about);

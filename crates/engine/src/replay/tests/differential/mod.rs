@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config as Cases, RngAlgorithm, TestRng, TestRunner};
 
 use crate::capture::{Entry, EventKind};
-use comparison::{compare, offline, query, recorded};
+use comparison::query;
+pub(super) use comparison::{compare, offline, recorded};
 use rules::{filter_file, rules};
 use scripts::{Script, alpha, choices, java, legacy_ping, logins};
 
