@@ -164,7 +164,7 @@ mod tests {
             "text": { "type": "string", "value": "é!" },
             "list": { "type": "list", "value": { "type": "compound", "value": [
                 { "a": { "type": "intArray", "value": [1, 2] } },
-                { "b": { "type": "long", "value": [0, 7] } },
+                { "b": { "type": "long", "value": 7 } },
             ] } },
             "empty": { "type": "list", "value": { "type": "end", "value": [] } },
             "bytes": { "type": "byteArray", "value": [1, 2, 3] },
