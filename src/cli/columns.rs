@@ -3,10 +3,9 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use anyhow::{anyhow, bail};
 use clap::Args;
 use mitmcraft_engine::capture::{Entry, Record, Sink};
-use mitmcraft_engine::lang::{ExprError, Formula, Vocabulary};
-use mitmcraft_engine::text::{Escaped, EscapedJson, field_json, field_text};
-use mitmcraft_protocol::packet::{FieldPath, PathStep};
-use mitmcraft_protocol::schema::{Catalog, PacketType, Value};
+use mitmcraft_engine::lang::Vocabulary;
+use mitmcraft_engine::text::{Column, Escaped, EscapedJson, field_json, field_text};
+use mitmcraft_protocol::schema::{Catalog, Value};
 use serde_json::Value as Json;
 
 use super::terminal_writer::stream;
@@ -39,16 +38,6 @@ pub(crate) struct Columns {
     is_terminal: bool,
 }
 
-/// One of the `--fields`.
-pub(super) struct Column {
-    /// The name as the user typed it.
-    pub(super) name: String,
-    /// `None` for lists and containers, which are no values in expressions.
-    pub(super) formula: Option<Formula>,
-    /// The path to a list or container, if it may be one.
-    path: Option<FieldPath>,
-}
-
 /// The form of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -66,7 +55,7 @@ impl ColumnOptions {
         for name in split(text) {
             let field = Column::parse(name, &vocabulary);
             let field = field.map_err(|error| anyhow!("`--fields`: {}", error.render(name)))?;
-            if fields.iter().any(|known| known.name == name) {
+            if fields.iter().any(|known| known.name() == name) {
                 bail!("`--fields`: `{name}` is given twice");
             }
             fields.push(field);
@@ -86,7 +75,7 @@ impl Columns {
     /// Prints the header, if the form has one.
     pub(crate) fn begin(&mut self) -> io::Result<()> {
         if self.form == Form::Csv {
-            let names: Vec<String> = self.fields.iter().map(|it| it.name.clone()).collect();
+            let names: Vec<String> = self.fields.iter().map(|it| it.name().to_owned()).collect();
             return self.write_csv(&names);
         }
         Ok(())
@@ -108,11 +97,11 @@ impl Columns {
 
     fn write_json(&mut self, values: Vec<Option<Value>>) -> io::Result<()> {
         let mut row = String::from("{");
-        for (Column { name, .. }, value) in self.fields.iter().zip(&values) {
+        for (field, value) in self.fields.iter().zip(&values) {
             if row.len() > 1 {
                 row.push(',');
             }
-            row.push_str(&Json::from(name.as_str()).to_string());
+            row.push_str(&Json::from(field.name()).to_string());
             row.push(':');
             match value {
                 Some(value) => row.push_str(field_json(value)?.get()),
@@ -143,44 +132,6 @@ impl Columns {
         }
         self.out.write_all(b"\r\n")
     }
-}
-
-impl Column {
-    pub(super) fn parse(name: &str, vocabulary: &Vocabulary<'_>) -> Result<Self, ExprError> {
-        let path = FieldPath::parse(name).ok();
-        let is_field =
-            || path.is_some() && Formula::parse_in(&format!("{name}.exists"), vocabulary).is_ok();
-        let formula = match Formula::parse_in(name, vocabulary) {
-            Ok(formula) => Some(formula),
-            Err(_) if is_field() => None,
-            Err(error) => return Err(error),
-        };
-        Ok(Self { name: name.to_owned(), formula, path })
-    }
-
-    pub(super) fn value(&self, record: &Record) -> Option<Value> {
-        self.formula.as_ref().and_then(|formula| formula.value(record)).or_else(|| {
-            let steps = self.path.as_ref()?.steps();
-            let named = |kind: &PacketType| matches!(steps, [PathStep::Name(name), _, ..] if name == kind.name());
-            let steps = if record.packet.kind().is_some_and(named) { &steps[1..] } else { steps };
-            element(&record.packet.value_with_payload().ok()?, steps).cloned()
-        })
-    }
-}
-
-/// Returns the part of a value to which a path leads.
-fn element<'v>(value: &'v Value, steps: &[PathStep]) -> Option<&'v Value> {
-    let Some((step, rest)) = steps.split_first() else { return Some(value) };
-    let inner = match (step, value.plain()) {
-        (PathStep::Name(name), value) => value.get(name)?,
-        (PathStep::Index(index), Value::List(items)) => {
-            let from_end = usize::try_from(index.unsigned_abs()).ok()?;
-            let place = if *index < 0 { items.len().checked_sub(from_end)? } else { from_end };
-            items.get(place)?
-        }
-        _ => return None,
-    };
-    element(inner, rest)
 }
 
 impl Sink for Columns {

@@ -6,11 +6,11 @@ use mitmcraft_engine::capture::{
     Cell, ColumnKind, Entry, Record, Sink, TableColumn, TableWriter, WhereSink, session_id,
 };
 use mitmcraft_engine::lang::{Expr, Vocabulary};
-use mitmcraft_engine::text::field_text;
+use mitmcraft_engine::text::{Column, field_text};
 use mitmcraft_protocol::packet::FieldPath;
 use mitmcraft_protocol::schema::{Catalog, Kind, Kinds, Value};
 
-use super::columns::{Column, split};
+use super::columns::split;
 
 /// `convert --table`: a row per packet of one name, with columns of the types that its fields have.
 pub(super) struct PacketTable {
@@ -85,7 +85,7 @@ impl Source {
         match self {
             Self::Time => ColumnKind::Time,
             Self::Session => ColumnKind::Text,
-            Self::Value(column) => match &column.formula {
+            Self::Value(column) => match column.formula() {
                 Some(formula) => kind_of(formula.kinds(vocabulary)),
                 None => ColumnKind::Json,
             },

@@ -9,7 +9,7 @@ use mitmcraft::tui::App;
 use mitmcraft::web::WebOptions;
 use mitmcraft_protocol::schema::Catalog;
 
-use super::args::{Memory, Protocols, Web, capture_files};
+use super::args::{HighlightOptions, Memory, Protocols, Web, capture_files};
 use super::decode;
 use super::exit::Done;
 use super::output::Output;
@@ -40,6 +40,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     web: Web,
 
+    #[command(flatten)]
+    highlights: HighlightOptions,
+
     /// A key log for encrypted recordings (repeatable) [default: the file named by
     /// MINECRAFT_KEY_LOG_FILE, if it exists]
     #[arg(short, long, value_name = "FILE")]
@@ -68,10 +71,15 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = Arc::new(arguments.protocols.catalog()?);
     let store = Arc::new(Store::new(StoreOptions::whole()));
-    let options = WebOptions::new(Arc::clone(&store), Arc::clone(&catalog));
+    let highlights = arguments.highlights.compile(&catalog)?;
+    let mut options = WebOptions::new(Arc::clone(&store), Arc::clone(&catalog));
+    options.highlights = Some(Arc::new(highlights.clone()));
     let server = arguments.web.bind(options).await?;
     arguments.web.warn(output);
-    let app = App::new(Arc::clone(&store), Arc::clone(&catalog), false);
+    let mut app = App::new(Arc::clone(&store), Arc::clone(&catalog), false);
+    if output.colors_stdout() {
+        app = app.highlighted(highlights);
+    }
     let sources = ViewSources {
         keys: decode::read_keys(&arguments.keys)?,
         catalog: Catalog::clone(&catalog),

@@ -30,7 +30,7 @@ impl Annotation {
     }
 
     /// The tag of a marked packet in the comments of captures.
-    pub const MARK: &str = "#marked";
+    pub const MARK: &str = mitmcraft_engine::lang::MARK;
 
     /// Most characters of a comment.
     pub const MAX: usize = 2000;

@@ -5,9 +5,9 @@ use bytes::Bytes;
 use super::row::{Form, NO_KIND};
 use super::spool::Stored;
 use super::{Extra, Moved, Part, RecentRows, Row};
-use mitmcraft_engine::capture::Record;
+use mitmcraft_engine::capture::{Outcome, Record};
 use mitmcraft_protocol::codec::Frame;
-use mitmcraft_protocol::packet::{Content, Context, Packet};
+use mitmcraft_protocol::packet::{Content, Context, Origin, Packet};
 use mitmcraft_protocol::schema::PacketType;
 
 /// Consecutive rows and where their bytes are.
@@ -171,6 +171,14 @@ impl Chunk {
         let start = row.start as usize;
         let [length, _] = numbers(&self.stored, start)?;
         Extra::read(&self.stored.part(start + 8, start + 8 + length)?)
+    }
+
+    /// Returns whether a packet was sent in place of another one.
+    pub(super) fn replaces(&self, row: &Row) -> bool {
+        row.outcome() == Outcome::Send
+            && row.origin() == Origin::Proxy
+            && matches!(row.form, Form::Extra | Form::Moved)
+            && self.extra(row).is_some_and(|extra| extra.of.is_some())
     }
 
     fn packet(&self, row: &Row, content: Content) -> Packet {

@@ -1,4 +1,4 @@
-use super::{CHUNK_ROWS, Chunk, Decisions, Row, Selection};
+use super::{Annotations, CHUNK_ROWS, Chunk, Decisions, Row, Selection};
 
 /// The rows of a chunk that match: a bit each.
 #[derive(Debug, Clone)]
@@ -22,13 +22,16 @@ impl ChunkMatches {
         chunk: &Chunk,
         decisions: &mut [Decisions],
         selection: &Selection,
+        notes: &Annotations,
     ) {
         let rows = chunk.rows();
         let from = std::mem::replace(&mut self.evaluated, chunk.len());
         let mut undecided = Vec::new();
         for (place, row) in rows.iter().enumerate().skip(from) {
             let number = chunk.first + place as u64;
-            if !selection.has(number, chunk.context(row).session, row.at) {
+            if !selection.has(number, chunk.context(row).session, row.at)
+                || selection.folds && chunk.replaces(row)
+            {
                 continue;
             }
             match of_all(decisions, chunk, row) {
@@ -43,9 +46,29 @@ impl ChunkMatches {
         let many = undecided.len() > rows.len() / 16;
         let loaded = many.then(|| chunk.load());
         for place in undecided {
-            if decisions.iter().all(|it| it.read(chunk, place, loaded.as_ref())) {
+            if decisions.iter().all(|it| it.read(chunk, place, loaded.as_ref(), notes)) {
                 self.set(place);
             }
+        }
+    }
+
+    /// Evaluates a row again that was evaluated before.
+    pub(super) fn evaluate_again(
+        &mut self,
+        chunk: &Chunk,
+        place: usize,
+        decisions: &[Decisions],
+        selection: &Selection,
+        notes: &Annotations,
+    ) {
+        let Some(row) = chunk.row(place).filter(|_| place < self.evaluated) else { return };
+        self.clear(place);
+        let number = chunk.first + place as u64;
+        if selection.has(number, chunk.context(&row).session, row.at)
+            && !(selection.folds && chunk.replaces(&row))
+            && decisions.iter().all(|it| it.read(chunk, place, None, notes))
+        {
+            self.set(place);
         }
     }
 

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::row::NO_KIND;
-use super::{Chunk, Loaded, Row};
+use super::{Annotations, Chunk, Loaded, Row};
 use mitmcraft_engine::lang::{Expr, Subject};
 use mitmcraft_protocol::schema::Protocol;
 
@@ -10,6 +10,7 @@ use mitmcraft_protocol::schema::Protocol;
 #[derive(Debug)]
 pub(super) struct Decisions {
     expr: Expr,
+    asks_comments: bool,
     known: HashMap<(usize, u16), Known>,
     /// Keeps the protocols whose addresses `known` has.
     protocols: Vec<Arc<Protocol>>,
@@ -28,7 +29,8 @@ enum Known {
 
 impl Decisions {
     pub(super) fn new(expr: Expr) -> Self {
-        Self { expr, known: HashMap::new(), protocols: Vec::new() }
+        let asks_comments = expr.asks_comments();
+        Self { expr, asks_comments, known: HashMap::new(), protocols: Vec::new() }
     }
 
     /// Returns what follows from the row's type; `None` if the packet has to be read.
@@ -60,16 +62,31 @@ impl Decisions {
             Known::Type(decided) => Some(decided),
             Known::Facts => {
                 let (packet, outcome) = (chunk.outline(row), row.outcome());
-                self.expr.decide_by_facts(Subject { packet: &packet, outcome }, chunk.kind(row))
+                // What its comment decides is not a fact of its row.
+                let subject = Subject { packet: &packet, outcome, comment: None };
+                self.expr.decide_by_facts(subject, chunk.kind(row))
             }
             Known::Body => None,
         }
     }
 
-    /// Returns whether a packet matches, by its bytes.
-    pub(super) fn read(&self, chunk: &Chunk, place: usize, loaded: Option<&Loaded>) -> bool {
+    /// Returns whether a packet matches, by its bytes, and by what people noted about it.
+    pub(super) fn read(
+        &self,
+        chunk: &Chunk,
+        place: usize,
+        loaded: Option<&Loaded>,
+        notes: &Annotations,
+    ) -> bool {
+        if self.asks_comments {
+            let Some(mut record) = chunk.record(place, loaded) else { return false };
+            if let Some(note) = notes.get(&(chunk.first + place as u64)) {
+                record.comment = note.joined(record.comment.take());
+            }
+            return self.expr.matches(&record);
+        }
         let Some(packet) = chunk.evaluated(place, loaded) else { return false };
         let Some(outcome) = chunk.row(place).map(|row| row.outcome()) else { return false };
-        self.expr.matches(Subject { packet: &packet, outcome })
+        self.expr.matches(Subject { packet: &packet, outcome, comment: None })
     }
 }

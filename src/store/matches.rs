@@ -18,12 +18,17 @@ pub struct Selection {
     pub times: Option<Range<Timestamp>>,
     /// Rows that are left out.
     pub hidden: Arc<BTreeSet<u64>>,
+    /// The first row; all before it are left out.
+    pub since: u64,
+    /// `true` if packets are left out that were sent in place of others.
+    pub folds: bool,
 }
 
 impl Selection {
     /// Returns whether a row is selected, the expressions aside.
     pub(super) fn has(&self, row: u64, session: u64, at: Timestamp) -> bool {
-        !self.hidden.contains(&row)
+        row >= self.since
+            && !self.hidden.contains(&row)
             && (self.sessions.is_empty() || self.sessions.contains(&session))
             && self.times.as_ref().is_none_or(|times| times.contains(&at))
     }
@@ -50,10 +55,25 @@ impl Matches {
         Self { selection, snapshot, found: BTreeMap::new() }
     }
 
-    /// Goes on in a later snapshot of the same store. What the store has forgotten is forgotten.
+    /// Goes on in a later snapshot of the same store. What the store has forgotten is forgotten. Packets about which
+    /// people noted something else meanwhile are evaluated again, if the selection asks for that.
     pub fn update(&mut self, snapshot: Snapshot) {
         self.found = self.found.split_off(&snapshot.first());
-        self.snapshot = snapshot;
+        let before = std::mem::replace(&mut self.snapshot, snapshot).annotations;
+        let notes = &self.snapshot.annotations;
+        let Selection { exprs, .. } = &self.selection;
+        if Arc::ptr_eq(&before, notes) || !exprs.iter().any(Expr::asks_comments) {
+            return;
+        }
+        let decisions: Vec<_> = exprs.iter().cloned().map(Decisions::new).collect();
+        let noted = before.keys().chain(notes.keys());
+        for row in noted.filter(|row| before.get(row) != notes.get(row)) {
+            if let Some((chunk, place)) = self.snapshot.find(*row)
+                && let Some(found) = self.found.get_mut(&chunk.first)
+            {
+                found.evaluate_again(chunk, place, &decisions, &self.selection, notes);
+            }
+        }
     }
 
     /// Evaluates about `rows` rows. Returns `true` once all are evaluated.
@@ -72,7 +92,7 @@ impl Matches {
             }
         }
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(work.len());
-        let selection = &self.selection;
+        let (selection, notes) = (&self.selection, &self.snapshot.annotations);
         let queue = Mutex::new(work.into_iter());
         let evaluate = || {
             let mut decisions: Vec<_> =
@@ -81,7 +101,7 @@ impl Matches {
             loop {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((chunk, mut found)) = next else { return done };
-                found.evaluate(chunk, &mut decisions, selection);
+                found.evaluate(chunk, &mut decisions, selection, notes);
                 done.push((chunk.first, found));
             }
         };
@@ -187,6 +207,22 @@ impl Matches {
     #[must_use]
     pub fn before(&self, row: u64) -> Option<u64> {
         self.nth(self.index_of(row).checked_sub(1)?)
+    }
+
+    /// Returns `limit` rows found from row `from` on, in order, or somewhat more. Costs less than asking for each
+    /// alone.
+    #[must_use]
+    pub fn rows_from(&self, from: u64, limit: usize) -> Vec<u64> {
+        let mut rows = Vec::new();
+        for (first, found) in &self.found {
+            if rows.len() >= limit {
+                break;
+            }
+            let begin = usize::try_from(from.saturating_sub(*first)).unwrap_or(usize::MAX);
+            let places = (begin..found.evaluated).filter(|place| found.has(*place));
+            rows.extend(places.map(|place| first + place as u64));
+        }
+        rows
     }
 
     /// Calls `see` with the records of rows found from row `from` on, in order, until it has looked at

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Annotation, Chunk, Details, Row};
-use mitmcraft_engine::capture::{LegState, Record};
+use mitmcraft_engine::capture::{LegState, Outcome, Record};
 use mitmcraft_protocol::meaning::EntityTypes;
 use mitmcraft_protocol::packet::{Context, Packet};
 use mitmcraft_protocol::schema::PacketType;
@@ -117,6 +117,30 @@ impl Snapshot {
         })
     }
 
+    /// Returns the packet that was sent in place of a rewritten one, or the one in whose place a packet was sent.
+    #[must_use]
+    pub fn counterpart(&self, number: u64) -> Option<u64> {
+        let (row, session) = (self.row(number)?, self.context(number)?.session);
+        let here = |row: &u64| self.context(*row).is_some_and(|it| it.session == session);
+        let most = usize::try_from(MAX_ROWS_BACK).unwrap_or(usize::MAX);
+        match row.outcome() {
+            Outcome::Rewrite => {
+                let replaces = |it: &u64| {
+                    self.find(*it).is_some_and(|(chunk, place)| {
+                        chunk.row(place).is_some_and(|it| chunk.replaces(&it))
+                    }) && self.record(*it).and_then(|it| it.of) == Some(row.seq())
+                };
+                (number + 1..self.end()).take(most).filter(here).find(replaces)
+            }
+            Outcome::Send => {
+                let of = self.record(number)?.of?;
+                let is = |it: &u64| self.row(*it).is_some_and(|row| row.seq() == of);
+                (self.first()..number).rev().take(most).filter(here).find(is)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the state, compression and encryption of the legs when a row's packet was recorded.
     #[must_use]
     pub fn legs_at(&self, number: u64) -> Option<LegState> {
@@ -131,7 +155,7 @@ impl Snapshot {
     }
 }
 
-/// Rows before a packet in which the entity is looked for whose metadata it has.
+/// Rows before a packet in which the entity is looked for whose metadata it has, and the packet that it replaces.
 const MAX_ROWS_BACK: u64 = 100_000;
 
 /// Packets that show an entity, of which as many are read to find it.

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::thread::Builder;
 
@@ -10,8 +10,8 @@ use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, summary};
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::protocol::Request;
 use crate::view::{
-    Action, Comparison, Conversation, Cursor, FindResult, HeldList, Interface, List, SLICE,
-    Statistics, by_type, protocols, words,
+    Action, Comparison, Conversation, Cursor, FindResult, HeldList, Highlights, Interface, List,
+    SLICE, Statistics, by_type, protocols, words,
 };
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::schema::Catalog;
@@ -20,7 +20,7 @@ use mitmcraft_protocol::schema::Catalog;
 #[derive(Debug)]
 pub struct App {
     pub(super) store: Arc<Store>,
-    catalog: Arc<Catalog>,
+    pub(super) catalog: Arc<Catalog>,
     inbox: Inbox,
     pub(super) list: List,
     pub(super) cursor: Cursor,
@@ -48,8 +48,17 @@ pub struct App {
     pub(super) time: TimeMode,
     pub(super) columns: Vec<Column>,
     history: History,
+    pub(super) highlights: Highlights,
+    /// What the list is sorted by, as the person typed it.
+    pub(super) sort: String,
+    /// The packets that are selected besides the one of the cursor.
+    pub(super) chosen: BTreeSet<u64>,
+    /// The sessions that are left out.
+    pub(super) cleared: BTreeSet<u64>,
+    /// The text for the terminal's clipboard.
+    pub(super) copied: Option<String>,
     /// The row that was marked last.
-    marked: Option<u64>,
+    pub(super) marked: Option<u64>,
     /// The outcome when marks and comments were saved last.
     saved: Option<Arc<SavedNotes>>,
     /// What the person should know.
@@ -132,6 +141,11 @@ impl App {
             time: TimeMode::Relative,
             columns: Column::USUAL.to_vec(),
             history: History::default(),
+            highlights: Highlights::default(),
+            sort: String::new(),
+            chosen: BTreeSet::new(),
+            cleared: BTreeSet::new(),
+            copied: None,
             marked: None,
             saved: None,
             status: "? lists the keys".to_owned(),
@@ -156,6 +170,12 @@ impl App {
             self.list.set_filter(Some(expr));
         }
         self
+    }
+
+    /// Shows packets in colours; it shows none otherwise.
+    #[must_use]
+    pub fn highlighted(self, highlights: Highlights) -> Self {
+        Self { highlights, ..self }
     }
 
     /// The inbox that [`advance`](Self::advance) reads.
@@ -194,6 +214,7 @@ impl App {
             }
         }
         self.sessions = self.store.sessions();
+        self.sessions.retain(|it| !self.cleared.contains(&it.context.session));
         self.session = self.session.min(self.sessions.len().saturating_sub(1));
         let saved = self.store.saved();
         if saved.as_ref().map(Arc::as_ptr) != self.saved.as_ref().map(Arc::as_ptr)
@@ -216,6 +237,10 @@ impl App {
         let code = match key.code {
             // Enter, typed before the terminal was taken over.
             KeyCode::Char('j') if control => KeyCode::Enter,
+            KeyCode::Char('k') if control && self.prompt.is_none() => {
+                self.act(Action::Palette);
+                return;
+            }
             KeyCode::Char('c') if control => {
                 self.quits = true;
                 return;
@@ -246,6 +271,12 @@ impl App {
         if let Some(prompt) = &mut self.prompt {
             match code {
                 KeyCode::Esc => self.prompt = None,
+                KeyCode::Enter if prompt.purpose == Purpose::Palette => self.run_chosen(),
+                KeyCode::Up | KeyCode::Down | KeyCode::Tab
+                    if prompt.purpose == Purpose::Palette =>
+                {
+                    self.choose_action(code);
+                }
                 KeyCode::Enter => self.enter(),
                 KeyCode::Up | KeyCode::Down => {
                     prompt.recall(&self.history, code == KeyCode::Up);
@@ -281,11 +312,12 @@ impl App {
         self.enter();
     }
 
-    fn act(&mut self, action: Action) {
+    pub(super) fn act(&mut self, action: Action) {
         let page = i64::try_from(self.cursor.height()).unwrap_or(1).max(1);
         match action {
             Action::Quit => self.quits = true,
             Action::Keys => self.show(View::Help),
+            Action::Palette => self.ask(Purpose::Palette, String::new()),
             Action::Packets => self.show(View::Packets),
             Action::Sessions => self.show(View::Sessions),
             Action::Conversation => self.show(View::Conversation),
@@ -321,14 +353,28 @@ impl App {
             Action::HideType => self.filter_type(false),
             Action::OnlyType => self.filter_type(true),
             Action::Hide => self.hide(),
-            Action::ShowHidden => self.list.show_hidden(),
+            Action::ShowHidden => self.show_hidden(),
+            Action::Sort => self.ask_sort(),
+            Action::Clear => self.clear(),
+            Action::Select => self.choose(),
+            Action::NextMark => self.go_to_mark(false),
+            Action::PreviousMark => self.go_to_mark(true),
+            Action::FieldFilter
+            | Action::FieldAnd
+            | Action::FieldOr
+            | Action::FieldNot
+            | Action::FieldColumn
+            | Action::CopyValue
+            | Action::CopyPath
+            | Action::CopyBytes
+            | Action::CopyJson => self.act_on_field(action),
             Action::Times => self.time = self.time.next(),
             Action::Columns => self.ask(Purpose::Columns, Column::text(&self.columns)),
             Action::Mark => self.mark(),
             Action::Comment => self.comment(),
             Action::Save => self.save(),
             // The page has these.
-            Action::Rules | Action::Rule | Action::Export => {}
+            Action::Menu | Action::Colors | Action::Rules | Action::Rule | Action::Export => {}
             _ if !self.live => {}
             Action::Held => self.show(View::Held),
             Action::Hold => {
@@ -386,13 +432,6 @@ impl App {
         self.list.set_filter(expr);
     }
 
-    fn hide(&mut self) {
-        if let Some(row) = self.cursor.selected().filter(|_| self.view == View::Packets) {
-            self.list.hide(row);
-            self.cursor.set_follows(false);
-        }
-    }
-
     /// Saves marks and comments on a thread of its own.
     fn save(&mut self) {
         self.saved = None;
@@ -411,15 +450,6 @@ impl App {
         self.ask(Purpose::Comment(row), text);
     }
 
-    /// Toggles the mark of the selected packet.
-    fn mark(&mut self) {
-        let Some(row) = self.cursor.selected() else { return };
-        let note = self.list.snapshot().annotation(row).cloned().unwrap_or_default();
-        self.marked = Some(row);
-        self.store.annotate(row, Annotation { marked: !note.marked, ..note });
-        self.details = None;
-    }
-
     pub(super) fn ask(&mut self, purpose: Purpose, text: String) {
         self.prompt = Some(Prompt::new(purpose, text));
     }
@@ -429,7 +459,15 @@ impl App {
         let Some(prompt) = &mut self.prompt else { return };
         prompt.error = None;
         if prompt.purpose == Purpose::Columns {
-            prompt.error = Column::parse(&prompt.text).err();
+            prompt.error = Column::parse(&prompt.text, &self.catalog).err();
+        }
+        if prompt.purpose == Purpose::Sort {
+            let text = prompt.text.clone();
+            let error = self.sort_of(&text).err();
+            if let Some(prompt) = &mut self.prompt {
+                prompt.error = error;
+            }
+            return;
         }
         if prompt.purpose.is_expression() && !prompt.text.trim().is_empty() {
             let parsed = Expr::parse(&prompt.text, &self.catalog);
@@ -460,7 +498,14 @@ impl App {
                 }
                 Err(error) => self.status = error.message,
             },
-            Purpose::Columns => self.columns = Column::parse(&text).unwrap_or_default(),
+            Purpose::Columns => {
+                self.columns = Column::parse(&text, &self.catalog).unwrap_or_default();
+            }
+            Purpose::Sort => {
+                let by = self.sort_of(&text).unwrap_or_default();
+                self.list.sort(by);
+                self.sort = text;
+            }
             Purpose::Comment(row) => {
                 let note = self.list.snapshot().annotation(row).cloned().unwrap_or_default();
                 self.store.annotate(row, Annotation { comment: text.trim().to_owned(), ..note });
@@ -470,6 +515,8 @@ impl App {
             Purpose::Break | Purpose::Kick(_) | Purpose::Edit(_) | Purpose::Send(_) => {
                 self.command(purpose, text);
             }
+            // Enter runs the chosen action.
+            Purpose::Palette => {}
         }
     }
 

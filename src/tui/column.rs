@@ -1,5 +1,10 @@
+use mitmcraft_engine::capture::Record;
+use mitmcraft_engine::lang::Vocabulary;
+use mitmcraft_engine::text::{self, Escaped, field_text};
+use mitmcraft_protocol::schema::Catalog;
+
 /// A column of the list, before the packet's name and fields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Column {
     Number,
     Time,
@@ -10,6 +15,15 @@ pub(super) enum Column {
     Size,
     Wire,
     Verdict,
+    /// A value of the filter language.
+    Value(Box<text::Column>),
+}
+
+/// Columns with the same name are the same.
+impl PartialEq for Column {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
 }
 
 impl Column {
@@ -32,7 +46,7 @@ impl Column {
     /// Those for which a narrow terminal has room.
     pub(super) const NARROW: [Self; 3] = [Self::Number, Self::Time, Self::Direction];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(super) fn name(&self) -> &str {
         match self {
             Self::Number => "number",
             Self::Time => "time",
@@ -43,31 +57,54 @@ impl Column {
             Self::Size => "size",
             Self::Wire => "wire",
             Self::Verdict => "verdict",
+            Self::Value(column) => column.name(),
         }
     }
 
-    /// Reads names with spaces between them, as [`text`](Self::text) writes them.
+    /// Returns the value of a packet in a column of the filter language.
+    pub(super) fn value(&self, record: Option<&Record>) -> String {
+        let Self::Value(column) = self else { return String::new() };
+        let value = record.and_then(|record| column.value(record));
+        value.map_or_else(String::new, |value| {
+            let text: String = field_text(&value).chars().take(WIDTH).collect();
+            Escaped(text).to_string()
+        })
+    }
+
+    /// Reads names with spaces between them, as [`text`](Self::text) writes them: of columns, or of values of the
+    /// filter language.
     ///
     /// # Errors
     /// The place of a word that names no column, and what there is.
-    pub(super) fn parse(text: &str) -> Result<Vec<Self>, (usize, String)> {
+    pub(super) fn parse(text: &str, catalog: &Catalog) -> Result<Vec<Self>, (usize, String)> {
         let mut columns = Vec::new();
+        let mut vocabulary = None;
         for word in text.split_whitespace() {
             let found = Self::ALL.into_iter().find(|column| column.name() == word);
             let at = word.as_ptr().addr() - text.as_ptr().addr();
-            let known = || format!("no such column; there are {}", Self::text(&Self::ALL));
-            columns.push(found.ok_or_else(|| (at, known()))?);
+            let column = match found {
+                Some(column) => column,
+                None => {
+                    let vocabulary = vocabulary.get_or_insert_with(|| Vocabulary::new(catalog));
+                    let value = text::Column::parse(word, vocabulary).map_err(|error| {
+                        let known = Self::text(&Self::ALL);
+                        (at, format!("no such column: {}; there are {known}", error.message))
+                    })?;
+                    Self::Value(Box::new(value))
+                }
+            };
+            columns.push(column);
         }
         Ok(columns)
     }
 
     /// Returns the names of columns.
     pub(super) fn text(columns: &[Self]) -> String {
-        columns.iter().map(|column| column.name()).collect::<Vec<_>>().join(" ")
+        columns.iter().map(Self::name).collect::<Vec<_>>().join(" ")
     }
 
     /// Puts a text into the column.
-    pub(super) fn padded(self, text: &str) -> String {
+    pub(super) fn padded(&self, text: &str) -> String {
         match self {
             Self::Number => format!("{text:>7} "),
             Self::Time => format!("{text:>12} "),
@@ -76,6 +113,13 @@ impl Column {
             Self::State => format!("{:<6} ", text.get(..6).unwrap_or(text)),
             Self::Size | Self::Wire => format!("{text:>6} "),
             Self::Verdict => format!("{text:<7} "),
+            Self::Value(_) => {
+                let text: String = text.chars().take(WIDTH).collect();
+                format!("{text:<WIDTH$} ")
+            }
         }
     }
 }
+
+/// Characters of a column of the filter language.
+const WIDTH: usize = 14;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::app::{App, View};
 use super::inbox::News;
-use super::{Prompt, Purpose};
+use super::{DetailsPane, Prompt, Purpose};
 use crate::control::{HeldId, HeldPacket};
 use crate::view::protocol::{Answer, Failure, Request};
 use mitmcraft_engine::link::Side;
@@ -74,14 +74,19 @@ impl App {
         found
     }
 
-    /// Sends the selected packet again, as it is.
+    /// Sends the selected packets again, as they are and in their order.
     pub(super) fn resend(&mut self) {
-        if let Some((session, line)) = self.packet_to_send(false) {
+        let selected = self.details.take();
+        for row in self.targets() {
+            self.details =
+                self.list.snapshot().details(row).map(|details| DetailsPane::new(row, details));
+            let Some((session, line)) = self.packet_to_send(false) else { break };
             match self.request_of(&Purpose::Send(session), &line.to_string()) {
                 Ok(request) => self.request(request, None),
                 Err(failure) => self.status = failure.message,
             }
         }
+        self.details = selected;
     }
 
     /// Asks for changes to the held packet, or to the selected one to send it again: in a line, or in the

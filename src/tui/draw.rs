@@ -1,11 +1,12 @@
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use ratatui_core::style::{Modifier, Style};
+use ratatui_core::style::{Color, Modifier, Style};
 
 use super::app::{App, TimeMode, View};
-use super::{Column, DetailsPane};
+use super::{Column, DetailsPane, Purpose};
 use crate::store::{Annotation, Snapshot};
-use crate::view::{Action, Binding, ConversationLine, words};
+use crate::view::{Action, Binding, ConversationLine, HighlightColor, List, Sorting, words};
+use mitmcraft_engine::capture::Record;
 use mitmcraft_engine::text::{Escaped, write_summary};
 use mitmcraft_protocol::meaning::diagnose;
 use mitmcraft_protocol::packet::{Outcome, StyledText, Timestamp};
@@ -74,6 +75,7 @@ impl<'a> Painter<'a> {
             View::Conversation => self.conversation(app),
             _ => self.lines(app),
         }
+        self.palette(app);
         self.bottom(app)
     }
 
@@ -111,24 +113,29 @@ impl<'a> Painter<'a> {
 
     fn packets(&mut self, app: &App, layout: Layout) {
         let wide = self.area.width >= 70;
-        let columns = app.columns.iter().copied();
+        let columns = app.columns.iter().cloned();
         let columns = columns.filter(|column| wide || Column::NARROW.contains(column));
         let columns: Vec<Column> = columns.collect();
         let mut heads: String =
-            columns.iter().map(|column| column.padded(head(*column, app.time))).collect();
+            columns.iter().map(|column| column.padded(head(column, app.time))).collect();
         heads.push_str("packet");
         self.text(0, 1, &heads, Style::new().add_modifier(Modifier::UNDERLINED));
         let mut previous = app.cursor.top().checked_sub(1).and_then(|index| app.list.nth(index));
         for (y, row) in (layout.list.y..).zip(app.cursor.visible(&app.list)) {
-            let line = row_line(app.list.snapshot(), row, previous, app.time, &columns);
+            let record = app.list.snapshot().record(row);
+            let color = record.as_ref().and_then(|record| app.highlights.of(record));
+            let line = row_line(app.list.snapshot(), row, record, previous, app.time, &columns);
             previous = Some(row);
             let chosen = app.cursor.selected() == Some(row);
             let style = match (chosen, app.details_focused) {
                 (true, false) => Style::new().reversed(),
                 (true, true) => Style::new().add_modifier(Modifier::BOLD),
+                (false, _) if app.chosen.contains(&row) => {
+                    Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
+                }
                 (false, _) => Style::new(),
             };
-            self.row(y, &line, style);
+            self.row(y, &line, color.map_or(style, |color| style.fg(shade(color))));
         }
         if let Some(details) = &app.details {
             self.details(details, layout, app.details_focused);
@@ -304,6 +311,21 @@ impl<'a> Painter<'a> {
         }
     }
 
+    /// Draws the actions that a line finds, above the line.
+    fn palette(&mut self, app: &App) {
+        let Some((found, chosen)) = app.found_actions() else { return };
+        let room = usize::from(self.area.height.saturating_sub(3)).min(MAX_ACTIONS);
+        let first = (chosen + 1).saturating_sub(room);
+        let top = self.area.height.saturating_sub(2 + room as u16);
+        let shown = found.iter().enumerate().skip(first);
+        let lines = shown.map(|(place, it)| (place, format!("{:<8} {}", it.key_names(), it.help)));
+        let blank = std::iter::repeat((usize::MAX, String::new()));
+        for (y, (place, line)) in (top..).zip(lines.chain(blank).take(room)) {
+            let style = if place == chosen { Style::new().reversed() } else { Style::new() };
+            self.row(y, &format!(" {line}"), style);
+        }
+    }
+
     /// Draws the last two lines.
     fn bottom(&mut self, app: &App) -> Option<(u16, u16)> {
         let last = self.area.height.saturating_sub(1);
@@ -321,6 +343,17 @@ impl<'a> Painter<'a> {
                 line.push_str(&format!("; reading, {:.0} %", 100.0 * read));
             } else if !app.store.is_complete() {
                 line.push_str(if app.cursor.follows() { "; following" } else { "; paused" });
+            }
+            match app.list.sorting() {
+                Some(Sorting::Busy) => line.push_str("; sorting"),
+                Some(Sorting::Sorted) => line.push_str("; sorted"),
+                Some(Sorting::TooMany) => {
+                    line.push_str(&format!("; not sorted: more than {} packets", List::MAX_SORTED));
+                }
+                None => {}
+            }
+            if app.list.cleared() > 0 {
+                line.push_str(&format!("; {} cleared", app.list.cleared()));
             }
             if app.list.hidden() > 0 {
                 line.push_str(&format!("; {} hidden", app.list.hidden()));
@@ -364,6 +397,9 @@ impl<'a> Painter<'a> {
                 let at = prompt.text.get(..*at).map_or(0, |text| text.chars().count());
                 let column = (label.len() + at).saturating_sub(shift);
                 self.text(0, error_y, &format!("{:column$}^ {}", "", Escaped(why)), Style::new());
+            }
+            None if prompt.purpose == Purpose::Palette => {
+                self.text(0, error_y, "↑ ↓ choose, Enter: do it, Esc: leave it", Style::new());
             }
             None => self.text(0, error_y, "Enter: do it, Esc: leave it", Style::new()),
         }
@@ -413,7 +449,7 @@ fn first_hex_row(pane: &DetailsPane, area: Rect) -> usize {
 }
 
 /// The head of a column.
-fn head(column: Column, mode: TimeMode) -> &'static str {
+fn head(column: &Column, mode: TimeMode) -> &str {
     match (column, mode) {
         (Column::Number, _) => "no",
         (Column::Time, TimeMode::Relative) => "since start",
@@ -430,6 +466,7 @@ fn head(column: Column, mode: TimeMode) -> &'static str {
 fn row_line(
     snapshot: &Snapshot,
     number: u64,
+    record: Option<Record>,
     previous: Option<u64>,
     mode: TimeMode,
     columns: &[Column],
@@ -470,9 +507,9 @@ fn row_line(
         Column::Size => column.padded(&row.size.to_string()),
         Column::Wire => column.padded(&row.wire.to_string()),
         Column::Verdict => column.padded(row.outcome().name()),
+        Column::Value(_) => column.padded(&column.value(record.as_ref())),
     };
     let mut line: String = columns.iter().map(text).collect();
-    let record = snapshot.record(number);
     let is_mark = |comment: &String| comment.split("; ").any(|it| it == Annotation::MARK);
     let marked = record.as_ref().and_then(|it| it.comment.as_ref()).is_some_and(is_mark);
     let mark = if marked { '*' } else { mark };
@@ -487,6 +524,18 @@ fn row_line(
         line.push_str(&format!(" ({})", words::MISSING));
     }
     line
+}
+
+/// The colour that is closest to that of packets, whatever the background of the terminal is.
+fn shade(color: HighlightColor) -> Color {
+    match color {
+        HighlightColor::Red => Color::Red,
+        HighlightColor::Orange | HighlightColor::Yellow => Color::Yellow,
+        HighlightColor::Green => Color::Green,
+        HighlightColor::Blue => Color::Blue,
+        HighlightColor::Purple => Color::Magenta,
+        HighlightColor::Gray => Color::DarkGray,
+    }
 }
 
 /// A line of the conversation.
@@ -504,6 +553,9 @@ fn said(line: &ConversationLine) -> String {
     let (session, sender) = (packet.context().session, sender.unwrap_or_default());
     format!("#{session} {arrow} {mark}{sender}{}", Escaped(text))
 }
+
+/// Most actions of the palette on the screen.
+const MAX_ACTIONS: usize = 12;
 
 /// Returns the bytes in a row of a hex pane.
 fn hex_row(area: Rect) -> usize {

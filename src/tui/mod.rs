@@ -11,6 +11,8 @@ mod details;
 mod draw;
 mod history;
 mod inbox;
+mod palette;
+mod picks;
 mod prompt;
 mod screen;
 mod summary;

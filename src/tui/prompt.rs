@@ -27,6 +27,10 @@ pub(super) enum Purpose {
     Columns,
     /// Comments on the packet of this row.
     Comment(u64),
+    /// Sorts the list.
+    Sort,
+    /// Finds an action by what it does.
+    Palette,
 }
 
 impl Purpose {
@@ -40,6 +44,8 @@ impl Purpose {
             Self::Send(session) => format!("send in #{session}: "),
             Self::Columns => "columns: ".to_owned(),
             Self::Comment(_) => "comment: ".to_owned(),
+            Self::Sort => "sort by (-size: greatest first): ".to_owned(),
+            Self::Palette => "action: ".to_owned(),
             Self::Kick(session) => format!("kick #{session}, saying: "),
         }
     }
@@ -66,7 +72,7 @@ pub(super) struct Prompt {
     pub(super) error: Option<(usize, String)>,
     /// The names that complete the word before the cursor, once they were asked for.
     pub(super) names: Vec<String>,
-    /// The name that stands there.
+    /// The name that stands there, or the place of the chosen action.
     pub(super) name: usize,
     /// Where it begins.
     start: usize,
@@ -152,6 +158,7 @@ impl Prompt {
     /// Handles a key that edits the line.
     pub(super) fn edit(&mut self, key: KeyCode) {
         self.names.clear();
+        self.name = 0;
         let before = self.text[..self.cursor].chars().next_back().map_or(0, char::len_utf8);
         let after = self.text[self.cursor..].chars().next().map_or(0, char::len_utf8);
         match key {

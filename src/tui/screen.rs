@@ -3,6 +3,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
@@ -111,6 +113,12 @@ impl Screen {
                     Ok(text) => app.edited(purpose, &text),
                     Err(error) => app.status = format!("cannot run the editor: {error}"),
                 }
+            }
+            if let Some(text) = app.copied.take() {
+                // The terminal puts it into the clipboard, also that of another machine (OSC 52).
+                let mut out = io::stdout();
+                write!(out, "\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text))?;
+                out.flush()?;
             }
             if app.quits() {
                 return Ok(ScreenEnd::Left);

@@ -18,7 +18,7 @@ use crate::control::{self, BreakCondition, Decided, HeldContent, HeldPacket, Pus
 use crate::store::{Limit, Store, StoreOptions};
 use crate::view::protocol::{Answer, Failure, Message, Request};
 use crate::view::tests::Driver;
-use crate::view::words;
+use crate::view::{Combination, words};
 use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome, Record};
 use mitmcraft_engine::link::{Release, Side};
 use mitmcraft_protocol::codec::Frame;
@@ -133,6 +133,33 @@ impl Table {
             area,
         );
     }
+}
+
+#[test]
+fn the_palette_finds_an_action_by_its_words_and_runs_it() {
+    let mut table = Table::new(80, 24);
+    table.chats("hello");
+    table.app.on_key(KeyEvent::new(KeyCode::Char('k'), KeyModifiers::CONTROL));
+    table.types("unmark");
+    let lines = table.lines();
+    assert!(lines.iter().any(|line| line.starts_with(" m        mark the packet")), "{lines:#?}");
+    assert!(lines[22].starts_with("action: unmark"), "{lines:#?}");
+    table.key(KeyCode::Enter);
+    assert!(table.lines()[2].contains("*chat"), "it is marked");
+    // Another one of those that are found.
+    table.app.on_key(KeyEvent::new(KeyCode::Char('k'), KeyModifiers::CONTROL));
+    table.types("packets");
+    let first = table.lines().iter().position(|line| line.starts_with(" 1        packets"));
+    let first = u16::try_from(first.unwrap()).unwrap();
+    assert!(table.reversed(first).starts_with("1 "));
+    table.key(KeyCode::Down);
+    assert!(table.reversed(first).is_empty());
+    table.key(KeyCode::Up);
+    table.key(KeyCode::Up);
+    assert!(table.reversed(first).is_empty(), "the last one");
+    table.key(KeyCode::Esc);
+    assert!(!table.lines()[22].starts_with("action"));
+    assert_eq!(table.requests(), []);
 }
 
 #[test]
@@ -480,8 +507,7 @@ fn sessions_conversation_statistics_and_keys_are_shown() {
     assert!(lines.contains("chat"), "{lines}");
     table.types("?");
     assert!(table.lines().join("\n").contains("f          follow the newest packet"));
-    table.key(KeyCode::PageDown);
-    table.key(KeyCode::PageDown);
+    (0..3).for_each(|_| table.key(KeyCode::PageDown));
     assert!(table.lines().join("\n").contains("A          forward all held packets"));
     table.types("q");
     assert!(table.app.quits());
@@ -662,7 +688,7 @@ impl Driven {
         let selected = self.selected();
         let status = self.0.lines().pop().unwrap();
         self.0.app.status.clear();
-        selected.filter(|_| status != "nothing found")
+        selected.filter(|_| status != "nothing found" && !status.starts_with("there is no other"))
     }
 }
 
@@ -713,6 +739,41 @@ impl Driver for Driven {
     fn find(&mut self, back: bool) -> Option<u64> {
         self.0.types(if back { "N" } else { "n" });
         self.found()
+    }
+
+    fn sort(&mut self, by: &str) {
+        self.enter('z', by);
+    }
+
+    fn clear(&mut self) {
+        self.0.types("L");
+        while self.0.app.advance() {}
+    }
+
+    fn mark(&mut self) {
+        self.0.types("m");
+        while self.0.app.advance() {}
+    }
+
+    fn next_mark(&mut self, back: bool) -> Option<u64> {
+        self.0.types(if back { "[" } else { "]" });
+        self.found()
+    }
+
+    fn filter_by(&mut self, path: &str, how: Combination) -> String {
+        let fields = &self.0.app.details.as_ref().unwrap().details.fields;
+        let place = fields.iter().position(|field| field.path == path).unwrap();
+        self.0.key(KeyCode::Enter);
+        (0..place).for_each(|_| self.0.types("j"));
+        self.0.types(match how {
+            Combination::Only => "=",
+            Combination::And => "&",
+            Combination::Or => "|",
+            Combination::Not => "!",
+        });
+        while self.0.app.advance() {}
+        self.0.key(KeyCode::Esc);
+        self.0.app.filter.clone()
     }
 
     fn rows(&mut self) -> Vec<u64> {

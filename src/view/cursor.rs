@@ -25,7 +25,7 @@ impl Cursor {
             self.selected = list.after(row).or_else(|| list.before(row));
         }
         if self.follows || self.selected.is_none() {
-            self.selected = list.before(list.snapshot().end());
+            self.selected = list.newest();
             self.follows &= !(ended && complete);
         }
         self.scroll(list);
@@ -93,7 +93,7 @@ impl Cursor {
     }
 
     fn index(&self, list: &List) -> u64 {
-        self.selected.map_or(0, |row| list.matches().index_of(row))
+        self.selected.map_or(0, |row| list.index_of(row))
     }
 
     /// Keeps the selected packet on the screen, and the screen full if there are so many packets.

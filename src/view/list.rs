@@ -1,13 +1,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::SLICE;
+use serde::Serialize;
+
+use super::order::Order;
+use super::{SLICE, SortKey};
 use crate::store::{Matches, Selection, Snapshot, Store};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::packet::Timestamp;
 
-/// The packets of a store that an interface lists, in the order in which they were recorded: those that a filter,
-/// sessions and times select, except those that were hidden one by one. A search finds packets among them.
+/// The packets of a store that an interface lists, in the order in which they were recorded or by one of their values:
+/// those that a filter, sessions and times select, except those that were hidden one by one or cleared. A search finds packets among them.
 ///
 /// Packets are found in slices, the newest first (see [`Matches`]). Whatever changes the list or begins a search
 /// evaluates one slice at once; [`advance`](Self::advance) does the rest. All answers are about what was found so far.
@@ -17,6 +20,12 @@ pub struct List {
     matches: Matches,
     /// The condition that is searched, and the packets of the list that meet it.
     search: Option<(Expr, Matches)>,
+    /// The order, unless it is that in which the packets were recorded.
+    order: Option<Order>,
+    /// How often the order has become another one.
+    orders: u64,
+    /// `true` if packets are left out that were sent in place of others.
+    folds: bool,
 }
 
 /// The answer to [`List::find`].
@@ -30,12 +39,28 @@ pub enum FindResult {
     NotFound,
 }
 
+/// The state of a list that is to be sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum Sorting {
+    /// It is being sorted; until then, it has the order in which its packets were recorded.
+    Busy,
+    /// It is sorted.
+    Sorted,
+    /// It has more packets than are sorted.
+    TooMany,
+}
+
 impl List {
+    /// Most packets of a list that is sorted.
+    pub const MAX_SORTED: u64 = Order::MAX;
+
     /// Creates a list of all packets of a store.
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
         let matches = begin(Selection::default(), store.snapshot());
-        Self { store, matches, search: None }
+        Self { store, matches, search: None, order: None, orders: 0, folds: false }
     }
 
     /// Selects the packets that match `filter`, in these sessions (empty for all) and times.
@@ -46,15 +71,14 @@ impl List {
         times: Option<Range<Timestamp>>,
     ) {
         let exprs = filter.into_iter().collect();
-        let hidden = Arc::clone(&self.selection().hidden);
-        self.restart(Selection { exprs, sessions, times, hidden });
+        self.restart(Selection { exprs, sessions, times, ..self.selection().clone() });
     }
 
     /// Selects the packets that match `filter`, in the sessions and times of another list, without those that are
     /// hidden there.
     pub(super) fn select_as(&mut self, other: &Self, filter: Option<Expr>) {
         let exprs = filter.into_iter().collect();
-        self.restart(Selection { exprs, ..other.selection().clone() });
+        self.restart(Selection { exprs, folds: false, ..other.selection().clone() });
     }
 
     /// Selects the packets that match `filter`, in the sessions and times that are listed.
@@ -75,21 +99,46 @@ impl List {
             if let Some((_, search)) = &mut self.search {
                 search.hide(row);
             }
+            if let Some(order) = &mut self.order {
+                order.hide(row);
+            }
         }
     }
 
-    /// Lists the packets again that were hidden.
+    /// Leaves out all packets before a row, or all that are stored now, until [`show_hidden`](Self::show_hidden).
+    pub fn clear(&mut self, before: Option<u64>) {
+        let since = before.unwrap_or_else(|| self.store.range().1);
+        self.restart(Selection { since, ..self.selection().clone() });
+    }
+
+    /// Lists the packets again that were hidden or cleared.
     pub fn show_hidden(&mut self) {
-        self.restart(Selection { hidden: Arc::default(), ..self.selection().clone() });
+        let shown = Selection { hidden: Arc::default(), since: 0, ..self.selection().clone() };
+        self.restart(shown);
+    }
+
+    /// Sorts the list by a value of its packets; `None` for the order in which they were recorded.
+    pub fn sort(&mut self, by: Option<(SortKey, bool)>) {
+        self.order = by.map(|(key, descending)| Order::new(key, descending));
+        self.orders += 1;
+    }
+
+    /// Leaves out packets that were sent in place of others, or not. They are listed in any case while there is a filter
+    /// or a search, which may be about them.
+    pub fn fold(&mut self, folds: bool) {
+        if self.folds != folds {
+            self.folds = folds;
+            self.restart(self.selection().clone());
+        }
     }
 
     /// Searches packets that match `condition` in the list, now and whenever the list changes; `None` ends that.
     pub fn search(&mut self, condition: Option<Expr>) {
-        self.search = condition.map(|condition| {
-            let mut selection = self.selection().clone();
-            selection.exprs.push(condition.clone());
-            (condition, begin(selection, self.snapshot().clone()))
-        });
+        let folds = self.folds && self.filter().is_none() && condition.is_none();
+        self.search = condition.map(|condition| self.begin_search(condition));
+        if self.selection().folds != folds {
+            self.restart(self.selection().clone());
+        }
     }
 
     /// Takes what the store has taken since, and evaluates about `rows` packets. Returns `true` if there is more to
@@ -98,21 +147,47 @@ impl List {
         self.refresh();
         let complete = self.matches.advance(rows);
         let search = self.search.as_mut().is_none_or(|(_, search)| search.advance(rows));
-        !(complete && search)
+        let was_sorted = self.order().is_some();
+        let sorted = self.order.as_mut().is_none_or(|order| order.advance(&self.matches, rows));
+        self.orders += u64::from(self.order().is_some() != was_sorted);
+        !(complete && search && sorted)
     }
 
     /// Takes what the store has taken since, and evaluates none of it.
     pub fn refresh(&mut self) {
         let (range, noted) = (self.store.range(), self.store.annotations());
-        let known = self.snapshot();
+        let known = self.matches.snapshot();
         if range == (known.first(), known.end()) && known.has_annotations(&noted) {
             return;
         }
         let snapshot = self.store.snapshot();
+        if let Some(order) = &mut self.order
+            && !known.has_annotations(&noted)
+            && self.matches.selection().exprs.iter().any(Expr::asks_comments)
+        {
+            // Other packets match now.
+            order.restart();
+        }
         if let Some((_, search)) = &mut self.search {
             search.update(snapshot.clone());
         }
         self.matches.update(snapshot);
+    }
+
+    /// Returns the row of the list nearest to `row` that people have marked: after it, or before it.
+    #[must_use]
+    pub fn next_mark(&self, row: u64, back: bool) -> Option<u64> {
+        let noted = self.store.annotations();
+        let marked = noted.iter().filter(|(_, it)| it.marked).map(|(row, _)| *row);
+        let here = self.index_of(row);
+        let listed = marked.filter(|it| *it != row && self.matches.has(*it));
+        let places = listed.map(|row| (self.index_of(row), row));
+        let found = if back {
+            places.filter(|(index, _)| *index < here).max()
+        } else {
+            places.filter(|(index, _)| *index >= here).min()
+        };
+        found.map(|(_, row)| row)
     }
 
     /// Returns the match nearest to `row` among the packets after it, or before it. Neither has `row` to be in the
@@ -120,7 +195,16 @@ impl List {
     #[must_use]
     pub fn find(&self, row: u64, back: bool) -> FindResult {
         let Some((_, search)) = &self.search else { return FindResult::NotFound };
-        match if back { search.before(row) } else { search.after(row) } {
+        let found = match self.order() {
+            // In the order of the list, not in that of the recording.
+            Some(_) => {
+                let next = |row: &u64| if back { self.before(*row) } else { self.after(*row) };
+                std::iter::successors(next(&row), next).find(|row| search.has(*row))
+            }
+            None if back => search.before(row),
+            None => search.after(row),
+        };
+        match found {
             Some(row) => FindResult::Found(row),
             None if search.is_complete() => FindResult::NotFound,
             None => FindResult::Searching,
@@ -170,10 +254,32 @@ impl List {
         self.selection().hidden.len()
     }
 
+    /// The number of packets that were cleared, of those that are stored.
+    #[must_use]
+    pub fn cleared(&self) -> u64 {
+        self.selection().since.saturating_sub(self.snapshot().first())
+    }
+
+    /// How often the order of the list has become another one.
+    #[must_use]
+    pub fn orders(&self) -> u64 {
+        self.orders
+    }
+
+    /// Returns whether the list is sorted; `None` if it is not to be.
+    #[must_use]
+    pub fn sorting(&self) -> Option<Sorting> {
+        self.order.as_ref().map(|order| match order.is_ready() {
+            true => Sorting::Sorted,
+            false if self.matches.count() > Order::MAX => Sorting::TooMany,
+            false => Sorting::Busy,
+        })
+    }
+
     /// The number of packets found so far.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.matches.count()
+        self.order().map_or_else(|| self.matches.count(), Order::len)
     }
 
     /// Returns `true` once all packets were evaluated.
@@ -182,34 +288,67 @@ impl List {
         self.matches.is_complete()
     }
 
-    /// Returns the row at an index, from 0 for the oldest.
+    /// Returns the row at an index, from 0.
     #[must_use]
     pub fn nth(&self, index: u64) -> Option<u64> {
-        self.matches.nth(index)
+        match self.order() {
+            Some(order) => order.nth(index),
+            None => self.matches.nth(index),
+        }
+    }
+
+    /// Returns the index of a row, or that of the next if the list does not have it.
+    #[must_use]
+    pub fn index_of(&self, row: u64) -> u64 {
+        match self.order() {
+            Some(order) => order.index_of(self.snapshot(), row),
+            None => self.matches.index_of(row),
+        }
     }
 
     /// Returns the next row of the list after `row`.
     #[must_use]
     pub fn after(&self, row: u64) -> Option<u64> {
-        self.matches.after(row)
+        self.nth(self.index_of(row) + u64::from(self.matches.has(row)))
     }
 
     /// Returns the last row of the list before `row`.
     #[must_use]
     pub fn before(&self, row: u64) -> Option<u64> {
-        self.matches.before(row)
+        self.nth(self.index_of(row).checked_sub(1)?)
+    }
+
+    /// Returns the newest row of the list.
+    #[must_use]
+    pub fn newest(&self) -> Option<u64> {
+        self.matches.before(self.snapshot().end())
     }
 
     /// Returns up to `count` rows from an index on.
     pub fn rows(&self, start: u64, count: usize) -> impl Iterator<Item = u64> {
-        std::iter::successors(self.nth(start), |row| self.after(*row)).take(count)
+        (0..count as u64).map_while(move |index| self.nth(start.checked_add(index)?))
+    }
+
+    /// The order, once all packets have a place in it.
+    fn order(&self) -> Option<&Order> {
+        self.order.as_ref().filter(|order| order.is_ready())
     }
 
     fn restart(&mut self, selection: Selection) {
         self.refresh();
-        self.matches = begin(selection, self.snapshot().clone());
         let condition = self.search.take().map(|(condition, _)| condition);
-        self.search(condition);
+        let folds = self.folds && selection.exprs.is_empty() && condition.is_none();
+        self.matches = begin(Selection { folds, ..selection }, self.snapshot().clone());
+        self.search = condition.map(|condition| self.begin_search(condition));
+        if let Some(order) = &mut self.order {
+            order.restart();
+        }
+    }
+
+    fn begin_search(&self, condition: Expr) -> (Expr, Matches) {
+        let mut selection = self.selection().clone();
+        selection.exprs.push(condition.clone());
+        (condition, begin(selection, self.snapshot().clone()))
     }
 }
 

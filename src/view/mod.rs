@@ -6,29 +6,40 @@
 
 mod action;
 mod by_type;
+mod chart;
 mod comparison;
 mod conversation;
 mod conversation_line;
 mod cursor;
 mod held_list;
+mod highlights;
 mod list;
+mod order;
+mod picked_field;
 pub mod protocol;
 mod protocols;
+mod sent_packets;
+mod sort_key;
 mod statistics;
 mod subscription;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod words;
 
-pub use action::{Action, Binding, Group, Interface};
+pub use action::{Action, Binding, Group, Interface, Thing};
 pub use by_type::by_type;
+pub use chart::{Chart, ChartData, ChartSeries};
 pub use comparison::{ComparedField, Comparison};
 pub use conversation::Conversation;
 pub use conversation_line::ConversationLine;
 pub use cursor::Cursor;
 pub use held_list::HeldList;
-pub use list::{FindResult, List};
+pub use highlights::{Highlight, HighlightColor, HighlightError, Highlights};
+pub use list::{FindResult, List, Sorting};
+pub use picked_field::{Combination, PickedField, combined};
 pub use protocols::protocols;
+pub use sent_packets::SentPackets;
+pub use sort_key::SortKey;
 pub use statistics::Statistics;
 pub use subscription::Subscription;
 

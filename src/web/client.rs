@@ -14,8 +14,8 @@ use super::{Access, Audience, Viewer, rules};
 use crate::control::Holding;
 use crate::proxy::{Attachment, ControlHandle, HeldNews, RuleEditor};
 use crate::store::Store;
-use crate::view::Interface;
 use crate::view::protocol::{ActionInfo, Failure, Hello, Login, Message, Push, Query};
+use crate::view::{Highlights, Interface};
 use mitmcraft_protocol::schema::Catalog;
 
 /// A page or program that is connected.
@@ -29,6 +29,7 @@ pub(super) struct Client {
     control: Option<ControlHandle>,
     rules: Option<RuleEditor>,
     audience: Audience,
+    highlights: Option<Arc<Highlights>>,
     /// When the page said something last, and whether it was asked since whether it is there.
     heard: Instant,
     asked: bool,
@@ -42,9 +43,10 @@ impl Client {
         control: Option<ControlHandle>,
         rules: Option<RuleEditor>,
         audience: Audience,
+        highlights: Option<Arc<Highlights>>,
     ) -> Self {
         let heard = Instant::now();
-        Self { socket, store, catalog, control, rules, audience, heard, asked: false }
+        Self { socket, store, catalog, control, rules, audience, highlights, heard, asked: false }
     }
 
     /// Returns whether the first message of the page has the token.
@@ -68,7 +70,11 @@ impl Client {
     /// Serves the page until it goes, or does what it must not.
     pub(super) async fn run(mut self, live: bool, listening: Option<String>) {
         let actions = match self.audience {
-            Audience::Page => Interface::Page.bindings().map(ActionInfo::from).collect(),
+            Audience::Page => {
+                let bindings = Interface::Page.bindings();
+                let live = self.control.is_some();
+                bindings.filter(|it| live || !it.needs_proxy()).map(ActionInfo::from).collect()
+            }
             Audience::Programs => Vec::new(),
         };
         let hello = Hello {
@@ -91,6 +97,9 @@ impl Client {
         let (store, catalog) = (Arc::clone(&self.store), Arc::clone(&self.catalog));
         let mut viewer =
             tokio::task::spawn_blocking(move || Viewer::new(store, catalog)).await.ok()?;
+        if let Some(highlights) = &self.highlights {
+            viewer.highlights = Arc::clone(highlights);
+        }
         let mut next = Instant::now();
         let (mut state, mut state_at) = (None, next);
         // Detached when this returns, so that nothing is held for a page that is gone.

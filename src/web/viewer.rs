@@ -10,10 +10,12 @@ use crate::view::protocol::{
     SessionInfo, StoreState, Warning, bytes, moment, units,
 };
 use crate::view::{
-    Comparison, Conversation, FindResult, List, SLICE, Statistics, Subscription, protocols, words,
+    Chart, Comparison, Conversation, FindResult, Highlight, Highlights, List, PickedField, SLICE,
+    SentPackets, SortKey, Statistics, Subscription, protocols, words,
 };
 use mitmcraft_engine::analysis::Sort;
-use mitmcraft_engine::lang::{Completion, Expr};
+use mitmcraft_engine::lang::{Completion, Expr, Vocabulary};
+use mitmcraft_engine::text::Column;
 use mitmcraft_protocol::schema::Catalog;
 
 /// What one page looks at: a list of packets, a search and a conversation in a [`Store`].
@@ -33,6 +35,11 @@ pub struct Viewer {
     statistics: Option<Statistics>,
     /// `true` while the page waits for them.
     counting: bool,
+    chart: Option<Chart>,
+    sent: Option<SentPackets>,
+    /// The columns of the rows that were asked for last.
+    columns: Vec<Column>,
+    pub(super) highlights: Arc<Highlights>,
     subscription: Option<Subscription>,
     /// What people had noted when the store was looked at last, and how often that was something else.
     noted: Arc<BTreeMap<u64, Annotation>>,
@@ -47,6 +54,7 @@ impl Viewer {
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
         Self {
             list: List::new(Arc::clone(&store)),
+            highlights: Arc::new(Highlights::usual(&catalog)),
             store,
             catalog,
             export: None,
@@ -54,6 +62,9 @@ impl Viewer {
             said: String::new(),
             statistics: None,
             counting: false,
+            chart: None,
+            sent: None,
+            columns: Vec::new(),
             subscription: None,
             noted: Arc::default(),
             looks: 0,
@@ -67,8 +78,8 @@ impl Viewer {
     /// If the request is wrong, or its packets are no longer stored, or if it is not about what is stored.
     pub fn handle(&mut self, request: Request) -> Result<Answer, Failure> {
         Ok(match request {
-            Request::View { filter, sessions, from, to } => {
-                self.view(&filter, sessions, from.zip(to))?
+            Request::View { filter, sessions, from, to, fold } => {
+                self.view(&filter, sessions, from.zip(to), fold)?
             }
             Request::Check { filter } => Answer::Check { warnings: self.parse(&filter)?.1 },
             Request::Complete { filter, at } => {
@@ -77,10 +88,20 @@ impl Viewer {
                 let start = units(&filter, completion.span.start);
                 Answer::Complete { start, names: completion.names }
             }
-            Request::Rows { start, count } => self.rows(start, count.min(MAX_COUNT)),
+            Request::Rows { start, count, columns } => {
+                self.rows(start, count.min(MAX_COUNT), &columns)?
+            }
+            Request::RowNumbers { start, count } => {
+                let rows = self.list.rows(start, count.min(MAX_ROWS)).collect();
+                Answer::RowNumbers { rows }
+            }
+            Request::Sort { by, descending } => self.sort(by.as_deref(), descending)?,
+            Request::Field { row, field } => self.field(row, field)?,
             Request::Details { row } => match self.list.snapshot().details(row) {
                 Some(details) => {
-                    Answer::Details { row, packet: Box::new(PacketDetails::from(&details)) }
+                    let counterpart = self.list.snapshot().counterpart(row);
+                    let packet = PacketDetails { counterpart, ..(&details).into() };
+                    Answer::Details { row, packet: Box::new(packet) }
                 }
                 None if self.list.snapshot().row(row).is_some() => {
                     return Err(Failure::new(words::MISSING));
@@ -90,8 +111,8 @@ impl Viewer {
             Request::Search { text } => self.search(&text)?,
             Request::Find { row, back } => self.find(row, back),
             Request::Index { row } => {
-                let list = self.list.matches();
-                Answer::Index { index: list.index_of(row), found: list.has(row) }
+                let (index, found) = (self.list.index_of(row), self.list.matches().has(row));
+                Answer::Index { index, found }
             }
             Request::Sessions {} => {
                 let sessions = self.store.sessions();
@@ -118,9 +139,28 @@ impl Viewer {
                 self.counting = true;
                 Answer::DONE
             }
+            Request::Chart { expressions } => self.begin_chart(&expressions)?,
+            Request::Highlight { colors } => self.highlight(colors)?,
+            Request::Sent { start, count } => self.sent(start, count.min(MAX_COUNT)),
+            Request::Replies { row } => {
+                let snapshot = self.list.snapshot();
+                let rows = SentPackets::replies(snapshot, row).into_iter();
+                let highlights = &self.highlights;
+                let rows = rows.filter_map(|row| Row::new(snapshot, row, None, &[], highlights));
+                Answer::Replies { rows: rows.collect() }
+            }
             Request::Hide { row } => {
                 self.list.hide(row);
                 self.forget_statistics();
+                Answer::DONE
+            }
+            Request::HideAll { rows } => {
+                rows.into_iter().for_each(|row| self.list.hide(row));
+                Answer::DONE
+            }
+            Request::Clear { before } => {
+                // The page asks for its list then.
+                self.list.clear(before);
                 Answer::DONE
             }
             Request::ShowHidden {} => {
@@ -140,6 +180,20 @@ impl Viewer {
                 self.store.annotate(row, Annotation { marked, comment });
                 self.list.refresh();
                 Answer::DONE
+            }
+            Request::MarkAll { rows, marked } => {
+                let noted = self.store.annotations();
+                for row in rows.into_iter().take(MAX_ROWS) {
+                    let comment = noted.get(&row).map(|it| it.comment.clone()).unwrap_or_default();
+                    self.store.annotate(row, Annotation { marked, comment });
+                }
+                self.list.refresh();
+                Answer::DONE
+            }
+            Request::NextMark { row, back } => {
+                let found = self.list.next_mark(row, back);
+                let found = found.map(|row| Found { row, index: self.list.index_of(row) });
+                Answer::NextMark { found }
             }
             Request::Export { format, rows } => self.begin_export(format, rows)?,
             Request::ExportMore {} => self.export_more()?,
@@ -192,6 +246,17 @@ impl Viewer {
                 busy = true;
             }
         }
+        if let Some(chart) = &mut self.chart {
+            if chart.advance(SLICE) {
+                pushes.push(Push::Chart(chart.data()));
+                self.chart = None;
+            } else {
+                busy = true;
+            }
+        }
+        if let Some(sent) = &mut self.sent {
+            busy |= sent.advance(SLICE);
+        }
         if let Some(subscription) = &mut self.subscription {
             busy |= subscription.advance(pushes);
         }
@@ -222,11 +287,15 @@ impl Viewer {
             noted: self.looks,
             fault: words::losses(&self.store.losses()),
             hidden: self.list.hidden(),
+            cleared: self.list.cleared(),
+            sorting: self.list.sorting(),
+            order: self.list.orders(),
             saved: self.store.saved().map(|it| words::saved(&it)),
             limit: self.store.limit().as_ref().map(words::limit),
-            list: self.list.matches().into(),
+            list: (&self.list).into(),
             search: self.list.search_matches().map(Progress::from),
             conversation: self.conversation.as_ref().map(|it| it.matches().into()),
+            sent: self.sent.as_ref().map(|it| it.list().into()),
         }
     }
 
@@ -235,6 +304,7 @@ impl Viewer {
         filter: &str,
         sessions: Vec<u64>,
         times: Option<(f64, f64)>,
+        fold: bool,
     ) -> Result<Answer, Failure> {
         let (expr, warnings) = self.parse(filter)?;
         if sessions.len() > MAX_COUNT {
@@ -242,9 +312,10 @@ impl Viewer {
         }
         let times = times.map(|(from, to)| moment(from)..moment(to));
         self.forget_statistics();
-        self.export = None;
+        (self.chart, self.export) = (None, None);
         // The page is told about the new list, also if that is as long as the one before.
         self.pushed = None;
+        self.list.fold(fold);
         self.list.select(expr, sessions, times);
         Ok(Answer::View { warnings, total: self.list.count() })
     }
@@ -268,14 +339,88 @@ impl Viewer {
         }
     }
 
-    fn rows(&self, start: u64, count: usize) -> Answer {
+    fn rows(&mut self, start: u64, count: usize, names: &[String]) -> Result<Answer, Failure> {
+        if names.len() > MAX_COLUMNS {
+            return Err(Failure::new(format!("at most {MAX_COLUMNS} columns can be added")));
+        }
+        if !self.columns.iter().map(Column::name).eq(names) {
+            let vocabulary = Vocabulary::new(&self.catalog);
+            let columns = names.iter().map(|name| {
+                let column = Column::parse(name, &vocabulary);
+                column.map_err(|error| Failure::of_expression(&error, name))
+            });
+            self.columns = columns.collect::<Result<_, _>>()?;
+        }
         let mut previous = start.checked_sub(1).and_then(|index| self.list.nth(index));
         let mut rows = Vec::new();
         for row in self.list.rows(start, count) {
-            rows.extend(Row::new(self.list.snapshot(), row, previous));
+            let snapshot = self.list.snapshot();
+            let shown = Row::new(snapshot, row, previous, &self.columns, &self.highlights);
+            rows.extend(shown.map(|mut shown| {
+                if self.list.selection().folds {
+                    shown.fold(snapshot);
+                }
+                shown
+            }));
             previous = Some(row);
         }
-        Answer::Rows { start, total: self.list.count(), rows }
+        Ok(Answer::Rows { start, total: self.list.count(), rows })
+    }
+
+    fn begin_chart(&mut self, expressions: &[String]) -> Result<Answer, Failure> {
+        if expressions.len() > Chart::MAX {
+            return Err(Failure::new(format!("a chart has at most {} series", Chart::MAX)));
+        }
+        let exprs = expressions.iter().map(|text| match Expr::parse(text, &self.catalog) {
+            Ok((expr, _)) => Ok(expr),
+            Err(error) => Err(Failure::of_expression(&error, text)),
+        });
+        let exprs = exprs.collect::<Result<_, _>>()?;
+        self.chart = Some(Chart::new(&self.list, exprs, &self.catalog));
+        Ok(Answer::DONE)
+    }
+
+    fn highlight(&mut self, colors: Option<Vec<Highlight>>) -> Result<Answer, Failure> {
+        if let Some(colors) = colors {
+            if colors.len() > MAX_COLORS {
+                return Err(Failure::new(format!("there can be at most {MAX_COLORS} colours")));
+            }
+            let texts: Vec<String> = colors.iter().map(|it| it.condition.clone()).collect();
+            let highlights = Highlights::new(colors, &self.catalog);
+            let highlights = highlights.map_err(|(index, error)| {
+                Failure::of_expression(&error, texts.get(index).map_or("", |it| it))
+            });
+            self.highlights = Arc::new(highlights?);
+        }
+        Ok(Answer::Highlight { colors: self.highlights.iter().cloned().collect() })
+    }
+
+    fn sent(&mut self, start: u64, count: usize) -> Answer {
+        let sent = self
+            .sent
+            .get_or_insert_with(|| SentPackets::new(Arc::clone(&self.store), &self.catalog));
+        let list = sent.list();
+        let rows = list.rows(start, count);
+        let shown =
+            rows.filter_map(|row| Row::new(list.snapshot(), row, None, &[], &self.highlights));
+        Answer::Sent { start, total: list.count(), rows: shown.collect() }
+    }
+
+    fn sort(&mut self, by: Option<&str>, descending: bool) -> Result<Answer, Failure> {
+        let key = by.map(|by| {
+            let key = SortKey::parse(by, &Vocabulary::new(&self.catalog));
+            key.map_err(|error| Failure::of_expression(&error, by))
+        });
+        self.list.sort(key.transpose()?.map(|key| (key, descending)));
+        Ok(Answer::DONE)
+    }
+
+    fn field(&self, row: u64, field: usize) -> Result<Answer, Failure> {
+        let details = self.list.snapshot().details(row).ok_or_else(gone)?;
+        let picked = PickedField::new(&details, field, &self.catalog)
+            .ok_or_else(|| Failure::new("the filter language has no name for this field"))?;
+        let PickedField { path, column, condition, text, json, hex } = picked;
+        Ok(Answer::Field { path, column, condition, text, json, hex })
     }
 
     /// Begins to search a text in the list; an empty one ends the search.
@@ -293,7 +438,7 @@ impl Viewer {
     fn find(&self, row: u64, back: bool) -> Answer {
         match self.list.find(row, back) {
             FindResult::Found(row) => {
-                let index = self.list.matches().index_of(row);
+                let index = self.list.index_of(row);
                 Answer::Find { found: Some(Found { row, index }), searching: false }
             }
             FindResult::Searching => Answer::Find { found: None, searching: true },
@@ -323,6 +468,15 @@ fn gone() -> Failure {
 
 /// Most rows, lines and sessions of a message.
 const MAX_COUNT: usize = 500;
+
+/// Most rows that a request is about, and numbers of rows in a message.
+const MAX_ROWS: usize = 10_000;
+
+/// Most colours of packets.
+const MAX_COLORS: usize = 50;
+
+/// Most columns that are added.
+const MAX_COLUMNS: usize = 20;
 
 /// Most sessions of a message: the last ones.
 const MAX_SESSIONS: usize = 1000;

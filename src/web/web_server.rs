@@ -23,6 +23,7 @@ use super::files::{file, guarded, refusal};
 use super::{Access, Audience, Client};
 use crate::proxy::{Accepted, ControlHandle, Listener, Newcomers, RuleEditor, Stop, random_key};
 use crate::store::Store;
+use crate::view::Highlights;
 use mitmcraft_engine::auth::Secret;
 use mitmcraft_protocol::schema::Catalog;
 
@@ -44,6 +45,8 @@ pub struct WebOptions {
     pub control: Option<ControlHandle>,
     /// Lets them change the filter files of a run.
     pub rules: Option<RuleEditor>,
+    /// The colours of packets at first; the usual ones if absent.
+    pub highlights: Option<Arc<Highlights>>,
 }
 
 impl WebOptions {
@@ -51,8 +54,8 @@ impl WebOptions {
     #[must_use]
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
         let audience = Audience::Page;
-        let (live, listening, control, rules) = (false, None, None, None);
-        Self { store, catalog, audience, live, listening, control, rules }
+        let (live, listening, control, rules, highlights) = (false, None, None, None, None);
+        Self { store, catalog, audience, live, listening, control, rules, highlights }
     }
 }
 
@@ -76,6 +79,7 @@ struct Desk {
     control: Option<ControlHandle>,
     /// The filter files of a run.
     rules: Option<RuleEditor>,
+    highlights: Option<Arc<Highlights>>,
     /// One permit per page or program.
     places: Arc<Semaphore>,
     /// WebSockets that have not sent the token yet.
@@ -95,7 +99,8 @@ impl WebServer {
     /// # Errors
     /// If the address of the listener is not known.
     pub fn new(listener: Listener, options: WebOptions) -> io::Result<Self> {
-        let WebOptions { store, catalog, audience, live, listening, control, rules } = options;
+        let WebOptions { store, catalog, audience, live, listening, control, rules, highlights } =
+            options;
         let access = Access::new(Secret::new(random_key()), listener.local_addr()?, audience);
         let places = Arc::new(Semaphore::new(Self::MAX_PAGES));
         let stop = Stop::new();
@@ -109,6 +114,7 @@ impl WebServer {
             listening,
             control,
             rules,
+            highlights,
             places,
             newcomers,
             stop,
@@ -215,6 +221,7 @@ impl Desk {
                 desk.control.clone(),
                 desk.rules.clone(),
                 desk.audience,
+                desk.highlights.clone(),
             );
             let admitted = tokio::select! {
                 admitted = client.admit(&desk.access) => admitted,

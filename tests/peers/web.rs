@@ -119,6 +119,14 @@ fn everything_around_the_list_of_packets_works_in_a_browser() {
 }
 
 #[test]
+fn menus_and_the_palette_reach_every_action_in_a_browser() {
+    let mut stage = Stage::open(&["--parts", "workbench"], "1", COUNTED);
+    stage.play_to_the_end();
+    stage.browser.tell("played");
+    stage.finish();
+}
+
+#[test]
 fn marks_and_comments_of_the_page_are_exported_and_kept_in_the_capture() {
     let mut stage = Stage::open(&["--parts", "notes"], "1", COUNTED);
     stage.play_to_the_end();

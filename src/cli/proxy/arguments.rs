@@ -7,8 +7,8 @@ use mitmcraft_engine::lang::amount::{Period, Size};
 
 use crate::cli::accounts::AccountOptions;
 use crate::cli::args::{
-    CaptureOptions, Condition, Control, ExpectOptions, Interactive, Lines, Memory, Pipe,
-    PreambleSide, Protocols, Quiet, Timeout, Verbose, Web, listen_address,
+    CaptureOptions, Condition, Control, ExpectOptions, HighlightOptions, Interactive, Lines,
+    Memory, Pipe, PreambleSide, Protocols, Quiet, Timeout, Verbose, Web, listen_address,
 };
 
 /// Relay clients to a server: decode, show and record every packet
@@ -83,6 +83,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     pub(super) interactive: Interactive,
+
+    #[command(flatten)]
+    pub(super) highlights: HighlightOptions,
 
     #[command(flatten)]
     pub(super) condition: Condition,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mitmcraft::proxy::{ControlHandle, FilterFiles, NamedSink, RuleEditor, StoreSink};
 use mitmcraft::store::{Limit, SavedNotes, Store, StoreOptions};
 use mitmcraft::tui::App;
-use mitmcraft::view::words;
+use mitmcraft::view::{Highlights, words};
 use mitmcraft::web::WebOptions;
 use mitmcraft_engine::capture::{BodyPlaces, CommentEditor};
 use mitmcraft_engine::filter::RuleSet;
@@ -22,6 +22,8 @@ pub(super) struct Browsing {
     store: Arc<Store>,
     catalog: Arc<Catalog>,
     control: ControlHandle,
+    /// The colours of packets.
+    highlights: Highlights,
     /// The captures of the run, as the user named them.
     captures: Vec<String>,
     /// The places of bodies in the capture from which the store reads what is older than its window.
@@ -30,12 +32,17 @@ pub(super) struct Browsing {
 
 impl Browsing {
     /// Starts the controller, which holds the packets that match `breakpoint`.
-    pub(super) fn new(catalog: Catalog, breakpoint: Option<Breakpoint>) -> Self {
+    pub(super) fn new(
+        catalog: Catalog,
+        breakpoint: Option<Breakpoint>,
+        highlights: Highlights,
+    ) -> Self {
         let catalog = Arc::new(catalog);
         Self {
             store: Arc::new(Store::new(StoreOptions::default())),
             control: ControlHandle::start(Arc::clone(&catalog), breakpoint),
             catalog,
+            highlights,
             captures: Vec::new(),
             places: None,
         }
@@ -54,15 +61,21 @@ impl Browsing {
     ) -> WebOptions {
         let mut options = WebOptions::new(Arc::clone(&self.store), Arc::clone(&self.catalog));
         options.live = true;
+        options.highlights = Some(Arc::new(self.highlights.clone()));
         options.control = Some(self.control());
         options.rules = (!files.paths().is_empty()).then(|| RuleEditor::new(files, sets));
         options
     }
 
     /// Returns the interface in the terminal, which begins with the packets that match.
-    pub(super) fn terminal(&self, shown: Option<Expr>) -> TerminalInterface {
+    pub(super) fn terminal(&self, shown: Option<Expr>, output: &Output) -> TerminalInterface {
         let app = App::new(Arc::clone(&self.store), Arc::clone(&self.catalog), true);
-        TerminalInterface::new(app.filtered(shown), Some(self.control()))
+        let app = app.filtered(shown);
+        let app = match output.colors_stdout() {
+            true => app.highlighted(self.highlights.clone()),
+            false => app,
+        };
+        TerminalInterface::new(app, Some(self.control()))
     }
 
     /// Reads what is older than the store's window in the first of the captures that allows it; if none

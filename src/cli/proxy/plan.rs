@@ -113,7 +113,9 @@ impl Plan {
 
         let is_on_web = arguments.web.is_on() || arguments.control.is_on();
         let is_browsed = is_on_web || arguments.interactive.tui();
-        let mut browsing = is_browsed.then(|| Browsing::new(config.catalog.clone(), breakpoint));
+        let highlights = arguments.highlights.compile(&config.catalog)?;
+        let mut browsing =
+            is_browsed.then(|| Browsing::new(config.catalog.clone(), breakpoint, highlights));
         let shows = browsing.as_ref().map(|it| it.web(self.files, sets.clone()));
         let Bound { listener, mut services, page } =
             Bound::new(&arguments, &watch, queried, shows, self.captures.files_per_session())
@@ -144,7 +146,7 @@ impl Plan {
         sinks.extend(judging);
         match &browsing {
             Some(browsing) if arguments.interactive.tui() => {
-                services.terminal(browsing.terminal(shown), output);
+                services.terminal(browsing.terminal(shown, output), output);
             }
             _ if arguments.quiet.quiet => {}
             _ => sinks.push(screen(&arguments, shown, output)),

@@ -5,7 +5,7 @@ use super::{
     cut, millis, units,
 };
 use crate::control::{self, HeldContent, HeldRows};
-use crate::view::{ComparedField, ConversationLine};
+use crate::view::{ComparedField, ConversationLine, Highlight};
 use mitmcraft_engine::lang;
 use mitmcraft_protocol::schema::{Direction, State};
 
@@ -44,12 +44,56 @@ pub enum Answer {
         /// The rows.
         rows: Vec<Row>,
     },
+    /// Numbers of rows of the list.
+    RowNumbers {
+        /// The rows, in the order of the list.
+        rows: Vec<u64>,
+    },
+    /// What can be done with a field.
+    Field {
+        /// Its path: `items[3].itemCount`.
+        path: String,
+        /// Its name as a column: `window_items.items[3].itemCount`.
+        column: String,
+        /// An expression that the packet matches, and others with the same value.
+        condition: String,
+        /// Its value as text.
+        text: String,
+        /// Its value as JSON, as captures have it.
+        json: String,
+        /// Its bytes in hex.
+        hex: String,
+    },
+    /// The next marked packet.
+    NextMark {
+        /// The packet, if there is one.
+        found: Option<Found>,
+    },
     /// Everything about a packet.
     Details {
         /// Its row.
         row: u64,
         /// The packet.
         packet: Box<PacketDetails>,
+    },
+    /// The colours of packets.
+    Highlight {
+        /// The colours, the first of which has precedence.
+        colors: Vec<Highlight>,
+    },
+    /// Packets that people have sent.
+    Sent {
+        /// The index of the first one.
+        start: u64,
+        /// The number of packets found so far.
+        total: u64,
+        /// The packets.
+        rows: Vec<Row>,
+    },
+    /// What came back within a second.
+    Replies {
+        /// The packets.
+        rows: Vec<Row>,
     },
     /// The next packet that the search has found.
     Find {

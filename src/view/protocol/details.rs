@@ -44,6 +44,8 @@ pub struct PacketDetails {
     pub verdict: &'static str,
     /// The number of the packet that it replaces.
     pub of: Option<u64>,
+    /// The row of the packet that was sent in its place, or in whose place it was sent.
+    pub counterpart: Option<u64>,
     /// All comments, as captures have them.
     pub comment: Option<String>,
     /// The rules of the game that it breaks.
@@ -128,6 +130,7 @@ impl From<&Details> for PacketDetails {
             origin: packet.origin().name(),
             verdict: record.outcome.name(),
             of: record.of,
+            counterpart: None,
             comment: record.comment.clone(),
             diagnostics: diagnose(packet).iter().map(Diagnostic::from).collect(),
             size: packet.size(),

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Answer, Failure, Push};
 use crate::control;
-use crate::view::Binding;
+use crate::view::{Binding, Thing};
 
 /// The first message of an interface.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -52,6 +52,8 @@ pub struct ActionInfo {
     pub help: &'static str,
     /// The heading above it.
     pub group: &'static str,
+    /// The things that it does something to: it is in their context menus.
+    pub on: &'static [Thing],
 }
 
 impl From<&Binding> for ActionInfo {
@@ -62,6 +64,7 @@ impl From<&Binding> for ActionInfo {
             names: binding.key_names(),
             help: binding.help,
             group: binding.group.title(),
+            on: binding.on,
         }
     }
 }

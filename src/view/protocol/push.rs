@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 use super::{PacketJson, SessionInfo};
 use crate::control;
 use crate::store::Matches;
+use crate::view::{ChartData, List, Sorting};
 
 /// A message that was not asked for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,6 +19,8 @@ pub enum Push {
         #[cfg_attr(test, ts(type = "any"))]
         report: Json,
     },
+    /// The packets of the list over time are counted.
+    Chart(ChartData),
     /// Packets to which the interface has [subscribed](super::Request::Subscribe), in the order in which they were
     /// recorded.
     Packets {
@@ -59,6 +62,12 @@ pub struct StoreState {
     pub fault: Option<String>,
     /// The number of packets that this interface has hidden.
     pub hidden: usize,
+    /// The number of stored packets that this interface has cleared.
+    pub cleared: u64,
+    /// Whether the list is sorted; `null` if it has the order in which its packets were recorded.
+    pub sorting: Option<Sorting>,
+    /// A number that changes when the order of the list does.
+    pub order: u64,
     /// What became of marks and comments when they were saved last.
     pub saved: Option<String>,
     /// Why older packets are not stored.
@@ -69,6 +78,8 @@ pub struct StoreState {
     pub search: Option<Progress>,
     /// The conversation, once it was asked for.
     pub conversation: Option<Progress>,
+    /// The packets that people have sent, once they were asked for.
+    pub sent: Option<Progress>,
 }
 
 /// How many packets were found.
@@ -81,6 +92,12 @@ pub struct Progress {
     pub done: u64,
     /// Packets to evaluate.
     pub all: u64,
+}
+
+impl From<&List> for Progress {
+    fn from(list: &List) -> Self {
+        Self { total: list.count(), ..list.matches().into() }
+    }
 }
 
 impl From<&Matches> for Progress {

@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{Failure, FormChange};
+use crate::view::Highlight;
 use mitmcraft_engine::link::Side;
 use mitmcraft_protocol::schema::{Direction, State};
 
@@ -34,6 +35,10 @@ pub enum Request {
         from: Option<f64>,
         /// The moment after the last. It counts only together with `from`.
         to: Option<f64>,
+        /// `true` to leave out packets that were sent in place of others, while nothing is filtered or searched.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+        fold: bool,
     },
     /// Checks a filter without selecting anything.
     Check {
@@ -53,6 +58,34 @@ pub enum Request {
         start: u64,
         /// The most rows to return, at most 500.
         count: usize,
+        /// More columns: names and expressions of the filter language, at most 20.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
+        columns: Vec<String>,
+    },
+    /// Returns the numbers of the rows of the list.
+    RowNumbers {
+        /// The index of the first one in the list.
+        start: u64,
+        /// The most numbers to return, at most 10,000.
+        count: usize,
+    },
+    /// Sorts the list by a value of its packets. A list of more than 1,000,000 packets stays as it is.
+    Sort {
+        /// `time`, `session`, `number`, `direction`, `state`, `id`, `packet`, `size`, `wire`, `verdict`, or a name or
+        /// expression of the filter language; absent for the order in which the packets were recorded.
+        by: Option<String>,
+        /// `true` for the greatest value first.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+        descending: bool,
+    },
+    /// Returns what can be done with a field of a packet: an expression, a column, and its value to be copied.
+    Field {
+        /// The packet's row.
+        row: u64,
+        /// The index of the field among the `fields` of its details.
+        field: usize,
     },
     /// Returns everything about a packet.
     Details {
@@ -99,6 +132,28 @@ pub enum Request {
     },
     /// Counts the packets of the list, or those that have come since. The push `statistics` has the result.
     Statistics {},
+    /// Counts the packets of the list that match expressions over time. The push `chart` has the result.
+    Chart {
+        /// The expressions, at most 8.
+        expressions: Vec<String>,
+    },
+    /// Sets the colours of packets, and returns them.
+    Highlight {
+        /// The colours, the first of which has precedence; those that there are if absent.
+        colors: Option<Vec<Highlight>>,
+    },
+    /// Returns packets that people have sent, in all sessions.
+    Sent {
+        /// The index of the first one.
+        start: u64,
+        /// The most packets to return, at most 500.
+        count: usize,
+    },
+    /// Returns the packets that came from the receiver of a packet within a second after it, at most 200.
+    Replies {
+        /// The packet's row.
+        row: u64,
+    },
     /// Returns the fields of two packets side by side.
     Compare {
         /// The row of the first packet.
@@ -111,7 +166,17 @@ pub enum Request {
         /// Its row.
         row: u64,
     },
-    /// Shows the packets again that were hidden.
+    /// Hides several packets from this interface's list.
+    HideAll {
+        /// Their rows.
+        rows: Vec<u64>,
+    },
+    /// Leaves out of this interface's list what is stored now.
+    Clear {
+        /// Leave out only the packets before this row.
+        before: Option<u64>,
+    },
+    /// Shows the packets again that were hidden or cleared.
     ShowHidden {},
     /// Writes marks and comments into the capture.
     Save {},
@@ -123,6 +188,20 @@ pub enum Request {
         marked: bool,
         /// The comment; empty for none.
         comment: String,
+    },
+    /// Marks several packets, or unmarks them; their comments stay.
+    MarkAll {
+        /// Their rows, at most 10,000.
+        rows: Vec<u64>,
+        /// `true` if they are marked.
+        marked: bool,
+    },
+    /// Returns the marked packet of the list that is next.
+    NextMark {
+        /// The row after which to look.
+        row: u64,
+        /// `true` to look before it instead.
+        back: bool,
     },
     /// Exports packets, in pieces.
     Export {

@@ -2,9 +2,9 @@ use serde::Serialize;
 
 use super::{cut_to, millis};
 use crate::store::{Annotation, Snapshot};
-use crate::view::words;
-use mitmcraft_engine::capture::Record;
-use mitmcraft_engine::text::write_summary;
+use crate::view::{HighlightColor, Highlights, words};
+use mitmcraft_engine::capture::{Outcome, Record};
+use mitmcraft_engine::text::{Column, field_text, write_summary};
 use mitmcraft_protocol::schema::{Direction, State};
 
 /// A packet as a line of the list.
@@ -51,12 +51,24 @@ pub struct Row {
     pub comment: Option<String>,
     /// `true` if it does not decode.
     pub error: bool,
+    /// Its colour.
+    pub color: Option<HighlightColor>,
+    /// The fields in short of the packet that was sent in its place, if the list leaves that out.
+    pub sent: Option<String>,
+    /// The values of the columns that were asked for; `null` if it has none.
+    pub columns: Vec<Option<String>>,
 }
 
 impl Row {
     /// Returns what the row of a packet shows; `None` if it is no longer stored. `previous` is the row before.
     #[must_use]
-    pub fn new(snapshot: &Snapshot, number: u64, previous: Option<u64>) -> Option<Self> {
+    pub fn new(
+        snapshot: &Snapshot,
+        number: u64,
+        previous: Option<u64>,
+        columns: &[Column],
+        highlights: &Highlights,
+    ) -> Option<Self> {
         let row = snapshot.row(number)?;
         let context = snapshot.context(number)?;
         let before = previous.and_then(|number| snapshot.row(number)).map_or(row.at, |row| row.at);
@@ -81,12 +93,30 @@ impl Row {
             note: None,
             comment: None,
             error: false,
+            color: None,
+            sent: None,
+            columns: vec![None; columns.len()],
         };
         if let Some(record) = snapshot.record(number) {
             shown.note = snapshot.annotation(number).map(|it| it.comment.clone());
+            shown.color = highlights.of(&record);
+            let values = columns.iter().map(|column| column.value(&record));
+            shown.columns =
+                values.map(|value| value.map(|it| cut_to(&field_text(&it), MAX_COLUMN))).collect();
             shown.describe(record);
         }
         Some(shown)
+    }
+
+    /// Adds the packet that was sent in place of a rewritten one.
+    pub fn fold(&mut self, snapshot: &Snapshot) {
+        let sent = (self.verdict == Outcome::Rewrite.name())
+            .then(|| snapshot.counterpart(self.row).and_then(|row| snapshot.record(row)));
+        self.sent = sent.flatten().map(|record| {
+            let mut text = String::new();
+            write_summary(&mut text, &Record { comment: None, ..record });
+            cut_to(text.trim(), MAX_SUMMARY)
+        });
     }
 
     fn describe(&mut self, record: Record) {
@@ -100,6 +130,9 @@ impl Row {
         self.comment = record.comment;
     }
 }
+
+/// Most characters of a column.
+const MAX_COLUMN: usize = 200;
 
 /// Most characters of a summary.
 const MAX_SUMMARY: usize = 300;

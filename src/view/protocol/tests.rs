@@ -22,7 +22,7 @@ fn read(request: &Json) -> Result<Request, String> {
 fn requests_are_read_with_and_without_what_is_optional() {
     let view = |sessions: Vec<u64>, from| {
         let (filter, to) = ("chat".to_owned(), None);
-        Ok(Request::View { filter, sessions, from, to })
+        Ok(Request::View { filter, sessions, from, to, fold: false })
     };
     assert_eq!(read(&json!({ "id": 1, "do": "view", "filter": "chat" })), view(vec![], None));
     let request = json!({

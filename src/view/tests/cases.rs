@@ -2,8 +2,10 @@
 
 use super::Step;
 use super::Step::{
-    Conversation, Filter, Hide, Next, Previous, Rows, Search, Select, Session, ShowHidden,
+    Clear, Conversation, Filter, FilterBy, Hide, Mark, Next, NextMark, Previous, PreviousMark,
+    Rows, Search, Select, Session, ShowHidden, Sort,
 };
+use crate::view::Combination;
 use mitmcraft_protocol::schema::Direction::{self, Clientbound, Serverbound};
 
 /// The session, direction, name and text of each packet, by its row.
@@ -19,6 +21,13 @@ pub(super) const PACKETS: &[(usize, Direction, &str, &str)] = &[
     (2, Clientbound, "update_health", ""),         // 8
     (1, Serverbound, "settings", "hello_GB"),      // 9
 ];
+
+const ALL: [u64; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+const BUT_FOOD: &str =
+    "(clientbound and update_health.health == 20.0) and not update_health.food == 20";
+
+const OR_HELLO: &str = "not settings.chatColors or chat.message == \"hello server\"";
 
 pub(super) const CASES: &[(&str, &[Step])] = &[
     ("all packets are listed", &[Rows(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])]),
@@ -125,6 +134,80 @@ pub(super) const CASES: &[(&str, &[Step])] = &[
             Rows(&[2, 6, 7]),
             Search(6, "hello", Some(7)),
             Previous(Some(2)),
+        ],
+    ),
+    (
+        "a list is sorted by what its rows have, and by values of the packets, which some do not have",
+        &[
+            Filter("chat or settings"),
+            Sort("packet"),
+            Rows(&[1, 2, 4, 6, 7, 0, 9]),
+            Sort("-time"),
+            Rows(&[9, 7, 6, 4, 2, 1, 0]),
+            Sort("size"),
+            Rows(&[4, 0, 1, 9, 6, 2, 7]),
+            Sort("settings.locale"),
+            Rows(&[1, 2, 4, 6, 7, 0, 9]),
+            Sort("-settings.locale"),
+            Rows(&[9, 0, 7, 6, 4, 2, 1]),
+            Hide(7),
+            Filter("chat"),
+            Rows(&[6, 4, 2, 1]),
+            Sort(""),
+            Rows(&[1, 2, 4, 6]),
+        ],
+    ),
+    (
+        "a search goes through a sorted list in its order",
+        &[
+            Sort("-number"),
+            Search(7, "hello", Some(3)),
+            Previous(Some(7)),
+            Previous(Some(9)),
+            Previous(None),
+        ],
+    ),
+    (
+        "a cleared list has what comes from then on, until hidden packets are shown again",
+        &[Filter("chat"), Clear, Rows(&[]), Filter(""), Rows(&[]), ShowHidden, Rows(&ALL)],
+    ),
+    (
+        "marks are found from one to the next, and by the filter language as they come and go",
+        &[
+            Mark(7),
+            Mark(2),
+            Select(0),
+            NextMark(Some(2)),
+            NextMark(Some(7)),
+            NextMark(None),
+            PreviousMark(Some(2)),
+            PreviousMark(None),
+            Filter("pkt.marked"),
+            Rows(&[2, 7]),
+            NextMark(Some(7)),
+            Mark(2),
+            Rows(&[7]),
+            Filter("chat and not pkt.marked"),
+            Rows(&[1, 2, 4, 6]),
+            Filter("pkt.comment == \"#marked\""),
+            Rows(&[7]),
+        ],
+    ),
+    (
+        "a field becomes the filter, or a part of it",
+        &[
+            FilterBy(4, "message", Combination::Only, "chat.message == \"/help\""),
+            Rows(&[4]),
+            Filter("clientbound"),
+            FilterBy(5, "health", Combination::And, "clientbound and update_health.health == 20.0"),
+            Rows(&[5, 8]),
+            FilterBy(5, "food", Combination::Not, BUT_FOOD),
+            Rows(&[]),
+            Filter(""),
+            FilterBy(0, "chatColors", Combination::Not, "not settings.chatColors"),
+            Rows(&[1, 2, 3, 4, 5, 6, 7, 8]),
+            FilterBy(1, "message", Combination::Or, OR_HELLO),
+            Rows(&[1, 2, 3, 4, 5, 6, 7, 8]),
         ],
     ),
     (

@@ -22,6 +22,22 @@ fn a_key_means_one_thing_also_where_an_interface_lacks_it() {
     assert!(groups.is_sorted_by_key(|group| Group::ALL.iter().position(|it| it == group)));
 }
 
+// As in `tests/real/page/palette.test.mjs`.
+#[test]
+fn actions_are_found_by_all_words_of_their_name_text_and_heading_the_name_first() {
+    let found = |text, live| {
+        let found = Interface::Terminal.find(text, live).into_iter();
+        found.map(|it| it.action).collect::<Vec<_>>()
+    };
+    assert_eq!(found(" HIDE  type ", false), [Action::HideType]);
+    assert_eq!(found("kick", true), [Action::Kick]);
+    assert_eq!(found("hol", true)[0], Action::Hold, "its name begins so");
+    assert!(!found("", true).contains(&Action::Palette));
+    let rest = |live| found("", live).len();
+    assert!(rest(false) < rest(true), "traffic needs a proxy");
+    assert_eq!(found("nothing like it", true), []);
+}
+
 #[test]
 fn the_page_on_screens_has_all_keys() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screens.md");

@@ -2,6 +2,7 @@
 
 mod cases;
 mod keys;
+mod workbench;
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use cases::CASES;
 use serde_json::{Value as Json, json};
 
 use crate::store::{Store, StoreOptions};
-use crate::view::{List, SLICE, Statistics};
+use crate::view::{Combination, List, SLICE, Statistics};
 use mitmcraft_engine::capture::{Entry, Event, EventKind, Record};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
@@ -45,6 +46,21 @@ pub(crate) trait Driver {
     /// Goes to the next match, or to the previous one.
     fn find(&mut self, back: bool) -> Option<u64>;
 
+    /// Sorts the list by a column, `-` before it for the greatest first; empty for the order of the recording.
+    fn sort(&mut self, by: &str);
+
+    /// Leaves out all packets so far.
+    fn clear(&mut self);
+
+    /// Marks the selected packet, or unmarks it.
+    fn mark(&mut self);
+
+    /// Goes to the next marked packet, or to the previous one.
+    fn next_mark(&mut self, back: bool) -> Option<u64>;
+
+    /// Filters by a field of the selected packet. Returns the filter.
+    fn filter_by(&mut self, path: &str, how: Combination) -> String;
+
     /// The numbers of the rows that are listed.
     fn rows(&mut self) -> Vec<u64>;
 
@@ -64,6 +80,13 @@ pub(super) enum Step {
     Search(u64, &'static str, Option<u64>),
     Next(Option<u64>),
     Previous(Option<u64>),
+    Sort(&'static str),
+    Clear,
+    Mark(u64),
+    NextMark(Option<u64>),
+    PreviousMark(Option<u64>),
+    /// The packet, the path of its field, how it becomes part of the filter, and the filter then.
+    FilterBy(u64, &'static str, Combination, &'static str),
     /// The rows that are listed now.
     Rows(&'static [u64]),
     Conversation(&'static [&'static str]),
@@ -72,9 +95,8 @@ pub(super) enum Step {
 /// Runs all cases with an interface.
 pub(crate) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
     let catalog = Arc::new(Catalog::embedded().clone());
-    let store = store();
     for (name, steps) in CASES {
-        let mut interface = create(Arc::clone(&store), Arc::clone(&catalog));
+        let mut interface = create(store(), Arc::clone(&catalog));
         for (place, step) in steps.iter().enumerate() {
             let at = format!("{name}, step {place}: {step:?}");
             match *step {
@@ -86,6 +108,18 @@ pub(crate) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
                     interface.hide();
                 }
                 Step::ShowHidden => interface.show_hidden(),
+                Step::Sort(by) => interface.sort(by),
+                Step::Clear => interface.clear(),
+                Step::Mark(row) => {
+                    interface.select(row);
+                    interface.mark();
+                }
+                Step::NextMark(found) => assert_eq!(interface.next_mark(false), found, "{at}"),
+                Step::PreviousMark(found) => assert_eq!(interface.next_mark(true), found, "{at}"),
+                Step::FilterBy(row, path, how, filter) => {
+                    interface.select(row);
+                    assert_eq!(interface.filter_by(path, how), filter, "{at}");
+                }
                 Step::Search(from, text, found) => {
                     interface.select(from);
                     assert_eq!(interface.search(text), found, "{at}");

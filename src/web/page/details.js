@@ -137,6 +137,12 @@ export class Details {
     patch(line, offset, ...hex, " ", ...text);
   }
 
+  /** Selects the field of a line of the tree. @param {number} index */
+  selectLine(index) {
+    const node = this.nodes[this.open[index] ?? -1];
+    if (node) this.selectField(node.field, node.source);
+  }
+
   /** @param {number} index @param {boolean} [source] */
   selectField(index, source = false) {
     const field = this.packet?.fields[index];
@@ -249,9 +255,9 @@ export function facts(packet) {
   if (packet.comment) pairs.push(["Comment", packet.comment]);
   for (const it of packet.diagnostics) pairs.push([it.name, it.description]);
   if (packet.left_out) pairs.push(["Bytes", `the first ${size(256 << 10)} are shown, ${size(packet.left_out)} are not`]);
-  const lines = pairs.map(([name, value]) => make("span", { class: "fact" }, make("b", {}, name), ` ${value} `));
-  if (packet.error) {
-    lines.push(make("span", { class: "error" }, `! ${packet.error.reason} (at byte ${packet.error.at})`));
-  }
-  return lines;
+  const fact = (/** @type {string} */ name, /** @type {string} */ value, /** @type {string} */ kind) =>
+    make("div", { class: `fact ${kind}` }, make("dt", {}, name), " ", make("dd", {}, value));
+  const lines = pairs.map(([name, value]) => fact(name, value, ""));
+  if (packet.error) lines.push(fact("Error", `! ${packet.error.reason} (at byte ${packet.error.at})`, "error"));
+  return [make("dl", {}, ...lines)];
 }

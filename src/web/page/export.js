@@ -1,7 +1,7 @@
 // Exports packets: as a capture, JSON, bytes, rules, or the command line that shows the same.
 
 import { ConnectionLost } from "./connection.js";
-import { make } from "./dom.js";
+import { make, plural } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").ExportFormat} ExportFormat */
@@ -23,19 +23,19 @@ const MOST = 20_000;
 /**
  * The dialog of an export.
  * @param {Connection} connection
- * @param {number | null} selected
+ * @param {number[]} selected
  */
 export function exportDialog(connection, selected) {
   const from = make("select", { id: "export-from" },
     make("option", { value: "list" }, "all packets of the list"),
-    make("option", { value: "selected", disabled: selected === null ? "" : undefined }, "the selected packet"),
+    make("option", { value: "selected", disabled: selected.length ? undefined : "" }, selected.length > 1 ? `the ${plural(selected.length, "selected packet")}` : "the selected packet"),
     make("option", { value: "marked" }, "the marked packets"));
   const format = make("select", { id: "export-format" }, ...FORMATS.map(([value, name]) => make("option", { value }, name)));
   const message = make("p", { id: "export-message", role: "status" });
   const text = make("textarea", { id: "export-text", rows: 8, cols: 70, readonly: "", hidden: "", "aria-label": "Exported text" });
   const run = async () => {
     message.textContent = "Exporting…";
-    const chosen = from.value === "selected" && selected !== null ? [selected] : from.value === "marked" ? "marked" : undefined;
+    const chosen = from.value === "selected" ? selected : from.value === "marked" ? "marked" : undefined;
     const parts = await pieces(connection, /** @type {ExportFormat} */ (format.value), chosen, (bytes) => {
       message.textContent = `Exporting… ${(bytes / 1e6).toFixed(1)} MB`;
     }).catch((error) => {

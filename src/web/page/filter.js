@@ -7,6 +7,22 @@ import { make } from "./dom.js";
 /** @typedef {import("./protocol.d.ts").Failure} Failure */
 /** @typedef {import("./protocol.d.ts").Warning} Warning */
 
+/** How a condition is added to a filter. @typedef {"only" | "and" | "or" | "not"} Combination */
+
+/**
+ * Adds a condition to a filter: as `view::combined` does it for the terminal.
+ * @param {string} before @param {string} condition @param {Combination} how
+ */
+export function combined(before, condition, how) {
+  const filter = before.trim();
+  // A single comparison needs no parentheses.
+  const whole = (/** @type {string} */ text) => (/ (or|and) /.test(text) ? `(${text})` : text);
+  const negated = / (or|and) |^not /.test(condition) ? `not (${condition})` : `not ${condition}`;
+  if (how === "only") return condition;
+  if (how === "not") return filter ? `${whole(filter)} and ${negated}` : negated;
+  return filter ? `${whole(filter)} ${how} ${whole(condition)}` : condition;
+}
+
 export class FilterLine {
   /**
    * @param {Connection} connection

@@ -1,7 +1,7 @@
 // The list of held packets: only what is visible is asked for, and only visible lines exist.
 
 import { unlessLost } from "./connection.js";
-import { VirtualList, make, patch } from "./dom.js";
+import { VirtualList, make, patch, plural } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").HeldPacket} HeldPacket */
@@ -167,6 +167,14 @@ export class HeldList {
     this.selected = new Map(packets.map((it) => [it.number, it]));
     this.list.redraw();
     if (before.size || packets.length) this.onselect();
+  }
+
+  /** Selects the packet of a line, if it is not selected, for its menu. Returns its title. @param {HTMLElement} line */
+  selectLine(line) {
+    const held = this.shown.get(line);
+    if (!held) return null;
+    if (!this.selected.has(held.number)) unlessLost(this.choose(held, false, false));
+    return this.selected.size > 1 ? plural(this.selected.size, "held packet") : title(held);
   }
 
   /** @param {MouseEvent} event */

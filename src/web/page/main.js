@@ -1,22 +1,36 @@
 // Puts the parts of the page together.
 
+import { copy } from "./clipboard.js";
+import { chosenColors, colorDialog } from "./colors.js";
+import { Columns } from "./columns.js";
 import { Connection, unlessLost } from "./connection.js";
 import { ControlPanel } from "./control.js";
 import { Details, facts } from "./details.js";
-import { byId, make, plural, press } from "./dom.js";
+import { byId, make, plural, press, sentence } from "./dom.js";
 import { exportDialog } from "./export.js";
-import { FilterLine } from "./filter.js";
+import { FilterLine, combined } from "./filter.js";
+import { Memory, settings } from "./memory.js";
+import { Menu } from "./menu.js";
 import { Notice } from "./notice.js";
-import { COLUMNS, Packets } from "./packets.js";
+import { Packets } from "./packets.js";
+import { PairView } from "./pair.js";
+import { Palette } from "./palette.js";
 import { Conversation, StatisticsPanel, comparison, help } from "./panels.js";
 import { RulesPanel } from "./rules.js";
+import { SentList } from "./sent.js";
 import { Sessions } from "./sessions.js";
+import { Splitter } from "./splitter.js";
 import { TimelinePanel } from "./timeline.js";
 
 /** @typedef {import("./protocol.d.ts").ActionInfo} ActionInfo */
 /** @typedef {import("./protocol.d.ts").Hello} Hello */
+/** @typedef {import("./protocol.d.ts").PacketDetails} PacketDetails */
 /** @typedef {import("./protocol.d.ts").Push} Push */
 /** @typedef {import("./protocol.d.ts").StoreState} StoreState */
+/** @typedef {import("./protocol.d.ts").Thing} Thing */
+
+/** Most packets that are sent again at once. */
+const MOST_SENT = 100;
 
 /** Milliseconds between two counts of what is shown live. */
 const COUNT_AGAIN = 1000;
@@ -37,6 +51,8 @@ const list = byId("list", HTMLElement);
 let view = { filter: "", sessions: [], times: null };
 /** The packets that were hidden one by one. @type {number[]} */
 let hidden = [];
+/** The row before which packets were cleared, and the sessions. @type {{ before: number, sessions: number[] } | null} */
+let cleared = null;
 let tab = "packets";
 /** @type {StoreState | null} */
 let state = null;
@@ -53,7 +69,11 @@ let actions = [];
 
 const connection = new Connection(onPush, onStatus);
 const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement));
-const packets = new Packets(connection, list, (row) => unlessLost(showDetails(row)));
+const columnMenu = byId("column-menu", HTMLElement);
+const columns = new Columns(columnMenu);
+const packets = new Packets(connection, list, (row) => unlessLost(showDetails(row)), columns);
+const pair = new PairView(byId("pair", HTMLElement));
+const memory = new Memory(connection.token);
 const filter = new FilterLine(connection, filterInput, byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(applyView({ filter: text })));
 const sessions = new Sessions(byId("session-list", HTMLElement), (selected) => unlessLost(applyView({ sessions: selected })));
 const conversation = new Conversation(connection, byId("panel-conversation", HTMLElement), (row) => unlessLost(openRow(row)));
@@ -63,9 +83,16 @@ const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (t
 });
 const notice = new Notice(byId("notice", HTMLElement));
 const control = new ControlPanel(connection, byId("panel-control", HTMLElement), byId("tab-control", HTMLElement), notice);
+const sent = new SentList(connection, {
+  again: (row) => resend([row.row]),
+  change: (row) => control.change(row.row),
+  open: (row) => openRow(row),
+});
+byId("panel-control", HTMLElement).append(sent.element);
 const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
-const timeline = new TimelinePanel(byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })));
+const timeline = new TimelinePanel(connection, byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })), (series) => settings.set("series", series));
+timeline.expressions = settings.get("series", timeline.expressions);
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
 function onStatus(status, hello) {
@@ -77,8 +104,9 @@ function onStatus(status, hello) {
     byId("tab-control", HTMLElement).hidden = !hello?.control;
     byId("tab-rules", HTMLElement).hidden = !live;
     control.renew();
+    if (hello?.control) unlessLost(sent.begin());
     if (!live && !connected) packets.setFollow(false);
-    unlessLost(connected ? askAgain() : applyView({}));
+    unlessLost(connected ? askAgain() : begin());
     connected = true;
   } else if (status === "refused") {
     stateLine.textContent = "mitmcraft does not know this page: open the URL that it has printed";
@@ -87,9 +115,42 @@ function onStatus(status, hello) {
   }
 }
 
+/** Shows what this tab has shown before it was loaded again, if it is still the same mitmcraft. */
+async function begin() {
+  ({ hidden, cleared } = memory.get("hidden", { hidden, cleared }));
+  columns.sort = memory.get("sort", columns.sort);
+  columns.draw();
+  columns.drawMenu();
+  sessions.cleared = new Set(cleared?.sessions);
+  sessions.selected = memory.get("session", 0);
+  const kept = memory.get("view", view);
+  filterInput.value = kept.filter;
+  const selected = memory.get("selected", null);
+  if (selected !== null) packets.setFollow(false);
+  const asked = [...askScope(), applyView(kept, selected ?? undefined)];
+  const before = memory.get("tab", "packets");
+  if (TABS.includes(before) && !byId(`tab-${before}`, HTMLElement).hidden) showTab(before);
+  await Promise.all(asked);
+}
+
+/** Keeps what is shown, should the page be loaded again. */
+function remember() {
+  memory.keep({ view, tab, hidden: { hidden, cleared }, sort: columns.sort, session: sessions.selected, selected: packets.follow ? null : packets.selected });
+}
+
+/** Asks for everything of the list that a new connection does not have, apart from its filter. */
+function askScope() {
+  return [
+    ...(hidden.length ? [connection.ask("hide_all", { rows: hidden })] : []),
+    ...(cleared ? [connection.ask("clear", { before: cleared.before })] : []),
+    ...(columns.sort ? [connection.ask("sort", columns.sort)] : []),
+    ...(chosenColors() ? [connection.ask("highlight", { colors: chosenColors() })] : []),
+  ];
+}
+
 /** Asks again for everything that is shown: mitmcraft knows nothing of a connection that was lost. */
 async function askAgain() {
-  const asked = [...hidden.map((row) => connection.ask("hide", { row })), packets.showAgain(asRequest(view)), askSessions()];
+  const asked = [...askScope(), packets.showAgain(asRequest(view)), askSessions()];
   if (searchInput.value) asked.push(search());
   refresh();
   rules.show(tab === "rules");
@@ -100,7 +161,8 @@ async function askAgain() {
 function onPush(message) {
   if (message.push === "statistics") {
     statistics.show(message.report);
-    timeline.show(message.report.timeline);
+  } else if (message.push === "chart") {
+    timeline.show(message);
   } else if (message.push === "state") {
     onState(message);
   } else if (message.push === "holding") {
@@ -114,9 +176,9 @@ function onPush(message) {
 /** What the statistics that were asked for last are of. */
 let counted = "";
 
-/** Counts what has come since: the statistics and the timeline are live while they are shown. */
+/** Counts what has come since: the statistics are live while they are shown. */
 function countAgain() {
-  if (tab !== "timeline" && tab !== "statistics" || !state || document.hidden) return;
+  if (tab !== "statistics" || !state || document.hidden) return;
   const now = JSON.stringify([state.end, state.list.total]);
   if (now === counted) return;
   counted = now;
@@ -125,7 +187,8 @@ function countAgain() {
 
 /** @param {StoreState} message */
 function onState(message) {
-  const shifted = state !== null && (state.first !== message.first || state.noted !== message.noted);
+  const moved = state?.order !== message.order || (message.sorting === "sorted" && state.list.total !== message.list.total);
+  const shifted = state !== null && (state.first !== message.first || state.noted !== message.noted || moved);
   if (state?.noted !== message.noted) unlessLost(askDetails());
   state = message;
   unlessLost(packets.update(message.list, shifted));
@@ -137,14 +200,58 @@ function onState(message) {
     setTimeout(() => unlessLost(askSessions()), 600);
   }
   if (tab === "conversation") unlessLost(conversation.update());
+  if (tab === "timeline" && !message.complete && !document.hidden) timeline.refresh();
+  sent.take(message.sent?.total ?? 0);
 }
 
 /** Shows the details of a packet. @param {number} row */
 async function showDetails(row) {
+  timeline.mark(packets.rowAt(packets.index)?.at ?? null);
   const answer = await connection.ask("details", { row });
   if (packets.selected !== row) return;
-  if (answer.packet) details.show(answer.packet);
-  else details.fail(answer.error?.message ?? "");
+  if (!answer.packet) {
+    showPair(null);
+    details.fail(answer.error?.message ?? "");
+    return;
+  }
+  shownRow = row;
+  details.show(answer.packet);
+  const { counterpart, verdict } = answer.packet;
+  if (counterpart === null) {
+    showPair(null);
+    return;
+  }
+  const [a, b] = verdict === "rewrite" ? [row, counterpart] : [counterpart, row];
+  const [other, { fields }] = await Promise.all([connection.ask("details", { row: counterpart }), connection.ask("compare", { a, b })]);
+  if (packets.selected !== row || !other.packet || !fields) return;
+  const [original, sent] = verdict === "rewrite" ? [answer.packet, other.packet] : [other.packet, answer.packet];
+  showPair({ rows: [a, b], packets: [original, sent] });
+  pair.show(original, sent, fields);
+}
+
+/** The row whose fields are shown. @type {number | null} */
+let shownRow = null;
+/** What came, and what was sent in its place. @type {{ rows: number[], packets: PacketDetails[] } | null} */
+let shownPair = null;
+
+/** @param {typeof shownPair} both */
+function showPair(both) {
+  shownPair = both;
+  byId("pair-choice", HTMLElement).hidden = both === null;
+  choosePair();
+}
+
+/** Shows both packets, or one of them. */
+function choosePair() {
+  const chosen = document.querySelector("#pair-choice input:checked");
+  const which = shownPair && chosen instanceof HTMLInputElement ? chosen.value : "";
+  byId("pair", HTMLElement).hidden = which !== "both";
+  byId("panes", HTMLElement).hidden = which === "both";
+  const place = ["original", "sent"].indexOf(which);
+  const packet = shownPair?.packets[place];
+  if (!packet) return;
+  shownRow = shownPair?.rows[place] ?? null;
+  details.show(packet);
 }
 
 /** Shows the details of the selected packet again: its comment is another one. */
@@ -166,7 +273,9 @@ async function askSessions() {
 function drawState(message) {
   const { total, done, all } = message.list;
   const held = message.end - message.first;
-  const parts = [total === held ? plural(held, "packet") : `${total.toLocaleString("en")} of ${plural(held, "packet")}`];
+  // What is left out then is said apart, or is part of a row.
+  const everything = !view.filter.trim() && !view.sessions.length && !view.times;
+  const parts = [total === held || everything ? plural(held, "packet") : `${total.toLocaleString("en")} of ${plural(held, "packet")}`];
   if (message.first > 0) {
     const why = message.limit ? ` (${message.limit})` : "";
     parts.push(`${plural(message.first, "older packet")} not held${why}`);
@@ -175,6 +284,9 @@ function drawState(message) {
   parts.push(message.complete ? "complete" : live ? "live" : `reading… ${Math.floor(read * 100)} %`);
   if (message.fault) parts.push(message.fault);
   if (message.hidden) parts.push(`${message.hidden} hidden`);
+  if (message.cleared) parts.push(`${message.cleared.toLocaleString("en")} cleared`);
+  if (message.sorting === "busy") parts.push("sorting…");
+  if (message.sorting === "too_many") parts.push("not sorted: filter the list to at most 1,000,000 packets");
   if (message.saved) parts.push(message.saved);
   stateLine.textContent = parts.join(", ");
   const empty = byId("empty", HTMLElement);
@@ -201,17 +313,19 @@ async function applyView(change, wanted) {
     return;
   }
   refresh();
+  remember();
 }
 
 /** @param {View} view */
 function asRequest({ filter, sessions, times }) {
-  return { filter, sessions, ...times };
+  return { filter, sessions, ...times, fold: true };
 }
 
 /** Fetches what the tab shows. */
 function refresh() {
   if (tab === "conversation") unlessLost(conversation.update());
-  if (tab === "timeline" || tab === "statistics") {
+  if (tab === "timeline") unlessLost(timeline.ask());
+  if (tab === "statistics") {
     statistics.waiting();
     unlessLost(connection.ask("statistics", {}));
   }
@@ -224,6 +338,13 @@ async function openRow(row) {
   const { index, found } = await connection.ask("index", { row });
   if (found) {
     packets.select(index, row);
+    return;
+  }
+  // One row stands for a rewritten packet and what was sent in its place.
+  const counterpart = view.filter ? null : (await connection.ask("details", { row })).packet?.counterpart ?? null;
+  const other = counterpart === null ? null : await connection.ask("index", { row: counterpart });
+  if (counterpart !== null && other?.found) {
+    packets.select(other.index, counterpart);
     return;
   }
   filterInput.value = "";
@@ -254,6 +375,7 @@ function showTab(name) {
   }
   rules.show(name === "rules");
   refresh();
+  remember();
 }
 
 /** Asks for a comment on the selected packet. */
@@ -276,7 +398,7 @@ function comment() {
 
 /** Offers to export packets. */
 function exportPackets() {
-  showDialog("Export", exportDialog(connection, packets.selected));
+  showDialog("Export", exportDialog(connection, packets.targets));
 }
 
 /** Adds a rule for packets like the selected one to the filter file. */
@@ -298,27 +420,97 @@ async function change() {
 function byType(only) {
   const row = packets.rowAt(packets.index);
   if (!row?.name) return;
-  const type = `pkt.name == ${JSON.stringify(row.name)}`;
-  const text = view.filter.trim();
-  if (only) filter.apply(type);
-  else filter.apply(text ? `(${text}) and not ${type}` : `not ${type}`);
+  filter.apply(combined(view.filter, `pkt.name == ${JSON.stringify(row.name)}`, only ? "only" : "not"));
 }
 
-/** Hides the selected packet, and selects the next. */
+/** What can be done with the selected field; says why if nothing can. */
+async function pickedField() {
+  const row = shownRow;
+  if (row === null || details.field < 0) {
+    notice.say("Select a field first: a line of the fields below the list.", true);
+    return null;
+  }
+  const { error, ...field } = await connection.ask("field", { row, field: details.field });
+  if (error) notice.say(error.message, true);
+  return error ? null : /** @type {import("./protocol.d.ts").AnswerTo<"field">} */ (field);
+}
+
+/** Filters by the selected field. @param {import("./filter.js").Combination} how */
+async function filterByField(how) {
+  const field = await pickedField();
+  if (field) filter.apply(combined(view.filter, field.condition, how));
+}
+
+/** Lists the selected field as a column, or no longer. */
+async function fieldAsColumn() {
+  const field = await pickedField();
+  const wrong = field && await columns.toggle(field.column);
+  if (wrong) notice.say(wrong, true);
+}
+
+/** Copies something of the selected field. @param {"text" | "column" | "hex" | "json"} what */
+async function copyField(what) {
+  const field = await pickedField();
+  if (!field) return;
+  const copied = await copy(field[what]);
+  const shown = field[what].length > 60 ? `${field[what].slice(0, 60)}…` : field[what];
+  notice.say(copied ? `Copied: ${shown}` : "The browser does not allow to copy.", !copied);
+}
+
+/** Hides the selected packets, and selects the next. */
 async function hide() {
-  if (packets.selected === null) return;
-  const row = packets.selected;
-  await connection.ask("hide", { row });
-  hidden.push(row);
+  const rows = packets.targets;
+  if (!rows.length) return;
+  await connection.ask("hide_all", { rows });
+  hidden.push(...rows);
   packets.pages.clear();
+  remember();
   await packets.go(packets.index);
 }
 
-/** Shows again the packets that were hidden one by one. */
+/** Leaves out all packets so far, and the sessions that have ended. */
+async function clear() {
+  const before = state?.end ?? 0;
+  cleared = { before, sessions: [...cleared?.sessions ?? [], ...sessions.ended()] };
+  sessions.cleared = new Set(cleared.sessions);
+  await connection.ask("clear", { before });
+  await applyView({});
+  await askSessions();
+}
+
+/** Shows again the packets that were hidden or cleared. */
 async function showHidden() {
   await connection.ask("show_hidden", {});
   hidden = [];
+  cleared = null;
+  sessions.cleared = new Set();
   await applyView({});
+  await askSessions();
+}
+
+/** Goes to the next marked packet, or to the previous one. @param {boolean} back */
+async function nextMark(back) {
+  const row = packets.selected ?? (back ? Number.MAX_SAFE_INTEGER : 0);
+  const { found } = await connection.ask("next_mark", { row, back });
+  if (found) {
+    showTab("packets");
+    packets.select(found.index, found.row);
+  } else {
+    notice.say("There is no other marked packet in the list.");
+  }
+}
+
+/** Sends packets again, in their order. @param {number[]} [targets] the selected packets if absent */
+async function resend(targets = packets.targets) {
+  const rows = targets.slice(0, MOST_SENT);
+  if (byId("tab-control", HTMLElement).hidden) return;
+  if (!rows.length) notice.say("Select the packet that is to be sent again.", true);
+  for (const row of rows) {
+    const { packet, error } = await connection.ask("details", { row });
+    if (error) return notice.say(error.message, true);
+    if (!await control.resend(packet)) return;
+  }
+  if (rows.length > 1) notice.say(`Sent ${plural(rows.length, "packet")} again.`);
 }
 
 /** Looks for the text that was typed. */
@@ -343,21 +535,25 @@ async function compare() {
 const timeButton = byId("time-mode", HTMLButtonElement);
 const followButton = byId("follow", HTMLButtonElement);
 const columnButton = byId("columns", HTMLButtonElement);
-const columnMenu = byId("column-menu", HTMLElement);
-packets.onfollow = () => followButton.setAttribute("aria-pressed", String(packets.follow));
+packets.onfollow = () => {
+  followButton.setAttribute("aria-pressed", String(packets.follow));
+  remember();
+};
 
 function nextTime() {
   timeButton.textContent = `Time: ${packets.nextTime()}`;
 }
 
-/** @param {boolean} open */
-function openColumns(open) {
+/** @param {boolean} [open] */
+function toggleColumns(open = Boolean(columnMenu.hidden)) {
   columnMenu.hidden = !open;
   columnButton.setAttribute("aria-expanded", String(open));
 }
 
-function toggleColumns() {
-  openColumns(columnMenu.hidden !== false);
+/** Opens the menu of the columns where the list is sorted. */
+function openSort() {
+  toggleColumns(true);
+  byId("sort-by", HTMLSelectElement).focus();
 }
 
 /** Shows what a running proxy holds, and does something there. @param {(panel: ControlPanel) => any} action */
@@ -372,6 +568,52 @@ function withHeld(action) {
   return tab === "control" ? action(control) : undefined;
 }
 
+const menu = new Menu();
+const palette = new Palette(run);
+
+/** Runs an action. @param {string} name */
+function run(name) {
+  unlessLost(Promise.resolve(ACTIONS[name]?.()));
+}
+
+/** The lines of the context menu of a thing, by the headings of the table. @param {Thing} thing */
+function menuOf(thing) {
+  const here = actions.filter((it) => it.on.includes(thing) && ACTIONS[it.name]);
+  const groups = [...new Set(here.map((it) => it.group))];
+  return groups.map((group) => here.filter((it) => it.group === group)
+    .map(({ name, help, names }) => ({ text: sentence(help), keys: names.split(" ")[0], run: () => run(name) })));
+}
+
+/** Opens the menu of what is selected where the focus is. */
+function openMenu() {
+  const at = document.activeElement;
+  const chosen = at?.querySelector(".selected, [aria-selected=\"true\"]") ?? (at === document.body ? list.querySelector(".selected") : null);
+  if (!chosen) return;
+  const { left, bottom } = chosen.getBoundingClientRect();
+  chosen.dispatchEvent(new MouseEvent("contextmenu", { bubbles: true, cancelable: true, clientX: left + 40, clientY: bottom }));
+}
+
+/**
+ * Shows the menu of a thing where the mouse asks for it.
+ * @param {HTMLElement} element what has such things
+ * @param {Thing} thing
+ * @param {(line: HTMLElement) => string | null} select selects it, and returns its title
+ */
+function offerMenu(element, thing, select) {
+  element.addEventListener("contextmenu", (event) => {
+    const line = event.target instanceof Element ? event.target.closest(".line:not(.head), li") : null;
+    const target = line instanceof HTMLElement && element.contains(line) ? line : null;
+    if (!target) return;
+    const title = select(target);
+    if (title === null) return;
+    event.preventDefault();
+    const box = target.getBoundingClientRect();
+    // The key of the menu has no place of its own.
+    const [x, y] = event.clientX || event.clientY ? [event.clientX, event.clientY] : [box.left + 40, box.bottom];
+    menu.open(title, menuOf(thing), x, y);
+  });
+}
+
 /** What each action does, by its name in the program's table. @type {Record<string, () => any>} */
 const ACTIONS = {
   packets: () => showTab("packets"),
@@ -384,9 +626,11 @@ const ACTIONS = {
     if (!byId("tab-rules", HTMLElement).hidden) showTab("rules");
   },
   keys: showKeys,
+  palette: () => palette.open(actions.filter((it) => ACTIONS[it.name])),
+  menu: openMenu,
   back: () => {
     notice.say("");
-    if (!columnMenu.hidden) return openColumns(false);
+    if (!columnMenu.hidden) return toggleColumns(false);
     const at = document.activeElement;
     if (tab !== "packets" && isTyping(at)) return at.blur();
     showTab("packets");
@@ -399,7 +643,7 @@ const ACTIONS = {
   first: () => packets.go(0),
   last: () => packets.go(Infinity),
   follow: () => packets.setFollow(!packets.follow),
-  open: () => byId("tree", HTMLElement).focus(),
+  open: () => (byId("pair", HTMLElement).hidden ? byId("tree", HTMLElement) : pair.grid).focus(),
   filter: () => filterInput.focus(),
   search: () => searchInput.focus(),
   next_match: () => find(false),
@@ -409,21 +653,34 @@ const ACTIONS = {
   hide,
   show_hidden: showHidden,
   times: nextTime,
-  columns: toggleColumns,
+  columns: () => toggleColumns(),
+  colors: chooseColors,
+  sort: openSort,
+  clear,
+  select: () => {
+    if (packets.selected !== null) packets.choose(packets.index, packets.selected);
+  },
   mark: () => {
     lastMark = packets.selected;
-    return packets.annotate({ marked: !packets.rowAt(packets.index)?.marked });
+    return packets.mark();
   },
+  next_mark: () => nextMark(false),
+  previous_mark: () => nextMark(true),
   comment,
   save: () => connection.ask("save", {}),
   compare,
   export: exportPackets,
   rule,
-  resend: () => {
-    if (byId("tab-control", HTMLElement).hidden) return;
-    if (details.packet) return control.resend(details.packet);
-    notice.say("Select the packet that is to be sent again.", true);
-  },
+  field_filter: () => filterByField("only"),
+  field_and: () => filterByField("and"),
+  field_or: () => filterByField("or"),
+  field_not: () => filterByField("not"),
+  field_column: fieldAsColumn,
+  copy_value: () => copyField("text"),
+  copy_path: () => copyField("column"),
+  copy_bytes: () => copyField("hex"),
+  copy_json: () => copyField("json"),
+  resend: () => resend(),
   edit: () => (tab === "control" ? control.editHeld() : change()),
   send: () => withControl((it) => it.packet.focus()),
   stop: () => control.stop(),
@@ -434,6 +691,12 @@ const ACTIONS = {
   forward_all: () => withControl((it) => it.forwardAll()),
   kick: () => withControl((it) => it.text.focus()),
 };
+
+/** Offers to choose the colours of packets. */
+async function chooseColors() {
+  const { colors } = await connection.ask("highlight", {});
+  if (colors) showDialog("Colours", colorDialog(connection, colors, () => packets.forget()));
+}
 
 /** Shows all keys. */
 function showKeys() {
@@ -453,12 +716,24 @@ function isTyping(at) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
-  if (isTyping(event.target) && event.key !== "Escape") return;
+  if (event.altKey || dialog.open || palette.element.open) return;
+  const control = event.ctrlKey || event.metaKey;
+  if (isTyping(event.target) && event.key !== "Escape" && !control) return;
   // Buttons and lists of their own have these keys.
   const own = event.target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key);
-  if (event.key.length === 1 && !singleKeys()) return;
-  const name = actions.find((it) => it.keys.includes(event.key))?.name;
+  if (event.key.length === 1 && !control && !singleKeys()) return;
+  if (control && event.key === "a" && event.target === list) {
+    event.preventDefault();
+    unlessLost(packets.chooseAll());
+    return;
+  }
+  if (event.shiftKey && event.target === list && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+    event.preventDefault();
+    unlessLost(packets.step(event.key === "ArrowDown" ? 1 : -1, true));
+    return;
+  }
+  const key = control ? `Control+${event.key}` : event.key;
+  const name = actions.find((it) => it.keys.includes(key))?.name;
   const action = own || !name ? undefined : ACTIONS[name];
   if (!action) return;
   event.preventDefault();
@@ -473,8 +748,9 @@ byId("search-next", HTMLElement).addEventListener("click", () => unlessLost(find
 byId("search-back", HTMLElement).addEventListener("click", () => unlessLost(find(true)));
 followButton.addEventListener("click", () => packets.setFollow(!packets.follow));
 timeButton.addEventListener("click", nextTime);
-columnButton.addEventListener("click", toggleColumns);
+columnButton.addEventListener("click", () => toggleColumns());
 byId("export", HTMLElement).addEventListener("click", exportPackets);
+byId("actions", HTMLElement).addEventListener("click", () => run("palette"));
 byId("help", HTMLElement).addEventListener("click", showKeys);
 byId("theme", HTMLElement).addEventListener("click", () => {
   const dark = document.documentElement.classList.toggle("dark");
@@ -494,14 +770,48 @@ for (const name of TABS) {
     byId(`tab-${next}`, HTMLElement).focus();
   });
 }
-columnMenu.replaceChildren(...COLUMNS.map(([key, title]) => {
-  const box = make("input", { type: "checkbox", onchange: () => packets.setColumn(key, box.checked) });
-  box.checked = !packets.hidden.has(key);
-  return make("label", {}, box, ` ${key === "dir" ? "Direction" : title}`);
-}));
+columns.check = async (name) => (await connection.ask("rows", { start: 0, count: 0, columns: [name] })).error?.message ?? null;
+columns.onsort = () => {
+  packets.setFollow(false);
+  unlessLost(connection.ask("sort", columns.sort ?? {}));
+  remember();
+};
+columnMenu.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  event.stopPropagation();
+  toggleColumns(false);
+  columnButton.focus();
+});
 document.addEventListener("pointerdown", (event) => {
-  const at = event.target instanceof Element ? event.target : null;
-  if (!at?.closest("#column-menu, #columns")) openColumns(false);
+  const inside = event.target instanceof Node && (columnMenu.contains(event.target) || columnButton.contains(event.target));
+  if (!inside && !columnMenu.hidden) toggleColumns(false);
+}, true);
+packets.onchoose = () => {
+  remember();
+  const { size } = packets.chosen;
+  if (size > 1) notice.say(`${size.toLocaleString("en")} packets are selected.`);
+};
+byId("pair-choice", HTMLElement).addEventListener("change", choosePair);
+new Splitter(byId("split-sessions", HTMLElement), byId("sessions", HTMLElement), "before", 120);
+new Splitter(byId("split-details", HTMLElement), byId("details", HTMLElement), "after", 90);
+new Splitter(byId("split-hex", HTMLElement), byId("hex", HTMLElement), "after", 120);
+offerMenu(list, "packet", (line) => {
+  if (line.dataset.row === undefined) return null;
+  const row = Number(line.dataset.row);
+  if (!packets.chosen.has(row)) packets.select(Number(line.id.slice("row-".length)), row);
+  const { size } = packets.chosen;
+  return size > 1 ? plural(size, "packet") : packets.rowAt(packets.index)?.name ?? "Packet";
+});
+offerMenu(byId("tree", HTMLElement), "field", (line) => {
+  details.selectLine(Number(line.dataset.line));
+  return details.packet?.fields[details.field]?.path || "Field";
+});
+offerMenu(control.held.element, "held", (line) => control.held.selectLine(line));
+offerMenu(byId("session-list", HTMLElement), "session", (line) => {
+  const session = Number(line.dataset.session);
+  if (session <= 0) return null;
+  control.session.value = String(session);
+  return `Session #${session}`;
 });
 press.watch(document);
 setInterval(countAgain, COUNT_AGAIN);

@@ -1,23 +1,20 @@
 // The list of packets.
 
+import { Columns } from "./columns.js";
 import { unlessLost } from "./connection.js";
-import { VirtualList, clock, make, patch, zone } from "./dom.js";
+import { VirtualList, clock, make, patch } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").Row} Row */
 /** @typedef {import("./protocol.d.ts").Arguments<"view">} View */
-/** A column: the time, or what a row has. @typedef {"time" | "session" | "seq" | "dir" | "state" | "id" | "name" | "size" | "wire" | "verdict" | "comment" | "summary"} Column */
+/** @typedef {import("./columns.js").Column} Column */
 /** @typedef {{ rows: Row[], fresh: boolean, asked: boolean }} Page rows, whether they are still right, and whether they were asked for */
 /** @typedef {{ total: number, done: number, all: number }} Progress */
 
-/** @type {[Column, string][]} */
-export const COLUMNS = [
-  ["time", "Time"], ["session", "#"], ["seq", "No."], ["dir", "⇄"], ["state", "State"],
-  ["id", "Id"], ["name", "Packet"], ["size", "Size"], ["wire", "Wire"], ["verdict", "Verdict"],
-  ["comment", "Comment"], ["summary", "Fields"],
-];
-
 const TIMES = ["absolute", "relative", "delta"];
+
+/** Most rows that are selected at once. */
+const MOST = 10_000;
 
 /** Rows asked for at a time. */
 const PAGE = 100;
@@ -27,20 +24,27 @@ export class Packets {
    * @param {Connection} connection
    * @param {HTMLElement} element
    * @param {(row: number) => void} onSelect
+   * @param {Columns} columns
    */
-  constructor(connection, element, onSelect) {
+  constructor(connection, element, onSelect, columns) {
     this.connection = connection;
     this.element = element;
     this.onSelect = onSelect;
+    this.columns = columns;
+    columns.onchange = (values) => this.renewRows(values);
     /** @type {Map<number, Page>} */
     this.pages = new Map();
     /** The number of the selected row. @type {number | null} */
     this.selected = null;
     this.index = 0;
+    /** All rows that are selected, that one too. @type {Set<number>} */
+    this.chosen = new Set();
+    /** The index where a span of rows begins. */
+    this.from = 0;
     this.follow = true;
     this.time = 0;
-    /** @type {Set<string>} */
-    this.hidden = new Set(JSON.parse(localStorage.getItem("hidden-columns") ?? '["wire","seq","comment"]'));
+    /** Called when other rows are selected. */
+    this.onchoose = () => {};
     this.onfollow = () => {};
     this.generation = 0;
     this.settled = true;
@@ -54,11 +58,9 @@ export class Packets {
     this.progress = { total: 0, done: 0, all: 0 };
     /** The number of the row to select as soon as it is found. @type {number | null} */
     this.wanted = null;
-    this.head = make("div", { class: "line head", role: "row" });
-    this.list = new VirtualList(element, (index, line) => this.line(index, line), this.head);
+    this.list = new VirtualList(element, (index, line) => this.line(index, line), columns.head);
     this.list.onmove = () => this.setFollow(this.list.top >= this.list.last - 0.5);
     element.addEventListener("click", (event) => this.click(event));
-    this.drawHead();
     this.drawBusy();
   }
 
@@ -76,6 +78,7 @@ export class Packets {
     }
     this.pages.clear();
     this.list.setCount(0);
+    this.chosen = new Set(this.selected === null ? [] : [this.selected]);
     this.wanted = wanted;
     this.begin();
     return answer;
@@ -186,7 +189,7 @@ export class Packets {
   /** @param {number} number @param {Page} page */
   async fetchRows(number, page) {
     const { generation } = this;
-    const answer = await this.connection.ask("rows", { start: number * PAGE, count: PAGE });
+    const answer = await this.connection.ask("rows", { start: number * PAGE, count: PAGE, columns: this.columns.names });
     if (generation !== this.generation) return;
     page.rows = answer.rows ?? [];
     page.fresh = true;
@@ -194,11 +197,10 @@ export class Packets {
     this.list.redraw();
   }
 
-  drawHead() {
-    const shown = COLUMNS.filter(([key]) => !this.hidden.has(key));
-    this.head.replaceChildren(...shown.map(([key, title]) =>
-      make("span", { class: `c-${key}`, role: "columnheader", title: key === "dir" ? "Direction" : undefined },
-        key === "time" && this.time === 0 ? `${title} ${zone(Date.now())}` : title)));
+  /** Draws rows anew. @param {boolean} values whether they have other values now */
+  renewRows(values) {
+    if (values) for (const page of this.pages.values()) page.fresh = page.asked = false;
+    if (values) this.generation++;
     this.list.redraw();
   }
 
@@ -216,22 +218,26 @@ export class Packets {
       return;
     }
     const chosen = row.row === this.selected;
-    line.setAttribute("aria-selected", String(chosen));
+    line.setAttribute("aria-selected", String(chosen || this.chosen.has(row.row)));
     const classes = ["line", row.dir, `v-${row.verdict}`];
     if (chosen) classes.push("selected");
+    else if (this.chosen.has(row.row)) classes.push("chosen");
     if (row.marked) classes.push("marked");
     if (row.error) classes.push("failed");
+    if (row.color) classes.push(`h-${row.color}`);
     line.className = classes.join(" ");
     if (row.marked) line.setAttribute("aria-description", "marked");
     else line.removeAttribute("aria-description");
     line.dataset.row = String(row.row);
-    const shown = COLUMNS.filter(([key]) => !this.hidden.has(key));
-    patch(line, ...shown.map(([key]) =>
-      make("span", { class: `c-${key}`, role: "gridcell" }, this.cell(row, key))));
+    let added = 0;
+    patch(line, ...this.columns.shown.map((column, index) => {
+      const text = column.added ? row.columns[added++] ?? "" : this.cell(row, column.key);
+      return make("span", { class: `${Columns.cell(column)} col-${index}`, role: "gridcell" }, text);
+    }));
     if (chosen) this.element.setAttribute("aria-activedescendant", line.id);
   }
 
-  /** @param {Row} row @param {Column} key @returns {string} */
+  /** @param {Row} row @param {string} key @returns {string} */
   cell(row, key) {
     switch (key) {
       case "time":
@@ -240,23 +246,74 @@ export class Packets {
       case "state": return row.state === "configuration" ? "config" : row.state;
       case "id": return row.id === null || row.id === undefined ? "" : `0x${row.id.toString(16).padStart(2, "0")}`;
       case "name": return (row.name ?? "(unknown)") + (row.guess ? "?" : "");
+      case "summary": return row.sent === null ? row.summary : `${row.summary}  ⟶  ${row.sent}`;
       case "verdict": return row.verdict === "pass" ? "" : row.verdict;
-      default: return String(row[key] ?? "");
+      default: return String(row[/** @type {"session"} */ (key)] ?? "");
     }
   }
 
   /** @param {MouseEvent} event */
   click(event) {
     const line = event.target instanceof Element ? event.target.closest(".line") : null;
-    if (!(line instanceof HTMLElement) || line === this.head) return;
+    if (!(line instanceof HTMLElement) || line === this.columns.head) return;
     const index = Number(line.id.slice("row-".length));
-    if (line.dataset.row !== undefined) this.select(index, Number(line.dataset.row));
+    const row = line.dataset.row === undefined ? null : Number(line.dataset.row);
+    if (event.shiftKey) unlessLost(this.chooseSpan(index));
+    else if (row !== null && (event.ctrlKey || event.metaKey)) this.choose(index, row);
+    else if (row !== null) this.select(index, row);
     // Its packet is still on its way.
     else unlessLost(this.go(index));
   }
 
-  /** @param {number} index @param {number} row */
+  /** Selects a row, and no other one. @param {number} index @param {number} row */
   select(index, row) {
+    this.from = index;
+    this.showSelected(index, row);
+    this.setChosen([row]);
+  }
+
+  /** Selects a row besides others, or no longer. @param {number} index @param {number} row */
+  choose(index, row) {
+    if (this.chosen.has(row)) {
+      this.setChosen([...this.chosen].filter((it) => it !== row));
+      return;
+    }
+    this.from = index;
+    this.showSelected(index, row);
+    this.setChosen([...this.chosen, row]);
+  }
+
+  /** Selects all rows from where the last selection began to another one. @param {number} index */
+  async chooseSpan(index) {
+    const target = Math.min(Math.max(0, index), this.list.count - 1);
+    const [start, end] = [Math.min(this.from, target), Math.max(this.from, target)];
+    const { rows = [] } = await this.connection.ask("row_numbers", { start, count: Math.min(end - start + 1, MOST) });
+    const row = rows[target === start ? 0 : rows.length - 1];
+    if (row === undefined) return;
+    this.showSelected(target, row);
+    this.setChosen(rows);
+  }
+
+  /** Selects all rows of the list, as far as so many can be selected. */
+  async chooseAll() {
+    const { rows = [] } = await this.connection.ask("row_numbers", { start: 0, count: MOST });
+    this.setChosen(rows);
+  }
+
+  /** @param {number[]} rows */
+  setChosen(rows) {
+    this.chosen = new Set(rows);
+    this.list.redraw();
+    this.onchoose();
+  }
+
+  /** The rows that commands act on. */
+  get targets() {
+    return this.chosen.size ? [...this.chosen] : this.selected === null ? [] : [this.selected];
+  }
+
+  /** Shows a row as the one that is selected last. @param {number} index @param {number} row */
+  showSelected(index, row) {
     this.index = index;
     this.selected = row;
     this.wanted = null;
@@ -266,10 +323,11 @@ export class Packets {
     this.onSelect(row);
   }
 
-  /** Selects the line that is `by` lines away. @param {number} by */
-  async step(by) {
+  /** Selects the line that is `by` lines away. @param {number} by @param {boolean} [span] with those up to it */
+  async step(by, span = false) {
     const from = this.selected === null ? Math.floor(this.list.top) - Math.sign(by) : this.index;
-    await this.go(by > 0 ? Math.floor(from + by) : Math.ceil(from + by));
+    const target = by > 0 ? Math.floor(from + by) : Math.ceil(from + by);
+    await (span ? this.chooseSpan(target) : this.go(target));
   }
 
   /** @param {number} index */
@@ -296,16 +354,9 @@ export class Packets {
   /** Shows times in another form, and returns its name. */
   nextTime() {
     this.time = (this.time + 1) % TIMES.length;
-    this.drawHead();
+    this.columns.setClock(this.time === 0);
+    this.list.redraw();
     return TIMES[this.time];
-  }
-
-  /** @param {string} key @param {boolean} shown */
-  setColumn(key, shown) {
-    if (shown) this.hidden.delete(key);
-    else this.hidden.add(key);
-    localStorage.setItem("hidden-columns", JSON.stringify([...this.hidden]));
-    this.drawHead();
   }
 
   /** Notes something about the selected packet. @param {{ marked?: boolean, comment?: string }} note */
@@ -314,6 +365,22 @@ export class Packets {
     if (!row || row.row !== this.selected) return;
     const { marked = row.marked, comment = row.note ?? "" } = note;
     await this.connection.ask("annotate", { row: row.row, marked, comment });
+    this.forget();
+  }
+
+  /** Marks all selected packets, or unmarks them if they are marked. */
+  async mark() {
+    const rows = this.targets;
+    const known = [...this.pages.values()].flatMap((page) => page.rows).filter((it) => this.chosen.has(it.row));
+    const marked = known.length < rows.length || known.some((it) => !it.marked);
+    // Should they be marked again before their rows have come.
+    for (const it of known) it.marked = marked;
+    await this.connection.ask("mark_all", { rows, marked });
+    this.forget();
+  }
+
+  /** Asks again for what is shown: it is something else now. */
+  forget() {
     for (const page of this.pages.values()) page.fresh = false;
     this.list.redraw();
   }

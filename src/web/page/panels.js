@@ -154,13 +154,15 @@ export class StatisticsPanel {
   show(report) {
     this.report = report;
     const number = (/** @type {any} */ it) => (typeof it === "number" ? it.toLocaleString("en") : "");
+    // A zero says nothing there.
+    const some = (/** @type {any} */ it) => (it ? number(it) : "");
     const bytes = (/** @type {any} */ it) => (typeof it === "number" ? size(it) : "");
     const millis = (/** @type {any} */ it) => (typeof it === "number" ? `${(it * 1000).toFixed(1)} ms` : "");
     /** @type {[string, string, (it: any) => string][]} */
     const counts = [
       ["packets", "packets", number], ["bytes", "bytes", bytes], ["wire", "on the wire", bytes],
-      ["mean", "mean", bytes], ["largest", "largest", bytes], ["dropped", "dropped", number],
-      ["rewritten", "rewritten", number], ["made", "made", number],
+      ["mean", "mean", bytes], ["largest", "largest", bytes], ["dropped", "dropped", some],
+      ["rewritten", "rewritten", some], ["made", "made", some],
     ];
     /** @type {[string, string, (it: any) => string][]} */
     const trips = [

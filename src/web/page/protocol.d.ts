@@ -27,7 +27,9 @@ export type ActionInfo = {
   /** What it does, for people. */
   help: string,
   /** The heading above it. */
-  group: string, };
+  group: string,
+  /** The things that it does something to: it is in their context menus. */
+  on: Array<Thing>, };
 
 /** The answer to a `Request` of the same name; `Done` to all others. */
 export type Answer = { "answer": "done", }
@@ -51,11 +53,43 @@ export type Answer = { "answer": "done", }
   total: number,
   /** The rows. */
   rows: Array<Row>, }
+| { "answer": "row_numbers",
+  /** The rows, in the order of the list. */
+  rows: Array<number>, }
+| { "answer": "field",
+  /** Its path: `items[3].itemCount`. */
+  path: string,
+  /** Its name as a column: `window_items.items[3].itemCount`. */
+  column: string,
+  /** An expression that the packet matches, and others with the same value. */
+  condition: string,
+  /** Its value as text. */
+  text: string,
+  /** Its value as JSON, as captures have it. */
+  json: string,
+  /** Its bytes in hex. */
+  hex: string, }
+| { "answer": "next_mark",
+  /** The packet, if there is one. */
+  found: Found | null, }
 | { "answer": "details",
   /** Its row. */
   row: number,
   /** The packet. */
   packet: PacketDetails, }
+| { "answer": "highlight",
+  /** The colours, the first of which has precedence. */
+  colors: Array<Highlight>, }
+| { "answer": "sent",
+  /** The index of the first one. */
+  start: number,
+  /** The number of packets found so far. */
+  total: number,
+  /** The packets. */
+  rows: Array<Row>, }
+| { "answer": "replies",
+  /** The packets. */
+  rows: Array<Row>, }
 | { "answer": "find",
   /** The packet, if there is one. */
   found: Found | null,
@@ -139,6 +173,26 @@ export type BreakCondition = {
   where: string,
   /** `true` if later packets overtake a held one where the game bears it. */
   overtaken: boolean, };
+
+/** A chart as it is told. */
+export type ChartData = {
+  /** The beginning of the first bin in milliseconds since 1970; `null` without packets. */
+  begin: number | null,
+  /** The length of a bin in seconds. */
+  step: number,
+  /** The series, in the order in which they were asked for. */
+  series: Array<ChartSeries>,
+  /** The mean round trip of the keep-alives answered in each bin, in seconds; `null` where there is none. */
+  trips: Array<number | null>, };
+
+/** The packets that match an expression, in each bin. */
+export type ChartSeries = {
+  /** The expression. */
+  name: string,
+  /** Numbers of packets. */
+  packets: Array<number>,
+  /** Bytes on the wire. */
+  wire: Array<number>, };
 
 /** A chat message or a command as players read it. */
 export type ChatLine = {
@@ -420,6 +474,16 @@ export type Hello = {
   /** The actions of the page with their keys, in the order in which people read them; programs have none. */
   actions: Array<ActionInfo>, };
 
+/** A colour, and the packets that have it. */
+export type Highlight = {
+  /** The colour. */
+  color: HighlightColor,
+  /** An expression. */
+  where: string, };
+
+/** A colour of packets. Interfaces choose shades that can be read. */
+export type HighlightColor = "red" | "orange" | "yellow" | "green" | "blue" | "purple" | "gray";
+
 /** The number of packets that are held. */
 export type Holding = {
   /** The packets that are held. */
@@ -478,11 +542,43 @@ export type Message = {
   total: number,
   /** The rows. */
   rows: Array<Row>, }
+| { "answer": "row_numbers",
+  /** The rows, in the order of the list. */
+  rows: Array<number>, }
+| { "answer": "field",
+  /** Its path: `items[3].itemCount`. */
+  path: string,
+  /** Its name as a column: `window_items.items[3].itemCount`. */
+  column: string,
+  /** An expression that the packet matches, and others with the same value. */
+  condition: string,
+  /** Its value as text. */
+  text: string,
+  /** Its value as JSON, as captures have it. */
+  json: string,
+  /** Its bytes in hex. */
+  hex: string, }
+| { "answer": "next_mark",
+  /** The packet, if there is one. */
+  found: Found | null, }
 | { "answer": "details",
   /** Its row. */
   row: number,
   /** The packet. */
   packet: PacketDetails, }
+| { "answer": "highlight",
+  /** The colours, the first of which has precedence. */
+  colors: Array<Highlight>, }
+| { "answer": "sent",
+  /** The index of the first one. */
+  start: number,
+  /** The number of packets found so far. */
+  total: number,
+  /** The packets. */
+  rows: Array<Row>, }
+| { "answer": "replies",
+  /** The packets. */
+  rows: Array<Row>, }
 | { "answer": "find",
   /** The packet, if there is one. */
   found: Found | null,
@@ -596,6 +692,8 @@ export type PacketDetails = {
   verdict: string,
   /** The number of the packet that it replaces. */
   of: number | null,
+  /** The row of the packet that was sent in its place, or in whose place it was sent. */
+  counterpart: number | null,
   /** All comments, as captures have them. */
   comment: string | null,
   /** The rules of the game that it breaks. */
@@ -628,7 +726,7 @@ export type Progress = {
 export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   /** The report, as `mitmcraft stats --json` prints it, with a series for each name in `timeline.names`. */
   report: any, }
-| { "push": "packets",
+| { "push": "chart" } & ChartData | { "push": "packets",
   /** The packets, each as its line in a JSONL capture, with its `row`. */
   packets: ({ row: number } & Record<string, any>)[],
 /**
@@ -658,7 +756,9 @@ export type Request = { "do": "view",
   /** The first moment. */
   from?: number | null,
   /** The moment after the last. It counts only together with `from`. */
-  to?: number | null, }
+  to?: number | null,
+  /** `true` to leave out packets that were sent in place of others, while nothing is filtered or searched. */
+  fold?: boolean, }
 | { "do": "check",
   /** The expression. */
   filter: string, }
@@ -671,7 +771,27 @@ export type Request = { "do": "view",
   /** The index of the first one in the list. */
   start: number,
   /** The most rows to return, at most 500. */
+  count: number,
+  /** More columns: names and expressions of the filter language, at most 20. */
+  columns?: Array<string>, }
+| { "do": "row_numbers",
+  /** The index of the first one in the list. */
+  start: number,
+  /** The most numbers to return, at most 10,000. */
   count: number, }
+| { "do": "sort",
+/**
+ * `time`, `session`, `number`, `direction`, `state`, `id`, `packet`, `size`, `wire`, `verdict`, or a name or
+ * expression of the filter language; absent for the order in which the packets were recorded.
+ */
+by?: string | null,
+  /** `true` for the greatest value first. */
+  descending?: boolean, }
+| { "do": "field",
+  /** The packet's row. */
+  row: number,
+  /** The index of the field among the `fields` of its details. */
+  field: number, }
 | { "do": "details",
   /** Its row. */
   row: number, }
@@ -701,6 +821,20 @@ export type Request = { "do": "view",
   /** A text, or bytes such as `0a:1b`, that the packets of the lines have; all if absent. */
   text?: string | null, }
 | { "do": "statistics", }
+| { "do": "chart",
+  /** The expressions, at most 8. */
+  expressions: Array<string>, }
+| { "do": "highlight",
+  /** The colours, the first of which has precedence; those that there are if absent. */
+  colors?: Array<Highlight> | null, }
+| { "do": "sent",
+  /** The index of the first one. */
+  start: number,
+  /** The most packets to return, at most 500. */
+  count: number, }
+| { "do": "replies",
+  /** The packet's row. */
+  row: number, }
 | { "do": "compare",
   /** The row of the first packet. */
   a: number,
@@ -709,6 +843,12 @@ export type Request = { "do": "view",
 | { "do": "hide",
   /** Its row. */
   row: number, }
+| { "do": "hide_all",
+  /** Their rows. */
+  rows: Array<number>, }
+| { "do": "clear",
+  /** Leave out only the packets before this row. */
+  before?: number | null, }
 | { "do": "show_hidden", }
 | { "do": "save", }
 | { "do": "annotate",
@@ -718,6 +858,16 @@ export type Request = { "do": "view",
   marked: boolean,
   /** The comment; empty for none. */
   comment: string, }
+| { "do": "mark_all",
+  /** Their rows, at most 10,000. */
+  rows: Array<number>,
+  /** `true` if they are marked. */
+  marked: boolean, }
+| { "do": "next_mark",
+  /** The row after which to look. */
+  row: number,
+  /** `true` to look before it instead. */
+  back: boolean, }
 | { "do": "export",
   /** The form of the export. */
   format: ExportFormat,
@@ -884,7 +1034,13 @@ export type Row = {
   /** All comments, as captures have them. */
   comment: string | null,
   /** `true` if it does not decode. */
-  error: boolean, };
+  error: boolean,
+  /** Its colour. */
+  color: HighlightColor | null,
+  /** The fields in short of the packet that was sent in its place, if the list leaves that out. */
+  sent: string | null,
+  /** The values of the columns that were asked for; `null` if it has none. */
+  columns: Array<string | null>, };
 
 /** A filter file. */
 export type RuleFile = {
@@ -989,6 +1145,9 @@ export type SessionInfo = {
 /** One of the two peers. */
 export type Side = "client" | "server";
 
+/** The state of a list that is to be sorted. */
+export type Sorting = "busy" | "sorted" | "too_many";
+
 /** The state of a connection, which determines the meaning of packet ids. */
 export type State = "handshaking" | "status" | "login" | "configuration" | "play";
 
@@ -1008,6 +1167,12 @@ export type StoreState = {
   fault: string | null,
   /** The number of packets that this interface has hidden. */
   hidden: number,
+  /** The number of stored packets that this interface has cleared. */
+  cleared: number,
+  /** Whether the list is sorted; `null` if it has the order in which its packets were recorded. */
+  sorting: Sorting | null,
+  /** A number that changes when the order of the list does. */
+  order: number,
   /** What became of marks and comments when they were saved last. */
   saved: string | null,
   /** Why older packets are not stored. */
@@ -1017,7 +1182,9 @@ export type StoreState = {
   /** What the search has found, if something is searched. */
   search: Progress | null,
   /** The conversation, once it was asked for. */
-  conversation: Progress | null, };
+  conversation: Progress | null,
+  /** The packets that people have sent, once they were asked for. */
+  sent: Progress | null, };
 
 /** A piece of a text that a player reads, with uniform formatting. */
 export type TextPiece = {
@@ -1027,6 +1194,9 @@ export type TextPiece = {
   color: string | null,
   /** The formats: `bold`, `italic`, `underlined`, `strikethrough`, `obfuscated`. */
   formats: Array<string>, };
+
+/** A thing with a context menu. */
+export type Thing = "packet" | "field" | "held" | "session";
 
 /** What may be wrong with an expression. */
 export type Warning = {

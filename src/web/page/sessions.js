@@ -24,6 +24,8 @@ export class Sessions {
     this.sessions = [];
     /** 0 for all, `PINGS` for those that are folded. */
     this.selected = 0;
+    /** The sessions that are left out. @type {Set<number>} */
+    this.cleared = new Set();
     /** Packets and bytes of each session when rates were last known, and that time. @type {Map<number, [number, number]>} */
     this.counts = new Map();
     this.at = 0;
@@ -53,8 +55,14 @@ export class Sessions {
     this.onSelect(session === PINGS ? pings : session ? [session] : []);
   }
 
-  /** @param {Session[]} sessions */
-  update(sessions) {
+  /** The sessions that have ended. */
+  ended() {
+    return this.sessions.filter((it) => it.closed !== null).map((it) => it.session);
+  }
+
+  /** @param {Session[]} all */
+  update(all) {
+    const sessions = all.filter((it) => !this.cleared.has(it.session));
     const now = performance.now();
     const seconds = (now - this.at) / 1000;
     if (seconds > 0.4) {

@@ -1,31 +1,81 @@
-// Packets and bytes per second, by direction, of all packets or of one name. A span narrows the list.
+// Packets over time: the series of several expressions and the round trips, with axes. A span narrows the list.
 
-import { make, patch, size } from "./dom.js";
+import { unlessLost } from "./connection.js";
+import { clock, make, patch, press, size } from "./dom.js";
 
-/** @typedef {Record<string, any>} Json */
+/** @typedef {import("./connection.js").Connection} Connection */
+/** @typedef {import("./protocol.d.ts").ChartData} ChartData */
+/** @typedef {{ from: number, to: number }} Span milliseconds since 1970 */
+
+/** The series at first. */
+const USUAL = ["clientbound", "serverbound"];
+
+/** Most series. */
+const MOST = 8;
+
+/** Lines differ by these, too. */
+const DASHES = [[], [6, 3], [2, 2], [10, 3, 2, 3], [1, 3], [12, 4], [4, 2, 1, 2], [8, 2]];
+
+/** Pixels around the chart: above, on the right, below, on the left. */
+const EDGES = { top: 12, right: 64, bottom: 28, left: 72 };
+
+/** Milliseconds after which the chart of a live list is drawn again. */
+const PAUSE = 1000;
 
 export class TimelinePanel {
-  /** @param {HTMLElement} element @param {(times: { from: number, to: number } | null) => void} onSpan */
-  constructor(element, onSpan) {
+  /**
+   * @param {Connection} connection
+   * @param {HTMLElement} element
+   * @param {(times: Span | null) => void} onSpan
+   * @param {(expressions: string[]) => void} onSeries
+   */
+  constructor(connection, element, onSpan, onSeries) {
+    this.connection = connection;
     this.onSpan = onSpan;
-    /** @type {Json | null} */
-    this.timeline = null;
-    this.canvas = make("canvas", { id: "chart", role: "img", "aria-label": "Traffic over time" });
-    this.what = make("select", { "aria-label": "Quantity", onchange: () => this.draw() },
+    this.onSeries = onSeries;
+    this.expressions = USUAL;
+    /** @type {ChartData | null} */
+    this.chart = null;
+    /** The time of the selected packet. @type {number | null} */
+    this.marker = null;
+    /** The span that is selected on the chart. @type {Span | null} */
+    this.span = null;
+    /** `true` while the chart is counted. */
+    this.busy = false;
+    this.stale = false;
+    this.what = make("select", { id: "chart-quantity", onchange: () => this.draw() },
       make("option", { value: "packets" }, "packets per second"), make("option", { value: "wire" }, "bytes per second"));
-    this.name = make("select", { id: "chart-packet", "aria-label": "Packet", onchange: () => this.draw() }, make("option", { value: "" }, "all packets"));
-    this.from = make("input", { type: "number", min: "0", step: "any", "aria-label": "From second" });
-    this.to = make("input", { type: "number", min: "0", step: "any", "aria-label": "To second" });
-    const apply = make("button", { type: "button", onclick: () => this.apply() }, "Show only this span");
-    const all = make("button", { type: "button", onclick: () => this.reset() }, "Show all");
-    const legend = make("p", { class: "legend" }, make("span", { class: "in" }, "clientbound"), "  ", make("span", { class: "out" }, "serverbound"));
-    this.caption = make("p", { role: "status" });
-    element.replaceChildren(this.what, " ", this.name, legend, this.canvas,
-      make("p", {}, "From ", this.from, " to ", this.to, " s after the first packet ", apply, " ", all), this.caption);
-    /** @type {number | null} */
+    this.trips = make("input", { type: "checkbox", id: "chart-trips", checked: "", onchange: () => this.draw() });
+    this.text = make("input", { type: "text", id: "chart-series", spellcheck: "false", autocomplete: "off", placeholder: "chat", "aria-describedby": "chart-problem" });
+    this.text.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      unlessLost(this.add());
+    });
+    const add = make("button", { type: "button", onclick: () => unlessLost(this.add()) }, "Add");
+    this.problem = make("p", { id: "chart-problem", role: "alert", class: "bad" });
+    this.legend = make("ul", { id: "chart-legend", "aria-label": "Series" });
+    this.legend.addEventListener("click", (event) => {
+      const item = event.target instanceof Element && event.target.closest("button") ? event.target.closest("li") : null;
+      if (item) this.setExpressions(this.expressions.filter((it) => it !== item.dataset.key));
+    });
+    this.canvas = make("canvas", { id: "chart", role: "img", "aria-label": "Traffic over time" });
+    this.from = make("input", { id: "chart-from", type: "number", min: "0", step: "any", onchange: () => this.typed() });
+    this.to = make("input", { id: "chart-to", type: "number", min: "0", step: "any", onchange: () => this.typed() });
+    this.caption = make("p", { id: "chart-caption", role: "status" });
+    element.replaceChildren(
+      make("div", { class: "bar" },
+        make("label", { for: "chart-quantity" }, "Show"), this.what, make("label", {}, this.trips, " round trips"),
+        make("label", { for: "chart-series" }, "Packets that match"), this.text, add),
+      this.problem, this.legend, this.canvas, this.caption,
+      make("div", { class: "bar" },
+        make("label", { for: "chart-from" }, "From"), this.from, make("label", { for: "chart-to" }, "to"), this.to, make("span", {}, "s after the first packet"),
+        make("button", { type: "button", onclick: () => this.apply() }, "Show only this span"),
+        make("button", { type: "button", onclick: () => this.reset() }, "Show all")));
+    /** The time where the button went down. @type {number | null} */
     this.dragged = null;
     this.canvas.addEventListener("pointerdown", (event) => {
-      this.dragged = this.second(event);
+      this.dragged = this.time(event);
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.canvas.addEventListener("pointermove", (event) => this.drag(event));
@@ -34,130 +84,246 @@ export class TimelinePanel {
       this.dragged = null;
     });
     new ResizeObserver(() => this.draw()).observe(this.canvas);
+    this.drawLegend();
   }
 
-  /** @param {Json} timeline */
-  show(timeline) {
-    this.timeline = timeline;
-    const chosen = this.name.value;
-    const names = [...new Set((timeline.names ?? []).map((/** @type {Json} */ it) => it.name))];
-    if (chosen && !names.includes(chosen)) names.push(chosen);
-    patch(this.name, make("option", { value: "" }, "all packets"), ...names.map((name) => make("option", { value: name }, name || "(unknown)")));
-    this.name.value = chosen;
+  /** Asks for the chart of the list. */
+  async ask() {
+    if (this.busy) {
+      this.stale = true;
+      return;
+    }
+    this.busy = true;
+    this.stale = false;
+    try {
+      const { error } = await this.connection.ask("chart", { expressions: this.expressions });
+      if (error) {
+        this.busy = false;
+        this.problem.textContent = error.message;
+      }
+    } catch (lost) {
+      this.busy = false;
+      throw lost;
+    }
+  }
+
+  /** The list has changed while it is live: counts again, but not all the time. */
+  refresh() {
+    if (this.busy || this.timer) return;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      unlessLost(this.ask());
+    }, PAUSE);
+  }
+
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  timer;
+
+  /** @param {ChartData} chart */
+  show(chart) {
+    this.busy = false;
+    this.chart = chart;
+    this.drawLegend();
+    this.draw();
+    if (this.stale) unlessLost(this.ask());
+  }
+
+  /** Adds the series of an expression. */
+  async add() {
+    const text = this.text.value.trim();
+    if (!text) return;
+    const full = this.expressions.length >= MOST;
+    const { error } = await this.connection.ask("check", { filter: text });
+    const hint = error?.hint ? ` (${error.hint})` : "";
+    this.problem.textContent = error ? `${error.message}${hint}` : full ? `At most ${MOST} series can be shown.` : "";
+    if (error || full) return;
+    this.text.value = "";
+    this.setExpressions([...this.expressions.filter((it) => it !== text), text]);
+  }
+
+  /** @param {string[]} expressions */
+  setExpressions(expressions) {
+    this.expressions = expressions;
+    this.problem.textContent = "";
+    this.drawLegend();
+    this.onSeries(expressions);
+    unlessLost(this.ask());
+  }
+
+  drawLegend() {
+    const items = this.expressions.map((name, index) => {
+      const found = this.chart?.series.find((it) => it.name === name);
+      const count = found ? found.packets.reduce((sum, it) => sum + it, 0) : null;
+      return make("li", { class: `series-${index}`, "data-key": name }, make("b", {}, name), make("span", {}, count === null ? "" : ` ${count.toLocaleString("en")}`),
+        make("button", { type: "button", "aria-label": `Remove ${name}` }, "×"));
+    });
+    press.draw(this.legend, () => patch(this.legend, ...items));
+  }
+
+  /** Moves the marker. @param {number | null} at */
+  mark(at) {
+    this.marker = at;
     this.draw();
   }
 
-  /** The number of bins. */
   get bins() {
-    return Math.max(1, ...(this.timeline?.directions ?? []).map((/** @type {Json} */ it) => it.packets.length));
+    return Math.max(1, ...(this.chart?.series ?? []).map((it) => it.packets.length), this.chart?.trips.length ?? 0);
   }
 
-  /** The second of a place on the chart. @param {PointerEvent} event */
-  second(event) {
+  /** The times of the chart. @returns {Span} */
+  get range() {
+    const from = this.chart?.begin ?? 0;
+    return { from, to: from + this.bins * (this.chart?.step ?? 1) * 1000 };
+  }
+
+  /** The time at a place of the chart. @param {PointerEvent} event */
+  time(event) {
     const box = this.canvas.getBoundingClientRect();
-    const part = Math.min(Math.max(0, (event.clientX - box.left - LEFT) / (box.width - LEFT)), 1);
-    return part * this.bins * (this.timeline?.step ?? 1);
+    const part = (event.clientX - box.left - EDGES.left) / (box.width - EDGES.left - EDGES.right);
+    const { from, to } = this.range;
+    return from + Math.min(Math.max(0, part), 1) * (to - from);
   }
 
   /** @param {PointerEvent} event */
   drag(event) {
-    if (this.dragged === null) return;
-    const at = this.second(event);
-    this.from.value = Math.min(this.dragged, at).toFixed(3);
-    this.to.value = Math.max(this.dragged, at).toFixed(3);
+    if (this.dragged === null || !this.chart?.begin) return;
+    const at = this.time(event);
+    this.span = { from: Math.min(this.dragged, at), to: Math.max(this.dragged, at) };
+    this.from.value = ((this.span.from - this.chart.begin) / 1000).toFixed(3);
+    this.to.value = ((this.span.to - this.chart.begin) / 1000).toFixed(3);
+    this.draw();
+  }
+
+  /** Takes a span that was typed. */
+  typed() {
+    const { from, to } = this.range;
+    const span = { from: this.from.value ? from + Number(this.from.value) * 1000 : from, to: this.to.value ? from + Number(this.to.value) * 1000 : to };
+    this.span = span.to > span.from ? span : null;
     this.draw();
   }
 
   apply() {
-    if (!this.timeline?.begin) return;
-    const begin = Date.parse(this.timeline.begin);
-    const from = Number(this.from.value || 0);
-    const to = this.to.value ? Number(this.to.value) : this.bins * this.timeline.step;
-    this.onSpan({ from: begin + from * 1000, to: begin + to * 1000 });
+    this.typed();
+    if (this.span && this.chart?.begin) this.onSpan(this.span);
   }
 
   reset() {
     this.from.value = this.to.value = "";
+    this.span = null;
     this.onSpan(null);
     this.draw();
   }
 
   draw() {
-    const canvas = this.canvas;
+    const { canvas } = this;
     const context = canvas.getContext("2d");
     if (!context || !canvas.clientWidth) return;
     const scale = devicePixelRatio || 1;
     canvas.width = canvas.clientWidth * scale;
     canvas.height = canvas.clientHeight * scale;
     context.scale(scale, scale);
-    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     const style = getComputedStyle(document.documentElement);
     const color = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     context.clearRect(0, 0, width, height);
-    const timeline = this.timeline;
-    if (!timeline) return;
-    const what = this.what.value;
-    const step = timeline.step || 1;
-    const shown = this.name.value ? timeline.names.filter((/** @type {Json} */ it) => it.name === this.name.value) : timeline.directions;
-    const series = shown.map((/** @type {Json} */ it) => ({
-      color: color(it.dir === "clientbound" ? "--in" : "--out"), place: it.dir === "clientbound" ? 0 : 1, values: it[what],
-    }));
-    const highest = Math.max(0, ...series.flatMap((/** @type {Json} */ it) => it.values));
-    const rate = (/** @type {number} */ perSecond) => (what === "packets" ? perSecond.toLocaleString("en", { maximumFractionDigits: 1 }) : size(Math.round(perSecond)));
-    const wanted = Math.max(highest, 1) / step;
-    // Round numbers of KiB or MiB, too.
-    const unitSize = what === "packets" ? 1 : 1024 ** Math.floor(Math.log2(wanted) / 10);
-    const top = ceiling(wanted / unitSize) * unitSize;
-    const most = top * step;
-    const bin = (width - LEFT) / this.bins;
-    const tallest = height - BELOW - ABOVE;
-    // The axes: packets or bytes per second, and seconds.
     context.font = "12px system-ui, sans-serif";
-    context.fillStyle = color("--soft");
-    context.strokeStyle = color("--line");
-    context.textBaseline = "middle";
-    context.textAlign = "right";
-    for (const part of [0, 0.5, 1]) {
-      const y = Math.round(ABOVE + tallest * (1 - part)) + 0.5;
-      context.beginPath();
-      context.moveTo(LEFT, y);
-      context.lineTo(width, y);
-      context.stroke();
-      context.fillText(`${rate(top * part)}${part === 1 ? "/s" : ""}`, LEFT - 6, y);
+    const { chart } = this;
+    const plot = { left: EDGES.left, top: EDGES.top, width: width - EDGES.left - EDGES.right, height: height - EDGES.top - EDGES.bottom };
+    const bottom = plot.top + plot.height;
+    if (!chart?.begin) {
+      this.caption.textContent = chart ? "No packets yet: the traffic of the list will be shown here over time." : "";
+      return;
     }
-    const seconds = this.bins * step;
-    const tick = ceiling(seconds / Math.max(1, Math.floor((width - LEFT) / 120)));
-    for (let at = 0; at <= seconds; at += tick) {
-      const x = LEFT + (at / step) * bin;
-      context.textAlign = at === 0 ? "left" : x > width - 40 ? "right" : "center";
-      context.fillText(`${at.toLocaleString("en", { maximumFractionDigits: 2 })} s`, x, height - BELOW / 2);
-    }
-    const [from, to] = [Number(this.from.value), Number(this.to.value)];
-    if (to > from) {
+    const what = this.what.value === "wire" ? "wire" : "packets";
+    const { from, to } = this.range;
+    const x = (/** @type {number} */ at) => plot.left + ((at - from) / (to - from)) * plot.width;
+    const shown = chart.series.map((it) => ({ name: it.name, values: it[what].map((value) => value / chart.step) }));
+    const highest = Math.max(0, ...shown.flatMap((it) => it.values));
+    const [most, step] = ticks(highest, what === "packets" && chart.step >= 1);
+    const y = (/** @type {number} */ value) => bottom - (value / most) * plot.height;
+    const write = (/** @type {string} */ text, /** @type {number} */ left, /** @type {number} */ top, /** @type {CanvasTextAlign} */ align) => {
+      context.textAlign = align;
+      context.fillText(text, left, top);
+    };
+    if (this.span) {
+      const [left, right] = [Math.max(x(this.span.from), plot.left), Math.min(x(this.span.to), plot.left + plot.width)];
       context.fillStyle = color("--select");
-      context.fillRect(LEFT + (from / step) * bin, ABOVE, ((to - from) / step) * bin, tallest);
+      context.fillRect(left, plot.top, Math.max(1, right - left), plot.height);
     }
-    series.forEach((/** @type {Json} */ one) => {
-      context.fillStyle = one.color;
-      one.values.forEach((/** @type {number} */ value, /** @type {number} */ index) => {
-        const tall = (value / most) * tallest;
-        context.fillRect(LEFT + index * bin + (one.place * bin) / 2, ABOVE + tallest - tall, Math.max(1, bin / 2 - 0.5), tall);
-      });
+    // The axes.
+    context.strokeStyle = color("--line");
+    context.fillStyle = color("--soft");
+    context.lineWidth = 1;
+    context.textBaseline = "middle";
+    for (let value = 0; value <= most * 1.0001; value += step) {
+      line(context, [[plot.left, y(value)], [plot.left + plot.width, y(value)]]);
+      write(what === "wire" ? size(Math.round(value)) : rounded(value), plot.left - 8, y(value), "right");
+    }
+    context.textBaseline = "top";
+    const apart = TIMES.find((it) => ((to - from) / it) * 90 <= plot.width) ?? to - from;
+    for (let at = Math.ceil(from / apart) * apart; at <= to; at += apart) {
+      line(context, [[x(at), bottom], [x(at), bottom + 4]]);
+      write(apart < 1000 ? clock(at) : clock(at).slice(0, 8), x(at), bottom + 8, "center");
+    }
+    shown.forEach(({ values }, index) => {
+      context.strokeStyle = color(`--series-${index}`);
+      context.lineWidth = 1.5;
+      context.setLineDash(DASHES[index] ?? []);
+      const bin = plot.width / this.bins;
+      line(context, values.flatMap((value, place) => [[plot.left + place * bin, y(value)], [plot.left + (place + 1) * bin, y(value)]]));
     });
-    const peak = highest / step;
-    const unit = what === "packets" ? `${peak.toFixed(1)} packets` : size(Math.round(peak));
-    const of = this.name.value ? `${this.name.value}: ` : "";
-    this.caption.textContent = highest ? `${of}Highest: ${unit} per second; ${this.bins} steps of ${step} s.` : "No packets yet.";
+    context.setLineDash([]);
+    const trips = this.trips.checked ? chart.trips.flatMap((trip, place) => (trip === null ? [] : [[place, trip * 1000]])) : [];
+    const slowest = Math.max(0, ...trips.map(([, trip = 0]) => trip));
+    if (trips.length) {
+      const [top, every] = ticks(slowest, false);
+      context.fillStyle = color("--made");
+      for (const [place = 0, trip = 0] of trips) {
+        context.beginPath();
+        context.arc(plot.left + ((place + 0.5) / this.bins) * plot.width, bottom - (trip / top) * plot.height, 2.5, 0, 2 * Math.PI);
+        context.fill();
+      }
+      context.textBaseline = "middle";
+      for (let value = 0; value <= top * 1.0001; value += every) write(`${rounded(value)} ms`, plot.left + plot.width + 8, bottom - (value / top) * plot.height, "left");
+    }
+    if (this.marker !== null && this.marker >= from && this.marker <= to) {
+      context.strokeStyle = color("--text");
+      line(context, [[x(this.marker), plot.top - 6], [x(this.marker), bottom]]);
+      context.fillStyle = color("--text");
+      context.beginPath();
+      context.moveTo(x(this.marker) - 5, plot.top - 8);
+      context.lineTo(x(this.marker) + 5, plot.top - 8);
+      context.lineTo(x(this.marker), plot.top);
+      context.fill();
+    }
+    const unit = what === "packets" ? `${rounded(highest)} packets` : size(Math.round(highest));
+    const delay = trips.length ? ` Slowest round trip: ${slowest.toFixed(1)} ms (dots, right axis).` : "";
+    const selected = this.marker === null ? "" : ` ▼ is the selected packet, at ${clock(this.marker)}.`;
+    this.caption.textContent = `Highest: ${unit} per second.${delay}${selected}`;
+    canvas.setAttribute("aria-label", `Traffic from ${clock(from)} to ${clock(to)}: ${shown.map((it) => `${it.name}, highest ${rounded(Math.max(0, ...it.values))} per second`).join("; ")}`);
   }
 }
 
-/** Returns the next number of the form 1, 2 or 5 times a power of ten. @param {number} value */
-function ceiling(value) {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return ([1, 2, 5].find((it) => it * power >= value * 0.999999) ?? 10) * power;
+/** Milliseconds between the labels of times. */
+const TIMES = [100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 10_800_000, 43_200_000, 86_400_000];
+
+/** The upper end of an axis, and what lies between its labels. @param {number} highest @param {boolean} whole */
+function ticks(highest, whole) {
+  const rough = Math.max(highest, whole ? 1 : 0.001) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((it) => it * power).find((it) => it >= rough) ?? rough;
+  const fit = whole ? Math.max(1, step) : step;
+  return /** @type {const} */ ([Math.ceil(Math.max(highest, fit) / fit) * fit, fit]);
 }
 
-/** Room for the axes, in pixels. */
-const LEFT = 76;
-const ABOVE = 10;
-const BELOW = 22;
+/** @param {number} value */
+function rounded(value) {
+  return value.toLocaleString("en", { maximumSignificantDigits: 4 });
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number[][]} points */
+function line(context, points) {
+  context.beginPath();
+  for (const [x = 0, y = 0] of points) context.lineTo(x, y);
+  context.stroke();
+}

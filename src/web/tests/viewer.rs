@@ -1,6 +1,6 @@
 use super::*;
-use crate::view::Interface;
 use crate::view::tests::Driver;
+use crate::view::{Combination, Interface, combined};
 
 fn viewer(packets: u64) -> Viewer {
     Viewer::new(store(packets), Arc::new(Catalog::embedded().clone()))
@@ -26,7 +26,8 @@ fn rows_of_the_list_have_what_its_columns_show() {
             "seq": 100, "dir": "clientbound", "state": "play", "name": "update_time",
             "guess": false, "size": 17, "verdict": "pass", "origin": "server",
             "summary": "age=99 (4.95 s) time=0 (06:00)", "id": 3, "wire": 18, "error": false,
-            "marked": false, "note": null, "comment": null,
+            "marked": false, "note": null, "comment": null, "columns": [],
+            "color": null, "sent": null,
         })
     );
     assert_eq!(second["summary"], "message=\"Hello 100\" position=0 (chat)");
@@ -308,6 +309,44 @@ impl Driver for Driven {
         Some(found)
     }
 
+    fn sort(&mut self, by: &str) {
+        let (key, descending) = by.strip_prefix('-').map_or((by, false), |by| (by, true));
+        let by = Some(key).filter(|it| !it.is_empty());
+        ask(&mut self.viewer, &json!({ "do": "sort", "by": by, "descending": descending }));
+        while self.viewer.advance(&mut Vec::new()) {}
+    }
+
+    fn clear(&mut self) {
+        ask(&mut self.viewer, &json!({ "do": "clear" }));
+        self.view();
+    }
+
+    fn mark(&mut self) {
+        let marked =
+            !self.viewer.store.annotations().get(&self.selected).is_some_and(|it| it.marked);
+        let request = json!({ "do": "mark_all", "rows": [self.selected], "marked": marked });
+        ask(&mut self.viewer, &request);
+    }
+
+    fn next_mark(&mut self, back: bool) -> Option<u64> {
+        let request = json!({ "do": "next_mark", "row": self.selected, "back": back });
+        let found = ask(&mut self.viewer, &request)["found"]["row"].as_u64()?;
+        self.selected = found;
+        Some(found)
+    }
+
+    fn filter_by(&mut self, path: &str, how: Combination) -> String {
+        let details = ask(&mut self.viewer, &json!({ "do": "details", "row": self.selected }));
+        let fields = details["packet"]["fields"].as_array().unwrap();
+        let field = fields.iter().position(|field| field["path"] == path).unwrap();
+        let request = json!({ "do": "field", "row": self.selected, "field": field });
+        let field = ask(&mut self.viewer, &request);
+        // As the page does it.
+        let filter = combined(&self.filter, field["condition"].as_str().unwrap(), how);
+        self.filter(&filter);
+        filter
+    }
+
     fn rows(&mut self) -> Vec<u64> {
         let rows = self.asked(json!({ "do": "rows" }), "rows");
         rows.iter().map(|row| row["row"].as_u64().unwrap()).collect()
@@ -345,4 +384,47 @@ fn the_page_has_a_function_for_every_action_of_the_table() {
     let names: Vec<&str> = lines.filter_map(|line| line.split([':', ',']).next()).collect();
     let table: Vec<&str> = Interface::Page.bindings().map(|it| it.name).collect();
     assert_eq!(names, table);
+}
+
+#[test]
+fn rows_have_the_columns_that_are_asked_for() {
+    let mut viewer = viewer(200);
+    let columns = json!(["chat.message", "pkt.size", "len(message) + 1"]);
+    let request = json!({ "do": "rows", "start": 99, "count": 2, "columns": columns });
+    let rows = ask(&mut viewer, &request)["rows"].clone();
+    assert_eq!(rows[0]["columns"], json!([null, "17", null]));
+    assert_eq!(rows[1]["columns"][0], "{\"text\":\"Hello 100\",\"color\":\"red\"}");
+    let wrong = json!({ "do": "rows", "start": 0, "count": 0, "columns": ["mesage"] });
+    assert_eq!(ask(&mut viewer, &wrong)["error"]["hint"], "did you mean `message`?");
+}
+
+#[test]
+fn a_field_can_be_filtered_by_and_copied() {
+    let mut viewer = viewer(200);
+    let field = ask(&mut viewer, &json!({ "do": "field", "row": 100, "field": 1 }));
+    let parts = ["path", "column", "condition", "text", "json", "hex"].map(|it| field[it].clone());
+    assert_eq!(parts, ["position", "chat.position", "chat.position == 0", "0", "0", "00"]);
+    let none = ask(&mut viewer, &json!({ "do": "field", "row": 100, "field": 99 }));
+    assert!(none["error"]["message"].as_str().unwrap().contains("no name for this field"));
+}
+
+#[test]
+fn several_packets_are_marked_and_hidden_at_once() {
+    let mut viewer = viewer(200);
+    let asked = json!({ "do": "row_numbers", "start": 50, "count": 3 });
+    let rows = ask(&mut viewer, &asked)["rows"].clone();
+    assert_eq!(rows, json!([50, 51, 52]));
+    ask(&mut viewer, &json!({ "do": "annotate", "row": 51, "marked": false, "comment": "kept" }));
+    ask(&mut viewer, &json!({ "do": "mark_all", "rows": rows, "marked": true }));
+    let shown = ask(&mut viewer, &json!({ "do": "rows", "start": 51, "count": 1 }));
+    assert_eq!(
+        (&shown["rows"][0]["marked"], &shown["rows"][0]["note"]),
+        (&json!(true), &json!("kept"))
+    );
+    ask(&mut viewer, &json!({ "do": "hide_all", "rows": rows }));
+    assert_eq!(ask(&mut viewer, &asked)["rows"], json!([53, 54, 55]));
+    // As a page asks after its connection was lost.
+    ask(&mut viewer, &json!({ "do": "clear", "before": 190 }));
+    let left = ask(&mut viewer, &json!({ "do": "row_numbers", "start": 0, "count": 500 }));
+    assert_eq!(left["rows"], json!([190, 191, 192, 193, 194, 195, 196, 197, 198, 199]));
 }

@@ -41,7 +41,7 @@ async function open (browser, { url, port, folder, rules, hold }) {
   })
   await page.goto(url)
 
-  const click = (where, delay = hold) => typeof where === 'string' ? page.click(where, { delay }) : where.click({ delay })
+  const click = (where, delay = hold, more = {}) => typeof where === 'string' ? page.click(where, { delay, ...more }) : where.click({ delay, ...more })
   const press = (key, where = page.keyboard, delay = hold) => where.press(key, { delay })
 
   function text (where, attribute) {

@@ -179,11 +179,15 @@ function bound (object, key) {
 export function openDocument () {
   const body = new FakeElement('body')
   const frames = []
-  const stored = new Map()
+  const storage = () => {
+    const stored = new Map()
+    return { getItem: key => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, String(value)) }
+  }
   Object.assign(globalThis, {
     document: {
       body,
       activeElement: body,
+      adoptedStyleSheets: [],
       addEventListener () {},
       createTextNode: text => new FakeText(text),
       createElement: name => new (KINDS[name] ?? FakeElement)(name),
@@ -196,10 +200,12 @@ export function openDocument () {
     HTMLInputElement: FakeInput,
     HTMLTextAreaElement: FakeTextArea,
     HTMLSelectElement: FakeSelect,
+    CSSStyleSheet: class { replaceSync (text) { this.text = text } },
     ResizeObserver: class { observe () {} },
     getComputedStyle: () => ({ fontSize: '' }),
     requestAnimationFrame: callback => frames.push(callback),
-    localStorage: { getItem: key => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, String(value)) }
+    localStorage: storage(),
+    sessionStorage: storage()
   })
   // Draws what waits for the next frame.
   return { frame: () => frames.splice(0).forEach(callback => callback()) }

@@ -24,13 +24,13 @@ async function live ({ page, applied, rows, shows, text, until }) {
 async function list ({ page, rows, chosen, selected, text, until, click, press }) {
   await page.focus('#list')
   await press('Home')
-  await selected(0, /set_protocol/)
+  await selected(0, /set_protocol.*rewrite.*⟶.*serverPort/) // with what was sent in its place
   assert.strictEqual(await text('#follow', 'aria-pressed'), 'false', 'selecting a packet pauses')
   await press('j')
   await press('ArrowDown')
-  await selected(2, /login_start.*username="Tester"/)
+  await until(async () => (await chosen())?.index === 2, 'two rows down')
   await press('k')
-  await selected(1, /send/) // the rewritten handshake
+  await selected(1, /login_start.*username="Tester"/)
   await press('PageDown')
   await until(async () => (await rows()).find(it => it.selected)?.index > 10, 'a screen down')
   await press('G')

@@ -1,23 +1,25 @@
 import assert from 'node:assert'
 import { beforeEach, test } from 'node:test'
+import { Columns } from '../../../src/web/page/columns.js'
 import { ConnectionLost } from '../../../src/web/page/connection.js'
 import { make } from '../../../src/web/page/dom.js'
 import { Packets } from '../../../src/web/page/packets.js'
 import { FakeConnection, settled } from './fake_connection.mjs'
-import { openDocument } from './fake_dom.mjs'
+import { event, openDocument } from './fake_dom.mjs'
 
-let page, connection, element, packets, selections
+let page, connection, element, packets, columns, selections
 beforeEach(() => {
   page = openDocument()
   connection = new FakeConnection()
   selections = []
   element = make('div')
   element.clientHeight = 22 + 220 // the titles and 10 lines
-  packets = new Packets(connection, element, row => selections.push(row))
+  columns = new Columns(make('div'))
+  packets = new Packets(connection, element, row => selections.push(row), columns)
 })
 
 // Row `n` of the store has the name `packet n`.
-const row = (n, more) => ({ row: n, at: 0, t: n, delta: 1, dir: 'serverbound', state: 'play', id: n % 256, name: `packet ${n}`, verdict: 'pass', ...more })
+const row = (n, more) => ({ row: n, at: 0, t: n, delta: 1, dir: 'serverbound', state: 'play', id: n % 256, name: `packet ${n}`, verdict: 'pass', columns: [], sent: null, color: null, ...more })
 const found = (total, done = total, all = done) => ({ total, done, all })
 const lines = () => element.querySelectorAll('.line').filter(it => it.id).map(it => Number(it.id.slice(4))).sort((one, other) => one - other)
 const text = index => element.querySelector(`[id="row-${index}"]`)?.querySelector('.c-name')?.textContent
@@ -67,7 +69,7 @@ test('rows are asked for by the page, once, and a page that is not full again wh
   await packets.update(found(151), false)
   page.frame()
   page.frame()
-  assert.deepStrictEqual(connection.waiting.map(it => it.more), [{ start: 100, count: 100 }])
+  assert.deepStrictEqual(connection.waiting.map(it => it.more), [{ start: 100, count: 100, columns: [] }])
 })
 
 test('the list is busy until it is that of the last request and complete', async () => {
@@ -287,17 +289,86 @@ test('requests are rejected with the connection, and none is counted as under wa
   assert.strictEqual(busy(), 'false')
 })
 
-test('columns are hidden and shown, also after a reload; times have three forms', async () => {
+// What the cells of a row show, by the classes of their columns.
+const cells = index => element.querySelector(`[id="row-${index}"]`).children.map(it => [it.className.split(' ')[0], it.textContent])
+const column = key => columns.all.find(it => it.key === key)
+const titles = () => columns.head.children.map(it => it.className.split(' ')[0])
+
+test('columns are hidden, shown and made wide, also after a reload; times have three forms', async () => {
   await open(3)
-  const cells = () => element.querySelector('[id="row-1"]').children.map(it => it.className)
-  assert(!cells().includes('c-wire'))
-  packets.setColumn('wire', true)
+  assert(!cells(1).some(([name]) => name === 'c-wire') && !titles().includes('c-wire'))
+  columns.show(column('wire'), true)
+  columns.resize(column('name'), 300)
   page.frame()
-  assert(cells().includes('c-wire'))
-  assert(!new Packets(connection, make('div'), () => {}).hidden.has('wire'))
+  assert(cells(1).some(([name]) => name === 'c-wire') && titles().includes('c-wire'))
+  const again = new Columns(make('div'))
+  assert.deepStrictEqual([again.shown.map(it => it.key), again.sheet.text], [columns.shown.map(it => it.key), columns.sheet.text])
+  assert.match(columns.sheet.text, /\.col-5 \{ width: 300px/)
+  columns.resize(column('name'), undefined)
+  assert.doesNotMatch(columns.sheet.text, /300px/)
   assert.deepStrictEqual([packets.nextTime(), packets.cell(row(2), 'time')], ['relative', '2.000000'])
   assert.deepStrictEqual([packets.nextTime(), packets.cell(row(2), 'time')], ['delta', '1.000000'])
   assert.strictEqual(packets.nextTime(), 'absolute')
+})
+
+test('a field is added as a column before the summary, unless no packet has it, and removed', async () => {
+  await open(3)
+  columns.check = async name => (name === 'mesage' ? 'no packet has it' : null)
+  assert.strictEqual(await columns.toggle('mesage'), 'no packet has it')
+  assert.strictEqual(await columns.toggle('chat.message'), null)
+  page.frame()
+  const request = await connection.answer('rows', { rows: upTo(3).map(n => row(n, { columns: [n === 1 ? 'hello' : null] })) })
+  assert.deepStrictEqual(request, { start: 0, count: 100, columns: ['chat.message'] })
+  page.frame()
+  assert.deepStrictEqual(cells(1).slice(-2), [['c-added', 'hello'], ['c-summary', '']])
+  assert.deepStrictEqual(cells(0).at(-2), ['c-added', ''])
+  assert.deepStrictEqual(new Columns(make('div')).names, ['chat.message'], 'also after a reload')
+  columns.setSort({ by: 'chat.message', descending: false })
+  await columns.toggle('chat.message')
+  assert.deepStrictEqual([columns.names, columns.sort], [[], null])
+})
+
+test('a title sorts ascending, descending, and as recorded', () => {
+  let told = 0
+  columns.onsort = () => told++
+  const click = () => {
+    columns.head.querySelector('.c-size').querySelector('button').click()
+    return [columns.sort, columns.head.querySelector('.c-size').getAttribute('aria-sort')]
+  }
+  assert.deepStrictEqual(click(), [{ by: 'size', descending: false }, 'ascending'])
+  assert.deepStrictEqual(click(), [{ by: 'size', descending: true }, 'descending'])
+  assert.deepStrictEqual(click(), [null, null])
+  assert.strictEqual(told, 3)
+})
+
+test('several rows are selected: single ones, spans and all', async () => {
+  await open(30)
+  const click = (index, keys) => element.querySelector(`[id="row-${index}"]`).dispatchEvent(event('click', keys))
+  const shown = () => element.querySelectorAll('.line').filter(it => it.getAttribute('aria-selected') === 'true').map(it => Number(it.id.slice(4)))
+  packets.setFollow(false)
+  packets.list.moveTo(0)
+  await give(upTo(30))
+  click(3)
+  click(6, { ctrlKey: true })
+  page.frame()
+  assert.deepStrictEqual([packets.targets, shown().sort()], [[3, 6], [3, 6]])
+  click(3, { ctrlKey: true })
+  assert.deepStrictEqual(packets.targets, [6])
+  click(8, { shiftKey: true })
+  assert.deepStrictEqual(await connection.answer('row_numbers', { rows: [6, 7, 8] }), { start: 6, count: 3 })
+  assert.deepStrictEqual([packets.targets, packets.selected], [[6, 7, 8], 8])
+  click(5, { shiftKey: true })
+  await connection.answer('row_numbers', { rows: [5, 6] })
+  assert.deepStrictEqual([packets.targets, packets.selected], [[5, 6], 5], 'from where it began')
+  const all = packets.chooseAll()
+  await connection.answer('row_numbers', { rows: upTo(30) })
+  await all
+  assert.strictEqual(packets.targets.length, 30)
+  const marked = packets.mark()
+  assert.deepStrictEqual(await connection.answer('mark_all', {}), { rows: upTo(30), marked: true })
+  await marked
+  click(2)
+  assert.deepStrictEqual(packets.targets, [2])
 })
 
 test('cells say what the row has', () => {

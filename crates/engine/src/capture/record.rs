@@ -108,7 +108,8 @@ impl Record {
 
 impl<'a> From<&'a Record> for Subject<'a> {
     fn from(record: &'a Record) -> Self {
-        Self { packet: &record.packet, outcome: record.outcome }
+        let Record { packet, outcome, comment, .. } = record;
+        Self { packet, outcome: *outcome, comment: comment.as_deref() }
     }
 }
 

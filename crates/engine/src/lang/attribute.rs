@@ -7,13 +7,15 @@ use mitmcraft_protocol::meaning::diagnose;
 use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Outcome, Packet};
 use mitmcraft_protocol::schema::{Family, Kind, Kinds, PacketType};
 
-/// A packet and its outcome: everything that an expression can ask about.
+/// A packet, its outcome and its comment: everything that an expression can ask about.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// The packet.
     pub packet: &'a Packet,
     /// The packet's outcome; [`Outcome::Pass`] before any verdict.
     pub outcome: Outcome,
+    /// The comment that captures have of it: of rules, of the proxy and of people.
+    pub comment: Option<&'a str>,
 }
 
 impl<'a> Subject<'a> {
@@ -46,10 +48,10 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Takes a packet that has no verdict yet.
+/// Takes a packet that has neither a verdict nor a comment yet.
 impl<'a> From<&'a Packet> for Subject<'a> {
     fn from(packet: &'a Packet) -> Self {
-        Self { packet, outcome: Outcome::Pass }
+        Self { packet, outcome: Outcome::Pass, comment: None }
     }
 }
 
@@ -66,6 +68,8 @@ pub(super) enum Attribute {
     Number,
     Origin,
     Verdict,
+    Comment,
+    Marked,
     Error,
     Diagnostic,
     Body,
@@ -79,7 +83,7 @@ pub(super) enum Attribute {
 }
 
 impl Attribute {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 22] = [
         Self::Name,
         Self::Id,
         Self::Direction,
@@ -90,6 +94,8 @@ impl Attribute {
         Self::Number,
         Self::Origin,
         Self::Verdict,
+        Self::Comment,
+        Self::Marked,
         Self::Error,
         Self::Diagnostic,
         Self::Body,
@@ -127,6 +133,8 @@ impl Attribute {
             Self::Number => "pkt.n",
             Self::Origin => "pkt.origin",
             Self::Verdict => "pkt.verdict",
+            Self::Comment => "pkt.comment",
+            Self::Marked => "pkt.marked",
             Self::Error => "pkt.error",
             Self::Diagnostic => "pkt.diagnostic",
             Self::Body => "pkt.body",
@@ -147,6 +155,7 @@ impl Attribute {
             }
             Self::Time => Kind::Float.into(),
             Self::Body => Kind::Bytes.into(),
+            Self::Marked => Kind::Bool.into(),
             _ => Kind::Text.into(),
         }
     }
@@ -157,6 +166,7 @@ impl Attribute {
             self,
             Self::Name
                 | Self::Id
+                | Self::Comment
                 | Self::Error
                 | Self::Diagnostic
                 | Self::Body
@@ -184,7 +194,7 @@ impl Attribute {
         subject: Subject<'a>,
         body: Option<&'a [u8]>,
     ) -> Option<Datum<'a>> {
-        let Subject { packet, outcome } = subject;
+        let Subject { packet, outcome, comment } = subject;
         let context = packet.context();
         let int = |int: i32| Datum::Number(Number::Int(int.into()));
         Some(match self {
@@ -200,6 +210,10 @@ impl Attribute {
             Self::Number => Datum::Number(Number::from_u64(packet.seq())),
             Self::Origin => Datum::text(packet.origin().name()),
             Self::Verdict => Datum::text(outcome.name()),
+            Self::Comment => Datum::text(comment?),
+            Self::Marked => {
+                Datum::Bool(comment.is_some_and(|it| it.split("; ").any(|word| word == MARK)))
+            }
             Self::Error => Datum::string(subject.error()?),
             Self::Diagnostic => {
                 let names: Vec<&str> = subject.diagnostics().iter().map(Diagnostic::name).collect();
@@ -218,6 +232,9 @@ impl Attribute {
         })
     }
 }
+
+/// The tag of a marked packet in the comments of captures, between the other parts of a comment.
+pub const MARK: &str = "#marked";
 
 static FAMILIES: LazyLock<Vec<&'static str>> =
     LazyLock::new(|| Family::ALL.map(Family::name).into());

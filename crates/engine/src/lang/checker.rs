@@ -106,6 +106,9 @@ impl<'v> Checker<'v> {
             Target::Attribute(attribute) if attribute.is_optional() => {
                 Check::Exists(Operand::Attribute(attribute))
             }
+            Target::Attribute(attribute) if attribute.kinds().has(Kind::Bool) => {
+                Check::True(Operand::Attribute(attribute))
+            }
             Target::Attribute(attribute) => {
                 let message = format!("`{}` is a value, not a condition", attribute.name());
                 return Err(ExprError::new(&span, message).hint("compare it with something"));

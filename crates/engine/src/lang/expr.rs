@@ -235,9 +235,19 @@ impl Expr {
 
     /// Returns whether it asks for `pkt.diagnostic`.
     pub(crate) fn asks_diagnostics(&self) -> bool {
+        self.asks(|attribute| attribute == Attribute::Diagnostic)
+    }
+
+    /// Returns whether it asks for the comment of packets, or for marks, which are part of it.
+    #[must_use]
+    pub fn asks_comments(&self) -> bool {
+        self.asks(|attribute| matches!(attribute, Attribute::Comment | Attribute::Marked))
+    }
+
+    fn asks(&self, wanted: impl Fn(Attribute) -> bool) -> bool {
         let mut asks = false;
         self.0.predicate.visit(&mut |asked| {
-            asks |= matches!(asked, Property::Attribute(Attribute::Diagnostic));
+            asks |= matches!(asked, Property::Attribute(attribute) if wanted(attribute));
         });
         asks
     }

@@ -53,7 +53,7 @@ mod vocabulary;
 #[cfg(test)]
 mod tests;
 
-pub use attribute::Subject;
+pub use attribute::{MARK, Subject};
 pub use completion::Completion;
 pub use error::{ExprError, Warning, closest};
 pub use expr::Expr;

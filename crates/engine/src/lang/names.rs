@@ -291,7 +291,7 @@ const DIRECTIONS: [(&str, Direction); 8] = [
 ];
 
 /// Words for properties that every packet or session has.
-const PROPERTIES: [(&str, &str); 19] = [
+const PROPERTIES: [(&str, &str); 21] = [
     ("packet", "pkt.name"),
     ("name", "pkt.name"),
     ("kind", "pkt.name"),
@@ -306,6 +306,8 @@ const PROPERTIES: [(&str, &str); 19] = [
     ("number", "pkt.n"),
     ("seq", "pkt.n"),
     ("verdict", "pkt.verdict"),
+    ("comment", "pkt.comment"),
+    ("marked", "pkt.marked"),
     ("error", "pkt.error"),
     ("diagnostic", "pkt.diagnostic"),
     ("protocol", "pkt.protocol"),

@@ -467,7 +467,11 @@ impl Operand {
             Self::Attribute(attribute) => match attribute {
                 Attribute::Name | Attribute::Id => Cost::Packet,
                 Attribute::Body => Cost::Body,
-                Attribute::Error | Attribute::Diagnostic => Cost::Everything,
+                // Not known before the packet is read.
+                Attribute::Comment
+                | Attribute::Marked
+                | Attribute::Error
+                | Attribute::Diagnostic => Cost::Everything,
                 _ => Cost::Nothing,
             },
             Self::Field(_) => Cost::Body,

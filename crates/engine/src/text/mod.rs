@@ -1,6 +1,7 @@
 //! Prints entries as a line, a tree of fields, or hex; with or without colours, safe for any terminal.
 
 mod annotator;
+mod column;
 mod component;
 mod contents;
 mod cut;
@@ -23,6 +24,7 @@ mod tree;
 mod xml;
 
 pub use annotator::{LineAnnotation, LineAnnotator};
+pub use column::Column;
 pub use contents::contents_lines;
 pub use cut::cut;
 pub use escape::{Escaped, EscapedJson, EscapedJsonWriter, EscapedLines, Styled};

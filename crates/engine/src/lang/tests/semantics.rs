@@ -1,5 +1,5 @@
 use super::{Sample, expr, formula, golden, goldens};
-use crate::lang::{Expr, Formula};
+use crate::lang::{Expr, Formula, Subject};
 use mitmcraft_protocol::schema::{Catalog, Direction, State, Value, parse_uuid};
 
 /// Checks each line of `cases`: a condition that is true (`+`) or false (`-`) for the packet.
@@ -101,6 +101,9 @@ fn attributes_of_every_packet_have_a_prefix() {
         + pkt.n == 42
         + pkt.origin == "server"
         + pkt.verdict != "drop"
+        - pkt.comment
+        - pkt.marked
+        + not pkt.marked and pkt.marked == false
         - pkt.error
         - pkt.error contains "bytes"
         + pkt.protocol == 47 and pkt.version == "1.8"
@@ -115,6 +118,21 @@ fn attributes_of_every_packet_have_a_prefix() {
         + lower(session.server) contains "example.org"
         "#,
     );
+}
+
+#[test]
+fn marks_are_part_of_the_comment_that_captures_have() {
+    let packet = golden("play clientbound update_time 0").packet();
+    let holds = |text: &str, comment| {
+        let subject = Subject { comment: Some(comment), ..(&packet).into() };
+        expr(text).matches(subject)
+    };
+    assert!(holds("pkt.marked", "slow; #marked"));
+    assert!(holds("pkt.comment contains \"slow\" and pkt.comment", "slow; #marked"));
+    assert!(!holds("pkt.marked", "not #marked"));
+    assert!(expr("chat or pkt.comment == \"x\"").asks_comments());
+    assert!(expr("not pkt.marked").asks_comments());
+    assert!(!expr("pkt.verdict == \"send\"").asks_comments());
 }
 
 #[test]

@@ -1,0 +1,151 @@
+// What people have sent, to be changed and sent again, with what came back within a second.
+
+import { unlessLost } from "./connection.js";
+import { VirtualList, clock, make, patch, plural } from "./dom.js";
+
+/** @typedef {import("./connection.js").Connection} Connection */
+/** @typedef {import("./protocol.d.ts").Row} Row */
+
+/** Packets asked for at a time. */
+const PAGE = 100;
+
+/** Milliseconds in which replies are waited for. */
+const PATIENCE = 1000;
+
+export class SentList {
+  /**
+   * @param {Connection} connection
+   * @param {{ again: (row: Row) => any, change: (row: Row) => any, open: (row: number) => any }} actions
+   */
+  constructor(connection, actions) {
+    this.connection = connection;
+    /** @type {Map<number, { rows: Row[], fresh: boolean, asked: boolean }>} */
+    this.pages = new Map();
+    /** @type {Row | null} */
+    this.selected = null;
+    this.head = make("div", { class: "line head", role: "row" }, ...["Time", "Session", "Packet", "Fields"].map((title, at) => make("span", { class: `s-${at}`, role: "columnheader" }, title)));
+    const grid = make("div", { id: "sent", role: "grid", "aria-label": "Sent packets", "aria-rowcount": 1, tabindex: 0 });
+    this.grid = grid;
+    this.list = new VirtualList(grid, (index, line) => this.line(index, line), this.head);
+    this.none = make("p", { class: "empty" }, "Packets that you send appear here, to be sent again or changed.");
+    const act = (/** @type {string} */ name, /** @type {(row: Row) => any} */ run) =>
+      make("button", { type: "button", disabled: "", onclick: () => { if (this.selected) unlessLost(Promise.resolve(run(this.selected))); } }, name);
+    this.buttons = [act("Send again", actions.again), act("Change", actions.change), act("Show in the list", (row) => actions.open(row.row))];
+    this.title = make("h3", { id: "replies-title" });
+    this.replies = make("ol", { id: "replies", "aria-labelledby": "replies-title" });
+    this.replies.addEventListener("click", (event) => {
+      const line = event.target instanceof Element ? event.target.closest("li") : null;
+      if (line instanceof HTMLElement && line.dataset.key) unlessLost(Promise.resolve(actions.open(Number(line.dataset.key))));
+    });
+    this.element = make("section", { id: "sent-pane", "aria-label": "Sent" }, make("h2", {}, "Sent"), this.none, grid, make("div", { class: "bar" }, ...this.buttons), this.title, this.replies);
+    grid.addEventListener("click", (event) => {
+      const line = event.target instanceof Element ? event.target.closest(".line:not(.head)") : null;
+      if (line) this.go(Number(line.id.slice("sent-".length)));
+    });
+    grid.addEventListener("dblclick", () => { if (this.selected) unlessLost(Promise.resolve(actions.change(this.selected))); });
+    grid.addEventListener("keydown", (event) => {
+      /** @type {Record<string, number>} */
+      const steps = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, Home: -Infinity, End: Infinity };
+      const step = steps[event.key];
+      if (event.key === "Enter" && this.selected) unlessLost(Promise.resolve(actions.change(this.selected)));
+      else if (step === undefined || event.ctrlKey || event.metaKey) return;
+      else this.go((this.index() ?? (step > 0 ? -1 : this.list.count)) + step);
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    this.setCount(0);
+  }
+
+  /** Begins to list what was sent. */
+  async begin() {
+    for (const page of this.pages.values()) page.fresh = page.asked = false;
+    const { total = 0 } = await this.connection.ask("sent", { start: 0, count: 0 });
+    this.setCount(total);
+  }
+
+  /** Takes the news of how many were sent. @param {number} total */
+  take(total) {
+    if (total !== this.list.count) {
+      for (const page of this.pages.values()) page.fresh = page.fresh && page.rows.length === PAGE;
+      const follows = this.list.top >= this.list.last - 0.5;
+      this.setCount(total);
+      if (follows) this.list.moveTo(this.list.last);
+    }
+    if (this.selected && Date.now() - this.selected.at < 2 * PATIENCE) unlessLost(this.ask(this.selected));
+  }
+
+  /** @param {number} total */
+  setCount(total) {
+    this.none.hidden = total > 0;
+    this.grid.hidden = total === 0;
+    this.grid.setAttribute("aria-rowcount", String(total + 1));
+    this.list.setCount(total);
+  }
+
+  /** @param {number} index @returns {Row | undefined} */
+  rowAt(index) {
+    return this.pages.get(Math.floor(index / PAGE))?.rows[index % PAGE];
+  }
+
+  index() {
+    const { selected } = this;
+    if (!selected) return null;
+    for (const [number, page] of this.pages) {
+      const place = page.rows.findIndex((it) => it.row === selected.row);
+      if (place >= 0) return number * PAGE + place;
+    }
+    return null;
+  }
+
+  /** Selects a packet. @param {number} index */
+  go(index) {
+    const target = Math.min(Math.max(0, index), this.list.count - 1);
+    const row = this.rowAt(target);
+    if (!row) return;
+    this.selected = row;
+    this.list.reveal(target);
+    this.list.redraw();
+    for (const button of this.buttons) button.disabled = false;
+    unlessLost(this.ask(row));
+  }
+
+  /** Asks what came back. @param {Row} row */
+  async ask(row) {
+    const { rows = [] } = await this.connection.ask("replies", { row: row.row });
+    if (this.selected?.row !== row.row) return;
+    this.title.textContent = rows.length ? `${plural(rows.length, "packet")} came back within a second` : "Nothing came back within a second";
+    patch(this.replies, ...rows.map((reply) => make("li", { "data-key": reply.row },
+      make("button", { type: "button" }, `+${Math.round(reply.at - row.at)} ms`), ` ${reply.name ?? "(unknown)"} `, make("small", {}, reply.summary))));
+  }
+
+  /** @param {number} number of a page */
+  fetch(number) {
+    const page = this.pages.get(number) ?? { rows: [], fresh: false, asked: false };
+    this.pages.set(number, page);
+    if (page.fresh || page.asked) return;
+    page.asked = true;
+    const ask = async () => {
+      const { rows } = await this.connection.ask("sent", { start: number * PAGE, count: PAGE });
+      page.rows = rows ?? [];
+      page.fresh = true;
+      page.asked = false;
+      this.list.redraw();
+    };
+    unlessLost(ask());
+  }
+
+  /** @param {number} index @param {HTMLElement} line */
+  line(index, line) {
+    this.fetch(Math.floor(index / PAGE));
+    const row = this.rowAt(index);
+    line.id = `sent-${index}`;
+    line.setAttribute("role", "row");
+    line.setAttribute("aria-rowindex", String(index + 2));
+    const chosen = row !== undefined && row.row === this.selected?.row;
+    line.setAttribute("aria-selected", String(chosen));
+    line.className = `line ${row?.dir ?? ""}${chosen ? " selected" : ""}`;
+    const texts = row ? [clock(row.at), `#${row.session} ${row.dir === "serverbound" ? "→" : "←"}`, row.name ?? "(unknown)", row.summary] : ["…", "", "", ""];
+    patch(line, ...texts.map((text, at) => make("span", { class: `s-${at}`, role: "gridcell" }, text)));
+    if (chosen) this.grid.setAttribute("aria-activedescendant", line.id);
+  }
+}
