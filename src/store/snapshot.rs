@@ -122,7 +122,6 @@ impl Snapshot {
     pub fn counterpart(&self, number: u64) -> Option<u64> {
         let (row, session) = (self.row(number)?, self.context(number)?.session);
         let here = |row: &u64| self.context(*row).is_some_and(|it| it.session == session);
-        let most = usize::try_from(MAX_ROWS_BACK).unwrap_or(usize::MAX);
         match row.outcome() {
             Outcome::Rewrite => {
                 let replaces = |it: &u64| {
@@ -130,12 +129,12 @@ impl Snapshot {
                         chunk.row(place).is_some_and(|it| chunk.replaces(&it))
                     }) && self.record(*it).and_then(|it| it.of) == Some(row.seq())
                 };
-                (number + 1..self.end()).take(most).filter(here).find(replaces)
+                (number + 1..self.end()).take(MAX_APART).filter(here).find(replaces)
             }
             Outcome::Send => {
                 let of = self.record(number)?.of?;
                 let is = |it: &u64| self.row(*it).is_some_and(|row| row.seq() == of);
-                (self.first()..number).rev().take(most).filter(here).find(is)
+                (self.first()..number).rev().take(MAX_APART).filter(here).find(is)
             }
             _ => None,
         }
@@ -155,7 +154,10 @@ impl Snapshot {
     }
 }
 
-/// Rows before a packet in which the entity is looked for whose metadata it has, and the packet that it replaces.
+/// Rows between a rewritten packet and what was sent in its place, at most.
+const MAX_APART: usize = 10_000;
+
+/// Rows before a packet in which the entity is looked for whose metadata it has.
 const MAX_ROWS_BACK: u64 = 100_000;
 
 /// Packets that show an entity, of which as many are read to find it.

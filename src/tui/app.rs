@@ -532,14 +532,10 @@ impl App {
         }
     }
 
-    /// Shows the packet of the selected line of the conversation, without the filter if that hides it.
+    /// Shows the packet of the selected line of the conversation.
     fn open_line(&mut self) {
         let cursor = self.conversation.as_ref().map(|(_, cursor)| cursor);
         let Some(row) = cursor.and_then(Cursor::selected) else { return };
-        if !self.list.matches().has(row) {
-            self.filter.clear();
-            self.list.set_filter(None);
-        }
         self.cursor.select(&self.list, row);
         self.show(View::Packets);
     }

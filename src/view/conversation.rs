@@ -5,13 +5,14 @@ use crate::store::{Matches, Store};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::schema::Catalog;
 
-/// What players write and read in the sessions and times of a list, whatever its filter is: chat and commands of all
-/// versions. Packets that were hidden in the list are hidden here, too.
+/// What players write and read among the packets of a list: chat and commands of all versions.
 ///
 /// Before 1.19 commands are chat; since then they are packets of their own, which are part of it as well.
 #[derive(Debug)]
 pub struct Conversation {
     list: List,
+    /// The filter that selects them.
+    filter: Option<Expr>,
 }
 
 impl Conversation {
@@ -20,16 +21,15 @@ impl Conversation {
     pub fn new(store: Arc<Store>, of: &List, catalog: &Catalog) -> Self {
         let mut list = List::new(store);
         let filter = Expr::parse(Self::FILTER, catalog).ok().map(|(filter, _)| filter);
-        list.select_as(of, filter);
-        Self { list }
+        list.select_as(of, filter.clone());
+        Self { list, filter }
     }
 
     /// Takes what has changed in the list and the store, and evaluates about `rows` packets. Returns `true` if there
     /// is more to do at once.
     pub fn advance(&mut self, of: &List, rows: usize) -> bool {
         if !self.list.has_scope_of(of) {
-            let filter = self.list.filter().cloned();
-            self.list.select_as(of, filter);
+            self.list.select_as(of, self.filter.clone());
         }
         self.list.advance(rows)
     }
@@ -58,6 +58,6 @@ impl Conversation {
         rows.filter_map(|row| Some(ConversationLine::new(row, self.list.snapshot().record(row)?)))
     }
 
-    /// The filter that selects the same packets.
+    /// The filter that selects the same packets among those of the list.
     pub const FILTER: &str = "role.chat or role.command";
 }

@@ -74,11 +74,11 @@ impl List {
         self.restart(Selection { exprs, sessions, times, ..self.selection().clone() });
     }
 
-    /// Selects the packets that match `filter`, in the sessions and times of another list, without those that are
-    /// hidden there.
+    /// Selects the packets of another list that match `filter`.
     pub(super) fn select_as(&mut self, other: &Self, filter: Option<Expr>) {
-        let exprs = filter.into_iter().collect();
-        self.restart(Selection { exprs, folds: false, ..other.selection().clone() });
+        let mut selection = Selection { folds: false, ..other.selection().clone() };
+        selection.exprs.extend(filter);
+        self.restart(selection);
     }
 
     /// Selects the packets that match `filter`, in the sessions and times that are listed.
@@ -235,11 +235,18 @@ impl List {
         self.selection().exprs.first()
     }
 
-    /// Returns `true` if this list has the sessions, times and hidden packets of another one.
+    /// Returns `true` if this list selects [among](Self::select_as) the packets of another one.
     pub(super) fn has_scope_of(&self, other: &Self) -> bool {
         let (own, other) = (self.selection(), other.selection());
         let hidden = Arc::ptr_eq(&own.hidden, &other.hidden) || own.hidden == other.hidden;
-        hidden && own.sessions == other.sessions && own.times == other.times
+        let texts = |it: &Selection| -> Vec<String> {
+            it.exprs.iter().map(|expr| expr.text().to_owned()).collect()
+        };
+        let scope = (&own.sessions, &own.times, own.since);
+        hidden
+            && scope == (&other.sessions, &other.times, other.since)
+            && texts(own).starts_with(&texts(other))
+            && own.exprs.len() == other.exprs.len() + 1
     }
 
     /// The packets of the store, listed or not.

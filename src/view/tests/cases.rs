@@ -211,9 +211,8 @@ pub(super) const CASES: &[(&str, &[Step])] = &[
         ],
     ),
     (
-        "the conversation has chat and commands of all versions, whatever the filter",
+        "the conversation has chat and commands of all versions, of the packets of the list",
         &[
-            Filter("update_health"),
             Conversation(&[
                 "hello server",
                 "hello Steve",
@@ -222,6 +221,10 @@ pub(super) const CASES: &[(&str, &[Step])] = &[
                 "welcome",
                 "hello again",
             ]),
+            Filter("serverbound"),
+            Conversation(&["hello server", "/say hello", "/help"]),
+            Filter("update_health"),
+            Conversation(&[]),
         ],
     ),
     (

@@ -144,7 +144,7 @@ export class Columns {
       const order = sort && this.sort?.by === sort ? (this.sort.descending ? "descending" : "ascending") : undefined;
       const name = NAMES[key] ?? title;
       const shown = key === "time" && this.clock ? `${title} ${zone(Date.now())}` : title;
-      const button = sort ? make("button", { type: "button", tabindex: -1, title: `Sort by ${name}`, "aria-label": name, onclick: () => this.nextSort(sort) }, shown) : title;
+      const button = sort ? make("button", { type: "button", tabindex: -1, title: `Sort by ${name}`, "aria-label": key === "dir" || key === "session" ? name : undefined, onclick: () => this.nextSort(sort) }, shown) : title;
       const grip = key === "summary" ? null : make("i", { class: "grip", "aria-hidden": "true", onpointerdown: (/** @type {PointerEvent} */ event) => this.drag(event, column), ondblclick: () => this.resize(column, undefined) });
       return make("span", { class: `${Columns.cell(column)} col-${index}`, role: "columnheader", "aria-sort": order }, button, grip);
     }));

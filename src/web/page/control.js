@@ -83,18 +83,26 @@ export class ControlPanel {
     const send = make("button", { type: "button", title: "Ctrl-Enter in a field", onclick: () => unlessLost(this.send()) }, "Send");
     sendsWith(this.fields, () => this.send());
     sendsWith(this.editor, () => this.save());
+    const row = (/** @type {string} */ name, /** @type {string} */ id, /** @type {(Node | string)[]} */ ...parts) =>
+      make("div", { class: "form-row" }, make("label", { for: id }, name), make("div", { class: "bar" }, ...parts));
+    /** Where what was sent is shown. */
+    this.sentPane = make("div", { class: "pane" }, this.sending);
     element.replaceChildren(
-      make("h2", {}, "Held packets"),
-      make("p", {}, make("label", { for: "break" }, "Hold packets that match "), field, " ",
-        make("label", {}, this.overtaken, " later packets may overtake"), " ", hold, " ", off),
-      fault,
-      this.state, this.earlier,
-      this.held.element, bar, this.editBox,
-      make("h2", {}, "Session"),
-      make("p", {}, this.session, " ", this.text, " ", this.kickButton),
-      make("h2", {}, "Send a packet"),
-      make("p", {}, this.to, " ", this.packet, this.packets, " ", this.times, " times, every ", this.interval, " ", send),
-      this.sending, this.fields.element);
+      make("section", { class: "pane", "aria-label": "Held" },
+        make("h2", {}, "Held packets"),
+        row("Condition", "break", field, hold), fault,
+        make("div", { class: "form-row" }, make("span", {}), make("div", { class: "bar" }, make("label", {}, this.overtaken, " later packets may overtake"), off)),
+        this.state, this.earlier, this.held.element, bar),
+      make("section", { class: "pane", "aria-label": "Editor" },
+        this.editBox,
+        make("h2", {}, "Send a packet"),
+        row("Session", "control-session", this.session, this.to),
+        row("Packet", "send-packet", this.packet, this.packets),
+        row("Times", "send-times", this.times, make("label", { for: "send-interval" }, "every"), this.interval, send),
+        this.fields.element,
+        make("h2", {}, "End the session"),
+        row("Reason", "kick-text", this.text, this.kickButton)),
+      this.sentPane);
     this.drawTargets();
     setInterval(() => this.held.list.redraw(), 1000);
   }

@@ -88,7 +88,7 @@ const sent = new SentList(connection, {
   change: (row) => control.change(row.row),
   open: (row) => openRow(row),
 });
-byId("panel-control", HTMLElement).append(sent.element);
+control.sentPane.prepend(sent.element);
 const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
 const timeline = new TimelinePanel(connection, byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })), (series) => settings.set("series", series));
@@ -115,6 +115,9 @@ function onStatus(status, hello) {
   }
 }
 
+/** `true` once the page shows what it has shown before. */
+let begun = false;
+
 /** Shows what this tab has shown before it was loaded again, if it is still the same mitmcraft. */
 async function begin() {
   ({ hidden, cleared } = memory.get("hidden", { hidden, cleared }));
@@ -130,11 +133,14 @@ async function begin() {
   const asked = [...askScope(), applyView(kept, selected ?? undefined)];
   const before = memory.get("tab", "packets");
   if (TABS.includes(before) && !byId(`tab-${before}`, HTMLElement).hidden) showTab(before);
+  begun = true;
   await Promise.all(asked);
 }
 
 /** Keeps what is shown, should the page be loaded again. */
 function remember() {
+  // What was kept before counts until all of it is shown again.
+  if (!begun) return;
   memory.keep({ view, tab, hidden: { hidden, cleared }, sort: columns.sort, session: sessions.selected, selected: packets.follow ? null : packets.selected });
 }
 
@@ -206,7 +212,6 @@ function onState(message) {
 
 /** Shows the details of a packet. @param {number} row */
 async function showDetails(row) {
-  timeline.mark(packets.rowAt(packets.index)?.at ?? null);
   const answer = await connection.ask("details", { row });
   if (packets.selected !== row) return;
   if (!answer.packet) {
@@ -215,6 +220,7 @@ async function showDetails(row) {
     return;
   }
   shownRow = row;
+  timeline.mark(Date.parse(answer.packet.at));
   details.show(answer.packet);
   const { counterpart, verdict } = answer.packet;
   if (counterpart === null) {

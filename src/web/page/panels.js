@@ -125,7 +125,7 @@ export class Conversation {
       const sender = line.sender ? styled(line.sender, LONG) : who;
       return make("li", { "data-key": line.row }, open, sender, sender ? ": " : "", line.text ? styled(line.text, LONG) : "");
     });
-    const none = make("li", {}, this.find.value ? "No line has this text." : "Nobody has written anything yet.");
+    const none = make("li", {}, this.find.value ? "No line has this text." : "Nobody has written anything in the packets of the list.");
     patch(this.element, ...(items.length ? items : [none]));
   }
 }

@@ -109,10 +109,13 @@ fn a_search_goes_from_match_to_match_within_the_list() {
 }
 
 #[test]
-fn the_conversation_has_chat_alone_whatever_the_filter() {
+fn the_conversation_has_the_chat_of_the_list() {
     let mut viewer = viewer(300);
+    let asked = json!({ "do": "conversation", "start": 1, "count": 1 });
     ask(&mut viewer, &json!({ "do": "view", "filter": "update_time", "sessions": [] }));
-    let answer = ask(&mut viewer, &json!({ "do": "conversation", "start": 1, "count": 1 }));
+    assert_eq!(ask(&mut viewer, &asked)["total"], 0);
+    ask(&mut viewer, &json!({ "do": "view", "filter": "clientbound", "sessions": [] }));
+    let answer = ask(&mut viewer, &asked);
     assert_eq!(answer["total"], 3);
     assert_eq!(
         answer["lines"][0]["text"],

@@ -1,7 +1,7 @@
 import assert from 'node:assert'
 import { beforeEach, test } from 'node:test'
 import { make } from '../../../src/web/page/dom.js'
-import { FilterLine } from '../../../src/web/page/filter.js'
+import { FilterLine, combined } from '../../../src/web/page/filter.js'
 import { FakeConnection, settled } from './fake_connection.mjs'
 import { event, openDocument } from './fake_dom.mjs'
 
@@ -153,4 +153,12 @@ test('typing goes on when the connection is lost, and is checked again after tha
   assert.deepStrictEqual([message.textContent, offered()], ['', []])
   await complete('chat', 0, ['chat'])
   assert.deepStrictEqual(offered(), ['chat'])
+})
+
+// As `combined` in `src/view/picked_field.rs`.
+test('a condition becomes the filter, or a part of it, with parentheses where they are needed', () => {
+  const all = (before, condition) => ['only', 'and', 'or', 'not'].map(how => combined(before, condition, how))
+  assert.deepStrictEqual(all(' ', 'a == 1'), ['a == 1', 'a == 1', 'a == 1', 'not a == 1'])
+  assert.deepStrictEqual(all('chat', 'a == 1'), ['a == 1', 'chat and a == 1', 'chat or a == 1', 'chat and not a == 1'])
+  assert.deepStrictEqual(all('chat or play', 'not a'), ['not a', '(chat or play) and not a', '(chat or play) or not a', '(chat or play) and not (not a)'])
 })

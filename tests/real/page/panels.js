@@ -161,6 +161,7 @@ async function narrow ({ page, selected, until, accessible, picture, click, pres
   await page.setViewportSize({ width: 800, height: 600 })
   await page.focus('#list')
   await press('Home')
+  await selected(0, /set_protocol/)
   await press('j')
   await selected(1, /./)
   for (const part of ['#facts', '#tree', '#hex']) {

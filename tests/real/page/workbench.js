@@ -300,8 +300,10 @@ async function cleared ({ page, apply, shows, until, press, text }) {
 async function reloaded ({ page, apply, applied, selected, until, click, press, text }) {
   await apply('chat')
   await click('#session-list li:nth-child(2)', 100)
+  await until(applied, 'the list of the session')
   await page.focus('#list')
   await press('Home')
+  await selected(0, /./)
   await press('j')
   await selected(1, /./)
   const count = await text('#list', 'aria-rowcount')
