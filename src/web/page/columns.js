@@ -204,7 +204,7 @@ export class Columns {
     by.value = chosen;
     const down = make("input", { type: "checkbox", id: "sort-down", onchange: () => this.setSort(by.value ? { by: by.value, descending: down.checked } : null) });
     down.checked = this.sort?.descending ?? false;
-    const text = make("input", { type: "text", id: "column-name", spellcheck: "false", autocomplete: "off", placeholder: "chat.message" });
+    const text = make("input", { type: "text", id: "column-field", spellcheck: "false", autocomplete: "off", placeholder: "chat.message" });
     const wrong = make("p", { class: "bad", role: "alert" });
     const add = async () => {
       const why = text.value.trim() ? await this.toggle(text.value.trim()) : null;
@@ -218,7 +218,7 @@ export class Columns {
     this.menu.replaceChildren(
       make("div", { class: "column-sort" }, make("label", { for: "sort-by" }, "Sorted"), by, make("label", {}, down, " descending")),
       make("div", { class: "column-list" }, ...lines),
-      make("div", { class: "column-add" }, make("label", { for: "column-name" }, "Add a field"), text, make("button", { type: "button", onclick: add }, "Add")),
+      make("div", { class: "column-add" }, make("label", { for: "column-field" }, "Add a field"), text, make("button", { type: "button", onclick: add }, "Add")),
       wrong, make("button", { type: "button", id: "columns-reset", onclick: () => this.reset() }, "As at first"));
     if (focused && this.menu.querySelector(`[id="${CSS.escape(focused)}"]`)) document.getElementById(focused)?.focus();
   }

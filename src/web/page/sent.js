@@ -31,7 +31,7 @@ export class SentList {
     const act = (/** @type {string} */ name, /** @type {(row: Row) => any} */ run) =>
       make("button", { type: "button", disabled: "", onclick: () => { if (this.selected) unlessLost(Promise.resolve(run(this.selected))); } }, name);
     this.buttons = [act("Send again", actions.again), act("Change", actions.change), act("Show in the list", (row) => actions.open(row.row))];
-    this.title = make("h3", { id: "replies-title" });
+    this.title = make("h3", { id: "replies-title", hidden: "" });
     this.replies = make("ol", { id: "replies", "aria-labelledby": "replies-title" });
     this.replies.addEventListener("click", (event) => {
       const line = event.target instanceof Element ? event.target.closest("li") : null;
@@ -113,6 +113,7 @@ export class SentList {
   async ask(row) {
     const { rows = [] } = await this.connection.ask("replies", { row: row.row });
     if (this.selected?.row !== row.row) return;
+    this.title.hidden = false;
     this.title.textContent = rows.length ? `${plural(rows.length, "packet")} came back within a second` : "Nothing came back within a second";
     patch(this.replies, ...rows.map((reply) => make("li", { "data-key": reply.row },
       make("button", { type: "button" }, `+${Math.round(reply.at - row.at)} ms`), ` ${reply.name ?? "(unknown)"} `, make("small", {}, reply.summary))));

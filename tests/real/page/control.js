@@ -126,7 +126,7 @@ async function kicked (it) {
 }
 
 // A packet of the list is sent again: as it was, changed in the form, and changed as bytes.
-async function resent ({ page, apply, rows, selected, shows, until, click, press }) {
+async function resent ({ page, apply, rows, selected, shows, until, accessible, click, press }) {
   await apply('held_item_slot and serverbound and session.id == 1 and pkt.origin == "client"')
   await page.focus('#list')
   await press('Home')
@@ -154,6 +154,21 @@ async function resent ({ page, apply, rows, selected, shows, until, click, press
   await page.locator('input[name="send-mode"][value="form"]').check()
   await apply('held_item_slot and serverbound and session.id == 1 and pkt.origin == "proxy"')
   await until(async () => /slotId=4/.test((await rows()).at(-1)?.text), 'all are sent')
+  // They are listed, with what came back, and can be changed again.
+  await click('#tab-control')
+  const sent = page.locator('#sent .line:not(.head)')
+  await until(async () => await sent.count() === 3 && /slotId=4/.test(await sent.last().textContent()), 'what was sent')
+  await click(sent.nth(1))
+  await shows('#sent .selected', /held_item_slot.*slotId=8/)
+  await shows('#replies-title', /came back within a second/)
+  await accessible('what was sent')
+  await click(page.locator('#sent-pane').getByRole('button', { name: 'Change' }))
+  await until(async () => await slot.inputValue() === '8', 'its fields are in the editor')
+  await page.focus('#sent')
+  await press('ArrowUp')
+  await shows('#sent .selected', /slotId=3/)
+  await click(page.locator('#sent-pane').getByRole('button', { name: 'Show in the list' }))
+  await shows('#facts', /packet \d+ again, sent by hand/)
 }
 
 // Names of numbers, NBT as a tree, elements of lists, chat as players see it.
