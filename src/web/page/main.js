@@ -798,6 +798,11 @@ packets.onchoose = () => {
   if (size > 1) notice.say(`${size.toLocaleString("en")} packets are selected.`);
 };
 byId("pair-choice", HTMLElement).addEventListener("change", choosePair);
+pair.onselect = (path) => details.selectField(details.packet?.fields.findIndex((it) => it.path === path) ?? -1);
+offerMenu(pair.grid, "field", (line) => {
+  pair.select(Number(line.dataset.index));
+  return pair.fields[pair.field]?.path ?? "Field";
+});
 new Splitter(byId("split-sessions", HTMLElement), byId("sessions", HTMLElement), "before", 120);
 new Splitter(byId("split-details", HTMLElement), byId("details", HTMLElement), "after", 90);
 new Splitter(byId("split-hex", HTMLElement), byId("hex", HTMLElement), "after", 120);

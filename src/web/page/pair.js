@@ -18,6 +18,8 @@ export class PairView {
     /** Of both packets, each with the part that is different. @type {{ bytes: Uint8Array, from: number, to: number }[]} */
     this.sides = [];
     this.field = -1;
+    /** Called when a field is selected. @type {(path: string) => void} */
+    this.onselect = () => {};
     const head = (/** @type {string[]} */ titles) => make("div", { class: "line head", role: "row" }, ...titles.map((title, at) => make("span", { class: `p-${at}`, role: "columnheader" }, title)));
     this.grid = make("div", { id: "pair-fields", role: "grid", "aria-label": "Fields of both packets", tabindex: 0 });
     this.bytes = make("div", { id: "pair-bytes", role: "group", "aria-label": "Bytes of both packets", tabindex: 0 });
@@ -62,8 +64,10 @@ export class PairView {
 
   /** @param {number} index */
   select(index) {
-    if (!this.fields[index]) return;
+    const { path } = this.fields[index] ?? {};
+    if (path === undefined) return;
     this.field = index;
+    this.onselect(path);
     this.tree.reveal(index);
     this.tree.redraw();
     const [range] = this.ranges().filter((it) => it !== null);

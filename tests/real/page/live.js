@@ -63,6 +63,7 @@ async function many (it) {
   await shows('#held-targets', /^packet 10,?100, chat/)
   await shows('#held', /message="10099"/)
   await press('Home')
+  await shows('#held-targets', /^packet 1, chat/)
   await press('F')
   await shows('#notice', /^Forwarded packet 1, chat, of session #1\.$/)
   await until(async () => /10,099/.test(await page.locator('#tab-control').textContent()), 'the first one is gone')
@@ -250,11 +251,16 @@ async function conversation (it) {
   const { page, until, click, press } = it
   await click('#tab-conversation')
   await until(async () => await page.locator('#conversation li').count() > 40, 'much was said')
-  const line = i => within(page, '#panel-conversation', 60, 120 + 22 * (i % 5))
+  // A place in one of the lines that are seen.
+  const line = (i, dx = 30) => page.locator('#conversation button').evaluateAll((all, [i, dx]) => {
+    const boxes = all.map(it => it.getBoundingClientRect()).filter(it => it.top > 200 && it.bottom < 600)
+    const { left, top, height } = boxes[i % 5]
+    return { x: left + dx, y: top + height / 2 }
+  }, [i, dx])
   await presses(it, 'a line of the conversation', '#list .line.selected', line, () => press('3', page.keyboard, 0))
   // What is selected there stays selected, and what has the focus keeps it.
   await press('3')
-  const { x, y } = await within(page, '#panel-conversation', 250, 200)
+  const { x, y } = await line(2, 200)
   await page.mouse.dblclick(x, y)
   const text = await page.evaluate(() => getSelection().toString())
   assert(text.length > 0)

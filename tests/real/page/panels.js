@@ -163,7 +163,8 @@ async function narrow ({ page, selected, until, accessible, picture, click, pres
   await press('Home')
   await selected(0, /set_protocol/)
   await press('j')
-  await selected(1, /./)
+  await selected(1, /login_start/)
+  await page.locator('#tree').waitFor({ state: 'visible' })
   for (const part of ['#facts', '#tree', '#hex']) {
     const box = await page.locator(part).boundingBox()
     assert(box.y + 40 < 600 && box.height > 30, `${part}: ${JSON.stringify(box)}`)

@@ -34,7 +34,8 @@ async function menus ({ page, apply, selected, shows, until, accessible, picture
   await press('Escape')
   // A press beside it closes it, and selects what was pressed.
   await click(page.locator('#row-0'), 100, { button: 'right' })
-  await click(`#row-${last}`, 100)
+  // Beside the menu, which is on the right.
+  await click(`#row-${last}`, 100, { position: { x: 60, y: 8 } })
   await page.locator('#menu').waitFor({ state: 'hidden' })
   await selected(last, /./)
   await click(page.locator('#row-0'), 100, { button: 'right' })
@@ -109,6 +110,8 @@ async function fields ({ page, context, apply, selected, shows, until, accessibl
   await page.focus('#list')
   await press('Home')
   await until(async () => /set_protocol/.test(await text('#facts')), 'another packet')
+  // It was rewritten: of what came.
+  await page.getByRole('radio', { name: 'Original', exact: true }).check()
   await click(page.locator('#tree .line', { hasText: 'protocolVersion' }).first())
   for (const [key, filter] of [['&', 'serverbound and set_protocol.protocolVersion == 47'], ['=', 'set_protocol.protocolVersion == 47']]) {
     await press(key)
@@ -128,6 +131,11 @@ async function fields ({ page, context, apply, selected, shows, until, accessibl
   await until(async () => await page.locator('#list .line:not(.head) .c-added', { hasText: /^\d+$/ }).count() === 2, 'the ports of two handshakes')
   await press('C')
   await until(async () => await page.locator('#list .c-added').count() === 0, 'the column is removed')
+  // Side by side with what was sent, its fields can be picked, too.
+  await page.getByRole('radio', { name: 'Original and sent' }).check()
+  await click(page.locator('#pair-fields .line', { hasText: 'nextState' }).first(), 100, { button: 'right' })
+  await click(page.getByRole('menuitem', { name: 'Copy the name' }), 100)
+  await copied('set_protocol.nextState')
   await apply('')
 }
 
