@@ -1,4 +1,4 @@
-//! `lint` on packets of real servers: no finding but true ones.
+//! `lint` on packets of real servers, in captures and live: no finding but true ones.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Catalog, Direction, State};
 
 use crate::real_packets::packets;
+use crate::support::{Program, scratch_file, text};
 
 /// The package has one of the two that a bundle is between.
 const BUNDLE_DELIMITER: [u8; 1] = [0];
@@ -37,4 +38,44 @@ fn packets_of_real_servers_have_no_finding() {
     let mut text = String::new();
     report.write_text(&mut text, &LineOptions::default());
     assert!(report.findings().is_empty(), "{text}");
+}
+
+/// Everything that the player asks for, in the order of a visit.
+const ALL: &str = "join, spawn, teleport, death, respawn, leave\n";
+
+#[test]
+fn all_versions_join_a_server_of_node_minecraft_protocol_without_a_finding() {
+    let mut server = Program::node("versions.js", &["--visits", "9"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let (visits, junit) = (scratch_file("visits.jsonl"), scratch_file("visits.xml"));
+    let briefly = ["--stay", "0", "--pause", "0"];
+    let arguments = ["lint", &upstream, "-w", text(&visits), "--junit", text(&junit)];
+    let said = Program::mitmcraft(&[&arguments[..], &briefly].concat()).succeed();
+    assert_eq!(said.matches(ALL).count(), 8, "{said}");
+    assert_eq!(said.matches("status, login, configuration, join").count(), 3, "{said}");
+    assert!(said.ends_with("\n0 findings\n"), "{said}");
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert_eq!(xml.matches("name=\"visit\"/>").count(), 8, "{xml}");
+    assert!(!xml.contains("<failure"), "{xml}");
+    // The same packets are judged in the same way later.
+    let later = Program::mitmcraft(&["lint", "--capture", text(&visits)]).succeed();
+    assert!(said.ends_with(&later), "{later}");
+
+    // An error on the way: the player's health ends after three bytes.
+    let rules = scratch_file("error.toml");
+    let rule = "[[rule]]\nwhen = 'update_health'\nset = { health = 0.0 }\ntruncate = 3\n";
+    std::fs::write(&rules, rule).unwrap();
+    let mut proxy = Program::proxy(&upstream, &["-f", text(&rules)]);
+    let through = format!("127.0.0.1:{}", proxy.listening());
+    let arguments = ["lint", &through, "--versions", "1.16.5"];
+    let (status, said) = Program::mitmcraft(&[&arguments[..], &briefly].concat()).finish();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.starts_with("bytes-missing in 1.16.4"), "{said}");
+    assert!(
+        said.contains("update_health") && said.contains("(not seen: death, respawn)"),
+        "{said}"
+    );
+    proxy.interrupt();
+    proxy.succeed();
+    server.succeed();
 }

@@ -88,6 +88,25 @@ fn another_run_of_a_server_does_not_deviate_and_another_build_does() {
     server.succeed();
 }
 
+/// A server that lets players appear at random places. What its packets mean is checked as well.
+#[test]
+fn flying_squid_has_no_finding_and_does_not_deviate_between_two_runs() {
+    for version in ["1.8.8", "1.16.5", "1.20.4", "1.21.4"] {
+        let mut server = Program::node("squid.js", &["--version", version, "--sessions", "2"]);
+        let upstream = format!("127.0.0.1:{}", server.port());
+        let baseline = scratch_file("squid.jsonl");
+        let visit = ["lint", &upstream, "--versions", version, "-w", text(&baseline)];
+        let briefly = ["--stay", "0", "--pause", "0", "--patience", "0.5"];
+        let said = Program::mitmcraft(&[&visit[..], &briefly].concat()).succeed();
+        assert!(said.contains("join, spawn") && said.contains("leave"), "{said}");
+        assert!(said.ends_with("\n0 findings\n"), "{said}");
+        let arguments = ["regress", text(&baseline), &upstream];
+        let (status, said) = Program::mitmcraft(&arguments).finish();
+        assert_eq!(status.code(), Some(0), "{version}: {said}");
+        server.succeed();
+    }
+}
+
 /// Returns the kind, the packet and the changed fields of a deviation.
 fn described(deviation: &Json) -> String {
     let [kind, packet] = ["kind", "packet"].map(|key| deviation[key].as_str().unwrap());

@@ -27,6 +27,7 @@ const opt = args({
   sign: '', // those whose clients have a key of their own and sign what they say
   again: 0, // serve so many players of other programs after its own clients, as it served these
   guests: 0, // serve so many players of other programs, instead of clients of its own
+  visits: 0, // serve so many players who do as they like, instead of clients of its own
   small: false, // small payloads, and packets that the rules in `examples` match: for captures to keep
   log: ''
 }, LIMIT)
@@ -74,11 +75,11 @@ server.on('connection', client => {
   client.once('login_start', packet => {
     if (age(client) >= 776) tellSession(client)
     if (encrypted.has(client.number)) askForEncryption(client, packet.username.toLowerCase())
-    if (opt.guests) return proceed(packet)
+    if (opt.guests || opt.visits) return proceed(packet)
     askMore(client, () => proceed(packet))
   })
 })
-server.on('playerJoin', play)
+server.on('playerJoin', opt.visits ? host : play)
 
 function features (client) {
   return minecraftData(gameVersion(client.number))
@@ -202,6 +203,36 @@ function play (client) {
     if (!bye) die(`${client.number}: left without a "bye"`)
     if (opt.guests && --opt.guests === 0) settle(() => process.exit(0))
     if (visited && --opt.again === 0) settle(() => process.exit(0))
+  })
+}
+
+// Does what a player asks for that an operator may: `/tp`, `/kill`, and respawns.
+function host (client) {
+  emit('join', { number: client.number })
+  const login = loginPacket(client)
+  const flags = age(client) >= 768 ? {} : 0
+  let teleports = 0
+  const teleport = y => client.write('position', { x: 0.5, y, z: 0.5, dx: 0, dy: 0, dz: 0, yaw: 0, pitch: 0, flags, teleportId: ++teleports, dismountVehicle: false, onGround: false })
+  client.write('login', login)
+  teleport(64)
+  client.write('keep_alive', { keepAliveId: age(client) >= 340 ? [0, 7] : 7 })
+  const obey = command => {
+    if (command.startsWith('tp ')) teleport(65)
+    if (command === 'kill') client.write('update_health', { health: 0, food: 20, foodSaturation: 5 })
+  }
+  const hear = message => message.startsWith('/') ? obey(message.slice(1)) : client.write(...say(client, `heard: ${message}`))
+  client.on('chat', ({ message }) => hear(message))
+  client.on('chat_message', ({ message }) => hear(message))
+  client.on('chat_command', ({ command }) => obey(command))
+  client.on('client_command', () => {
+    const world = { gamemode: login.gameMode, previousGamemode: 255, death: undefined, portalCooldown: 0, ...login.worldState }
+    client.write('respawn', { ...login, dimension: login.dimension ?? login.worldType, difficulty: 2, copyMetadata: age(client) >= 766 ? 0 : false, ...world, worldState: login.worldState })
+    client.write('update_health', { health: 20, food: 20, foodSaturation: 5 })
+    teleport(64)
+  })
+  client.on('end', () => {
+    emit('left', { number: client.number })
+    if (--opt.visits === 0) settle(() => process.exit(0))
   })
 }
 

@@ -29,7 +29,6 @@
 //! | [`capture`] | records of what was seen, sinks, and capture files |
 //! | [`text`] | records as text, for a terminal |
 //! | [`expect`] | expectations of filter files, judged |
-//! | [`lint`] | what a server sends, judged as the game would |
 //! | [`analysis`] | statistics, differences and redaction of captures |
 //! | [`auth`] | accounts and session services |
 //! | [`link`] | the interface between an engine and its driver, and what all engines share |
@@ -40,6 +39,7 @@
 //! | [`decode`] | sessions from recordings of tcpdump and Wireshark |
 //! | [`replay`] | recorded sessions played to a client or a server, or through filters |
 //! | [`regress`] | how a server behaves differently from a recorded one |
+//! | [`lint`] | what a server sends, judged as the game would |
 //!
 //! # A session in memory
 //!
@@ -129,8 +129,6 @@ pub mod text;
 
 pub mod expect;
 
-pub mod lint;
-
 pub mod analysis;
 
 pub mod auth;
@@ -149,4 +147,5 @@ pub mod decode;
 
 pub mod replay;
 
+pub mod lint;
 pub mod regress;

@@ -5,6 +5,7 @@ mod jvm_args;
 mod login;
 mod logout;
 mod options;
+mod own_account;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ pub(super) use jvm_args::{JvmArgsArguments, jvm_args};
 pub(super) use login::{LoginArguments, login};
 pub(super) use logout::{LogoutArguments, logout};
 pub(super) use options::{AccountOptions, Credentials, Settled};
+pub(super) use own_account::{OwnAccount, OwnCredentials};
 
 /// Addresses of the services for accounts.
 #[derive(Debug, Args)]

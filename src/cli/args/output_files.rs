@@ -29,7 +29,7 @@ pub(crate) struct OutputFiles {
     pub(super) stdout: StdoutFormat,
 
     #[command(flatten)]
-    pub(super) overwrite: Overwrite,
+    pub(crate) overwrite: Overwrite,
 }
 
 impl OutputFiles {

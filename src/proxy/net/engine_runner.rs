@@ -8,8 +8,8 @@ use super::listener::Accepted;
 use super::shared::Shared;
 use crate::proxy::accounts::seed;
 use crate::proxy::{
-    Clock, ConnectError, Listener, LogHandle, Notices, PipelineFactory, ServerConnection,
-    SessionNumbers, Stop,
+    Authority, Clock, ConnectError, Listener, LogHandle, Notices, PipelineFactory,
+    ServerConnection, SessionNumbers, Stop,
 };
 use mitmcraft_engine::filter::Pipeline;
 use mitmcraft_engine::link::{Engine, Opening, Upstream};
@@ -24,6 +24,8 @@ pub struct EngineRunner {
     notices: Notices,
     /// Makes the filters of engines that have some; `None` if there are none.
     pipelines: Option<watch::Receiver<PipelineFactory>>,
+    /// `None` if no engine needs the session service.
+    authority: Option<Authority>,
 }
 
 impl EngineRunner {
@@ -31,13 +33,19 @@ impl EngineRunner {
     #[must_use]
     pub fn new(log: LogHandle) -> Self {
         let (numbers, notices) = (SessionNumbers::default(), Notices::default());
-        Self { clock: Clock::new(), numbers, log, notices, pipelines: None }
+        Self { clock: Clock::new(), numbers, log, notices, pipelines: None, authority: None }
     }
 
     /// Tells `notices` of clients that are turned away, and what engines have to say.
     #[must_use]
     pub fn with_notices(self, notices: Notices) -> Self {
         Self { notices, ..self }
+    }
+
+    /// Asks the session service through `authority`.
+    #[must_use]
+    pub fn with_authority(self, authority: Option<Authority>) -> Self {
+        Self { authority, ..self }
     }
 
     /// Gives engines new filters whenever `pipelines` has a new factory.
@@ -114,6 +122,7 @@ impl EngineRunner {
     fn shared(&self, stop: &Stop) -> Shared {
         let mut shared = Shared::plain(self.clock, self.log.clone(), stop);
         shared.notices = self.notices.clone();
+        shared.authority = self.authority.clone();
         if let Some(pipelines) = &self.pipelines {
             shared.pipelines = pipelines.clone();
             shared.pipelines.mark_unchanged();

@@ -56,3 +56,82 @@ fn a_damaged_capture_is_linted_up_to_the_damage_with_exit_code_2() {
     assert!(fails(&["lint", "--capture", text(&capture)], 2).contains(text(&capture)));
     refuses(&["lint"]);
 }
+
+/// A recording stands in for a server: it lets in one version, and ends by disconnecting the player.
+#[test]
+fn a_visit_that_the_server_ends_or_refuses_has_exit_code_1() {
+    let capture = root().join("captures/session-1.12.2.jsonl");
+    let mut server = Program::mitmcraft(&["replay", "server", text(&capture), "-l", "127.0.0.1:0"]);
+    let address = format!("127.0.0.1:{}", server.listening());
+    let lint = |more: &[&str]| {
+        let arguments = ["lint", &address, "--stay", "0", "--pause", "0"];
+        Program::mitmcraft(&[&arguments, more].concat()).finish()
+    };
+    let (status, said) = lint(&["--versions", "1.12.2"]);
+    assert_eq!(status.code(), Some(1), "{said}");
+    let ended = "1.12.2       status, login, join; disconnected by the server: see you\n";
+    assert!(said.starts_with(ended) && said.ends_with("\n0 findings\n"), "{said}");
+
+    let (junit, visits) = (scratch_file("visits.xml"), scratch_file("visits.jsonl"));
+    let more = ["--versions", "1.8.9,340", "--json", "--junit", text(&junit), "-w", text(&visits)];
+    let (status, said) = lint(&more);
+    assert_eq!(status.code(), Some(1), "{said}");
+    let json: Json = serde_json::from_str(&said).unwrap();
+    let seen = |visit: &Json| {
+        (visit["protocol"].as_i64(), visit["refused"].as_bool(), visit["failed"].as_bool())
+    };
+    let visited: Vec<_> = json["visits"].as_array().unwrap().iter().map(seen).collect();
+    let (yes, no) = (Some(true), Some(false));
+    assert_eq!(visited, [(Some(47), yes, yes), (Some(340), no, yes)]);
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert_eq!(xml.matches("<failure").count(), 2, "{xml}");
+    // The capture of the visits has what was judged.
+    let (_, again) = Program::mitmcraft(&["lint", "--capture", text(&visits), "--json"]).finish();
+    let again: Json = serde_json::from_str(&again).unwrap();
+    assert_eq!(again["versions"], json["versions"]);
+
+    // By default a server need not let all versions in.
+    let (_, said) = lint(&["--json"]);
+    let json: Json = serde_json::from_str(&said).unwrap();
+    let visited: Vec<_> = json["visits"].as_array().unwrap().iter().map(seen).collect();
+    assert_eq!(visited.len(), 8);
+    let failed: Vec<_> = visited.iter().filter(|(.., failed)| *failed == yes).collect();
+    assert_eq!(failed, [&(Some(340), no, yes)]);
+    server.interrupt();
+    server.succeed();
+}
+
+#[test]
+fn a_finding_of_a_visit_has_exit_code_1_and_its_bytes() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let mut server = Program::mitmcraft(&["replay", "server", text(&capture), "-l", "127.0.0.1:0"]);
+    let address = format!("127.0.0.1:{}", server.listening());
+    let arguments =
+        ["lint", &address, "--versions", "1.8.9", "--stay", "0", "--pause", "0", "--patience", "5"];
+    let (status, said) = Program::mitmcraft(&arguments).finish();
+    assert_eq!(status.code(), Some(1), "{said}");
+    let reason = "`effect_ambience` is of type item_stack, the game reads byte";
+    assert!(said.contains("metadata-invalid in 1.8") && said.contains(reason), "{said}");
+    assert!(said.contains("^^\n  the player sees: the game crashes"), "{said}");
+    server.interrupt();
+    server.succeed();
+}
+
+#[test]
+fn what_cannot_be_visited_is_refused() {
+    for (arguments, hint) in [
+        (&["localhost", "--capture", "a.jsonl"][..], "--capture"),
+        (&["--versions", "1.8.9", "--capture", "a.jsonl"], "UPSTREAM"),
+        (&["localhost", "--versions", "1.99"], "mitmcraft protocols"),
+        (&["localhost", "--versions", "1.21.4..1.8.9"], "the older end comes first"),
+        (&["localhost", "--versions", "beta-1.7.3"], "since 1.7"),
+        (&["localhost", "-w", "-"], "stdout is for the report"),
+    ] {
+        let said = refuses(&[&["lint"], arguments].concat());
+        assert!(said.contains(hint), "{arguments:?}: {said}");
+    }
+    // Nothing listens on a port that was just given back.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let said = fails(&["lint", &format!("127.0.0.1:{port}")], 2);
+    assert!(said.contains("cannot reach 127.0.0.1"), "{said}");
+}

@@ -192,6 +192,9 @@ impl Place {
                 }
             }
         }
+        if words[0] == "lint" && fresh.contains(&server) {
+            fresh.extend(["--stay", "0", "--pause", "0"].map(str::to_owned));
+        }
         if serves(words) && !fresh.iter().any(|word| ["-l", "--listen"].contains(&word.as_str())) {
             fresh.extend(["-l".into(), "127.0.0.1:0".into()]);
         }

@@ -2,6 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde_json::Value as Json;
+use sha1::{Digest as _, Sha1};
 
 use super::{AuthError, Response};
 use mitmcraft_protocol::schema::parse_uuid;
@@ -16,6 +17,17 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Creates the profile of a player without an account. Its UUID is made from the name; servers in
+    /// offline mode make their own.
+    #[must_use]
+    pub fn offline(name: &str) -> Self {
+        let digest = Sha1::new().chain_update("OfflinePlayer:").chain_update(name).finalize();
+        let bytes = digest.iter().take(16).fold(0, |id, byte| id << 8 | u128::from(*byte));
+        // A UUID of version 5 (RFC 9562), which is made with SHA-1.
+        let id = bytes & !(0xf << 76 | 0x3 << 62) | 0x5 << 76 | 0x2 << 62;
+        Self { name: name.to_owned(), id }
+    }
+
     /// Reads `{"id":..,"name":..}`, the form of all services.
     pub(super) fn from_json(json: &Json) -> Option<Self> {
         let id = parse_uuid(json.get("id")?.as_str()?)?;

@@ -2,7 +2,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::SeedableRng as _;
+use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use rsa::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 
@@ -41,7 +41,7 @@ pub struct Request {
     token: Bytes,
 }
 
-/// The answer to a server's Encryption Request.
+/// The answer to a server's Encryption Request. `Debug` does not print the secret.
 pub struct Answer {
     /// The shared secret, encrypted with the server's key.
     secret: Value,
@@ -100,6 +100,16 @@ impl Request {
         Some((Value::Map(fields), exchange))
     }
 
+    /// Encrypts a secret and the server's token for the server, with the secret and the padding that `seed`
+    /// decides. `None` if the server's key is too short.
+    pub fn answer_seeded(&self, seed: [u8; 32]) -> Option<Answer> {
+        let mut random = ChaCha20Rng::from_seed(seed);
+        let (mut secret, mut padding) = ([0; 16], [0; 32]);
+        random.fill_bytes(&mut secret);
+        random.fill_bytes(&mut padding);
+        self.answer(&secret, padding)
+    }
+
     /// Encrypts `secret` and the server's token for the server; `seed` decides the padding. `None`
     /// if the server's key is too short.
     pub fn answer(&self, secret: &[u8; 16], seed: [u8; 32]) -> Option<Answer> {
@@ -130,6 +140,12 @@ pub struct RequestVariant {
 
 /// The server id of a server in offline mode from 1.3 to 1.6.
 pub(crate) const ASKS_NOBODY: &str = "-";
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Answer")
+    }
+}
 
 impl Answer {
     /// Builds the response that replaces the client's.

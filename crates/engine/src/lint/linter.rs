@@ -3,15 +3,13 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::bundle::{self, Bundle};
-use super::channels::RegisteredChannels;
 use super::finding::Finding;
 use super::values::{Fault, Values};
-use super::{LintReport, LintRule};
+use super::{Breach, LintReport, LintRule, LintSession};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use mitmcraft_protocol::contents::{Contents, ContentsError};
-use mitmcraft_protocol::meaning::diagnose;
-use mitmcraft_protocol::packet::{Diagnostic, RawReason, Undecoded};
+use mitmcraft_protocol::meaning::{EntityTypes, diagnose};
+use mitmcraft_protocol::packet::{Diagnostic, Packet, RawReason, Undecoded};
 use mitmcraft_protocol::schema::{DecodeCause, Direction, Family};
 
 /// Judges the packets of servers by the rules of the game: a sink for the entries of captures.
@@ -21,8 +19,8 @@ use mitmcraft_protocol::schema::{DecodeCause, Direction, Family};
 #[derive(Debug, Default)]
 pub struct Linter {
     source: Option<Arc<str>>,
-    bundles: HashMap<u64, Bundle>,
-    channels: HashMap<u64, RegisteredChannels>,
+    sessions: HashMap<u64, LintSession>,
+    entities: EntityTypes,
     /// The number of judged packets by version.
     judged: BTreeMap<(i32, String), u64>,
     findings: BTreeMap<Key, Finding>,
@@ -45,14 +43,16 @@ impl Linter {
     }
 
     fn end(&mut self) {
-        self.channels.clear();
-        let mut bundles: Vec<(u64, Bundle)> = self.bundles.drain().collect();
-        bundles.sort_by_key(|(session, _)| *session);
-        bundles.into_iter().for_each(|(_, bundle)| self.end_bundle(bundle));
+        let mut sessions: Vec<(u64, LintSession)> = self.sessions.drain().collect();
+        sessions.sort_by_key(|(session, _)| *session);
+        for (number, session) in sessions {
+            self.entities.forget(number);
+            self.end_session(session);
+        }
     }
 
-    fn end_bundle(&mut self, bundle: Bundle) {
-        if let Some(begin) = bundle.end() {
+    fn end_session(&mut self, session: LintSession) {
+        if let Some(begin) = session.end() {
             let reason = "the session ended within this bundle".to_owned();
             self.add(&begin, LintRule::BundleOpen, false, reason, None, None);
         }
@@ -67,18 +67,15 @@ impl Linter {
             self.undecoded(record, &error);
             return;
         }
-        let bundle = self.bundles.entry(packet.context().session).or_default();
-        if bundle.take(record) {
-            let reason = format!("more than {} packets in a bundle", bundle::MAX);
-            self.add(record, LintRule::BundleTooLong, true, reason, None, None);
-        }
-        let channels = self.channels.get(&packet.context().session);
-        if let Some(reason) = channels.and_then(|channels| channels.fault(packet)) {
-            let field = Some("channel".to_owned());
-            self.add(record, LintRule::ChannelUnregistered, false, reason, field, None);
-        }
+        let entity = self.entities.take(packet);
+        let session = self.sessions.entry(packet.context().session).or_default();
+        let breaches = session.take_clientbound(record);
         let Some(kind) = packet.kind() else { return };
-        let mut values = Values::read(packet, kind);
+        let mut values = Values::read(packet, kind, entity);
+        for Breach { rule, is_certain, reason, field } in breaches {
+            let span = field.as_deref().and_then(|field| values.place(field));
+            self.add(record, rule, is_certain, reason, field, span);
+        }
         for diagnostic in diagnose(packet).iter() {
             // The values have those of components, with their places.
             let rule = LintRule::Diagnosed(diagnostic);
@@ -104,6 +101,12 @@ impl Linter {
             let data = ["chunkData", "data", "compressedChunkData"];
             let span = data.into_iter().find_map(|field| values.place(field));
             self.add(record, LintRule::ChunkInvalid, certain, error.to_string(), None, span);
+        }
+    }
+
+    fn take_serverbound(&mut self, packet: &Packet) {
+        if let Some(session) = self.sessions.get_mut(&packet.context().session) {
+            session.take_serverbound(packet);
         }
     }
 
@@ -163,21 +166,26 @@ impl Sink for Linter {
                 let packet = &record.packet;
                 let is_game =
                     matches!(packet.context().protocol.family(), Family::Java | Family::Alpha);
-                if !record.outcome.came() || !is_game {
+                if !is_game {
                     return Ok(());
                 }
+                let session = self.sessions.entry(packet.context().session).or_default();
+                if let Some((record, breach)) = session.take(record) {
+                    let Breach { rule, is_certain, reason, field } = breach;
+                    self.add(&record, rule, is_certain, reason, field, None);
+                }
                 match packet.direction() {
+                    _ if !record.outcome.came() => {}
                     Direction::Clientbound => self.judge(record),
-                    Direction::Serverbound => {
-                        self.channels.entry(packet.context().session).or_default().take(packet);
-                    }
+                    Direction::Serverbound => self.take_serverbound(packet),
                 }
             }
             Entry::Event(event) => {
                 if let EventKind::Open | EventKind::Close(_) = event.kind {
-                    self.channels.remove(&event.context.session);
-                    if let Some(bundle) = self.bundles.remove(&event.context.session) {
-                        self.end_bundle(bundle);
+                    let number = event.context.session;
+                    self.entities.forget(number);
+                    if let Some(session) = self.sessions.remove(&number) {
+                        self.end_session(session);
                     }
                 }
             }

@@ -3,20 +3,29 @@
 //!
 //! A [`Linter`] is a [`Sink`](crate::capture::Sink) for the entries of captures. Its [`LintReport`] has a
 //! matrix of versions and rules, and the first packet of each kind of fault with the place of the fault
-//! in its bytes. `docs/lint.md` has the rules with their sources.
+//! in its bytes. `docs/lint.md` has the rules with their sources. A [`Visitor`] joins a server and plays a
+//! short script, so that there is something to judge.
 
 mod bundle;
 mod channels;
+mod component;
 mod finding;
 mod formats;
+mod limits;
 mod linter;
+mod live;
+mod metadata;
+mod order;
 mod report;
 mod rule;
+mod session;
 #[cfg(test)]
 mod tests;
 mod values;
 
 pub use finding::Finding;
 pub use linter::Linter;
+pub use live::{Stage, Visit, VisitOptions, Visitor};
 pub use report::LintReport;
 pub use rule::LintRule;
+use session::{Breach, LintSession};

@@ -1,20 +1,43 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{Finding, LintRule};
-use crate::text::{LineOptions, count};
+use super::{Finding, LintRule, Visit};
+use crate::text::{Escaped, LineOptions, count};
 
-/// The findings of a [`Linter`](super::Linter).
+/// The findings of a [`Linter`](super::Linter), and the visits that they are of.
 #[derive(Debug, Clone)]
 pub struct LintReport {
     /// The number of judged packets by version.
     judged: BTreeMap<(i32, String), u64>,
     findings: Vec<Finding>,
+    visits: Vec<Visit>,
 }
 
 impl LintReport {
     pub(super) fn new(judged: BTreeMap<(i32, String), u64>, findings: Vec<Finding>) -> Self {
-        Self { judged, findings }
+        Self { judged, findings, visits: Vec::new() }
+    }
+
+    /// Adds the visits whose packets were judged.
+    #[must_use]
+    pub fn with_visits(self, visits: Vec<Visit>) -> Self {
+        Self { visits, ..self }
+    }
+
+    /// The visits whose packets were judged; none if captures were.
+    #[must_use]
+    pub fn visits(&self) -> &[Visit] {
+        &self.visits
+    }
+
+    /// Returns whether there is neither a finding nor a failed visit, and if there were visits, whether one
+    /// has reached the game.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        let visits = &self.visits;
+        self.findings.is_empty()
+            && !visits.iter().any(Visit::has_failed)
+            && (visits.is_empty() || !visits.iter().all(Visit::is_refused))
     }
 
     /// The findings, by version and rule.
@@ -35,10 +58,16 @@ impl LintReport {
         ours.map(|it| it.count).sum()
     }
 
-    /// Appends the findings, and a matrix of versions and the rules that were broken.
+    /// Appends the findings, how the visits went, and a matrix of versions and the rules that were broken.
     pub fn write_text(&self, out: &mut String, options: &LineOptions) {
         for finding in &self.findings {
             finding.write(out, options);
+            out.push('\n');
+        }
+        for visit in &self.visits {
+            let _ = writeln!(out, "{:<12} {}", visit.version, Escaped(&visit.describe()));
+        }
+        if !self.visits.is_empty() {
             out.push('\n');
         }
         let is_broken = |rule: &LintRule| self.findings.iter().any(|it| it.rule == *rule);

@@ -26,6 +26,18 @@ pub enum LintRule {
     BundleTooLong,
     /// The session ended within a bundle.
     BundleOpen,
+    /// A packet comes before the one that makes what it changes.
+    OrderWrong,
+    /// A registry that the game needs was not sent.
+    RegistryMissing,
+    /// The server sent nothing for longer than the game waits.
+    ServerSilent,
+    /// A value in the metadata of an entity is of another type than the game reads.
+    MetadataInvalid,
+    /// A text is longer than the game reads.
+    TextTooLong,
+    /// A number is outside of what the game has.
+    NumberInvalid,
     /// A message of a plugin has a channel that the client has not registered.
     ChannelUnregistered,
     /// A diagnostic of `docs/diagnostics.md`.
@@ -35,7 +47,7 @@ pub enum LintRule {
 impl LintRule {
     /// All rules: first those of decoding, then those about values, then the diagnostics of what a server
     /// sends.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 26] = [
         Self::FrameInvalid,
         Self::IdUnknown,
         Self::BytesMissing,
@@ -47,6 +59,12 @@ impl LintRule {
         Self::TextInvalid,
         Self::BundleTooLong,
         Self::BundleOpen,
+        Self::OrderWrong,
+        Self::RegistryMissing,
+        Self::ServerSilent,
+        Self::MetadataInvalid,
+        Self::TextTooLong,
+        Self::NumberInvalid,
         Self::ChannelUnregistered,
         Self::Diagnosed(Diagnostic::CompressedBelowThreshold),
         Self::Diagnosed(Diagnostic::UncompressedAboveThreshold),
@@ -73,6 +91,12 @@ impl LintRule {
             Self::TextInvalid => "text-invalid",
             Self::BundleTooLong => "bundle-too-long",
             Self::BundleOpen => "bundle-open",
+            Self::OrderWrong => "order-wrong",
+            Self::RegistryMissing => "registry-missing",
+            Self::ServerSilent => "server-silent",
+            Self::MetadataInvalid => "metadata-invalid",
+            Self::TextTooLong => "text-too-long",
+            Self::NumberInvalid => "number-invalid",
             Self::ChannelUnregistered => "channel-unregistered",
             Self::Diagnosed(diagnostic) => diagnostic.name(),
         }
@@ -103,6 +127,22 @@ impl LintRule {
             Self::TextInvalid => "the connection is lost: the text cannot be parsed",
             Self::BundleTooLong => "the connection is lost: `Too many packets in a bundle`",
             Self::BundleOpen => "nothing of what the bundle contains",
+            Self::OrderWrong => "the game crashes, or the connection is lost",
+            Self::RegistryMissing => {
+                "the connection is lost: `Registry must be non-empty`, or the game crashes: `Missing \
+                 registry`"
+            }
+            Self::ServerSilent => "the connection is lost: `Timed out`",
+            Self::MetadataInvalid => {
+                "the game crashes, or since 1.20.5 the connection is lost: `Network Protocol Error`"
+            }
+            Self::TextTooLong => {
+                "the connection is lost: `The received encoded string buffer length is longer ..`"
+            }
+            Self::NumberInvalid => {
+                "the connection is lost or the game crashes: `ArrayIndexOutOfBoundsException`, or \
+                 `IndexOutOfBoundsException`"
+            }
             Self::ChannelUnregistered => "nothing: the mods of the client do not read the message",
             Self::Diagnosed(diagnostic) => match diagnostic {
                 Diagnostic::CompressedBelowThreshold => {

@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::LintRule;
+use super::metadata::MetadataEntry;
+use super::{LintRule, component, limits};
 use mitmcraft_protocol::meaning::{FieldMeaning, FieldTracker};
 use mitmcraft_protocol::packet::{Diagnostic, Packet, SentRegistries, is_component};
 use mitmcraft_protocol::schema::{Family, Flow, Leaf, Name, PacketType, Scalar, Visitor};
-use mitmcraft_protocol::wire::Tag;
 
 /// A value that the game refuses.
 #[derive(Debug)]
@@ -26,6 +26,10 @@ pub(super) struct Values<'p> {
     family: Family,
     sent: Arc<SentRegistries>,
     tracker: FieldTracker,
+    /// The entry of an entity's metadata that is being read.
+    metadata: MetadataEntry,
+    /// The window and its slot, as far as they are read.
+    window: Option<i64>,
     /// The names of the open containers and of the next value; `None` where there is none.
     names: Vec<Option<Name>>,
     pub(super) faults: Vec<Fault>,
@@ -34,15 +38,22 @@ pub(super) struct Values<'p> {
 }
 
 impl<'p> Values<'p> {
-    /// Reads the values of a packet, up to the first that does not decode.
-    pub(super) fn read(packet: &'p Packet, kind: &'p PacketType) -> Self {
+    /// Reads the values of a packet, up to the first that does not decode. `entity` is the type of the entity
+    /// that the packet is about, if it is known.
+    pub(super) fn read(
+        packet: &'p Packet,
+        kind: &'p PacketType,
+        entity: Option<&'static str>,
+    ) -> Self {
         let context = packet.context();
         let mut values = Self {
             kind,
             version: context.protocol.version(),
             family: context.protocol.family(),
             sent: Arc::clone(&context.registries),
-            tracker: FieldTracker::new(packet),
+            tracker: FieldTracker::new(packet).about(entity),
+            metadata: MetadataEntry::default(),
+            window: None,
             names: Vec::new(),
             faults: Vec::new(),
             fields: Vec::new(),
@@ -103,11 +114,69 @@ impl<'p> Values<'p> {
         }
     }
 
+    /// Checks the type of a value in an entity's metadata.
+    fn metadata(&mut self, path: &str, meaning: Option<FieldMeaning>, leaf: &Leaf<'_>) {
+        let fault = match (path, &leaf.value) {
+            ("metadata.key", Scalar::Int(key)) => {
+                let named = self.tracker.metadata_key();
+                let named = named.or_else(|| meaning.and_then(|meaning| meaning.name(*key)));
+                self.metadata.take_key(self.version, named)
+            }
+            ("metadata.type", kind) => self.metadata.take_type(self.version, kind),
+            _ => None,
+        };
+        if let Some(reason) = fault {
+            self.fault(LintRule::MetadataInvalid, true, reason, leaf.span());
+        }
+    }
+
+    /// Checks lengths and numbers against what the game accepts.
+    fn limits(&mut self, path: &str, leaf: &Leaf<'_>) {
+        let packet = &**self.kind.name();
+        match leaf.value {
+            Scalar::Text(bytes, encoding) => {
+                let Some(most) = limits::text_limit(self.version, packet, path) else { return };
+                let units = encoding.decode_lossy(bytes).encode_utf16().count();
+                if units > most {
+                    let reason = format!("{units} characters, the game reads up to {most}");
+                    self.fault(LintRule::TextTooLong, true, reason, leaf.span());
+                }
+            }
+            Scalar::Int(number) => {
+                if let Some(numbers) = limits::numbers(self.version, packet, path)
+                    && !numbers.contains(&number)
+                {
+                    let (low, high) = (numbers.start(), numbers.end());
+                    let reason = format!("{number}: the game knows {low} to {high}");
+                    self.fault(LintRule::NumberInvalid, true, reason, leaf.span());
+                }
+                if packet == "set_slot" {
+                    self.slot(path, number, leaf);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Checks a slot of the player's inventory, which always has as many.
+    fn slot(&mut self, path: &str, number: i64, leaf: &Leaf<'_>) {
+        match path {
+            "windowId" => self.window = Some(number),
+            "slot" if self.window == Some(0) => {
+                let slots = limits::inventory_slots(self.version);
+                if !(0..slots).contains(&number) {
+                    let reason = format!("the inventory has the slots 0 to {}", slots - 1);
+                    self.fault(LintRule::NumberInvalid, true, reason, leaf.span());
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Checks a text component.
-    fn component(&mut self, leaf: &Leaf<'_>) {
-        if self.family != Family::Java
-            || !matches!(leaf.value, Scalar::Text(..) | Scalar::Nbt { .. })
-            || !is_component(self.kind, self.version, &self.path())
+    fn component(&mut self, path: &str, leaf: &Leaf<'_>) {
+        if !matches!(leaf.value, Scalar::Text(..) | Scalar::Nbt { .. })
+            || !is_component(self.kind, self.version, path)
         {
             return;
         }
@@ -122,19 +191,9 @@ impl<'p> Values<'p> {
             }
             _ => {
                 let Some(nbt) = leaf.value.nbt() else { return };
-                let (certain, reason) = match &nbt.root {
-                    Tag::Text(_) => return,
-                    Tag::List(list) if !list.items.is_empty() => return,
-                    Tag::Compound(compound) => {
-                        if CONTENTS.iter().any(|key| compound.get(key).is_some()) {
-                            return;
-                        }
-                        (false, "a component without `text`, `translate` or other contents")
-                    }
-                    Tag::List(_) => (true, "an empty list is no component"),
-                    _ => (true, "a component is a string, a list or a compound"),
-                };
-                self.fault(LintRule::TextInvalid, certain, reason.to_owned(), leaf.span());
+                if let Some((certain, reason)) = component::fault(&nbt.root) {
+                    self.fault(LintRule::TextInvalid, certain, reason, leaf.span());
+                }
             }
         }
     }
@@ -143,10 +202,16 @@ impl<'p> Values<'p> {
 impl Visitor for Values<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         self.note_field(leaf.span());
-        if let Some(meaning) = self.tracker.leaf(leaf) {
+        let meaning = self.tracker.leaf(leaf);
+        if let Some(meaning) = meaning {
             self.entry(meaning, leaf);
         }
-        self.component(leaf);
+        if self.family == Family::Java {
+            let path = self.path();
+            self.metadata(&path, meaning, leaf);
+            self.limits(&path, leaf);
+            self.component(&path, leaf);
+        }
         Flow::Continue(())
     }
 
@@ -188,20 +253,5 @@ impl Visitor for Values<'_> {
         Some(Flow::Continue(()))
     }
 }
-
-/// The keys of which a component in NBT has one.
-const CONTENTS: [&str; 11] = [
-    "text",
-    "translate",
-    "keybind",
-    "score",
-    "selector",
-    "nbt",
-    "type",
-    "object",
-    "sprite",
-    "player",
-    "",
-];
 
 const V1_20_5: i32 = 766;

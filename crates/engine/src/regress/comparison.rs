@@ -6,7 +6,7 @@ use super::{Behaviour, Deviation, Freedom, Normalisation};
 use crate::analysis::{DiffSide, Differ, Difference, fingerprint};
 use crate::capture::{Entry, Record};
 use crate::text::{LineOptions, xml};
-use mitmcraft_protocol::schema::{Role, State};
+use mitmcraft_protocol::schema::{Role, State, Value};
 
 /// The result of comparing two behaviours.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ impl Behaviour {
     /// Packets are aligned by type, those of each type in order, and then the order of types is compared.
     #[must_use]
     pub fn compare(&self, other: &Self, normalisation: &Normalisation) -> Comparison {
+        let placed = normalisation.placed(self, other);
+        let other = placed.as_ref().unwrap_or(other);
         let comparing = Comparing { normalisation, a: self, b: other };
         let [a, b] = [self, other].map(|it| comparing.selected(it));
         let compared = a.len().max(b.len()) as u64;
@@ -78,6 +80,7 @@ impl<'c> Comparing<'c> {
     fn selected(&self, behaviour: &'c Behaviour) -> Vec<&'c Record> {
         let wanted = |record: &&Record| {
             !self.normalisation.ignore.packet(&record.packet)
+                && !is_latency(record)
                 && !self.normalisation.allows(Freedom::Periodic, name(record))
         };
         behaviour.records.iter().filter(wanted).collect()
@@ -280,6 +283,21 @@ fn kind<'r>(record: &&'r Record) -> (u8, State, &'r str) {
 
 fn name(record: &Record) -> &str {
     record.packet.kind().map_or("", |kind| kind.name())
+}
+
+/// Returns whether a packet only tells how fast the connections of players are, as at intervals.
+fn is_latency(record: &Record) -> bool {
+    if name(record) != "player_info" {
+        return false;
+    }
+    let Ok(fields) = record.packet.value() else { return false };
+    match fields.get("action").map(Value::plain) {
+        Some(Value::Text(action)) => &**action == "update_latency",
+        Some(Value::Map(actions)) => actions
+            .iter()
+            .all(|(action, is_set)| is_set.plain() == &Value::Bool(&**action == "update_latency")),
+        _ => false,
+    }
 }
 
 /// Returns the entity that a packet is about.

@@ -10,6 +10,7 @@ mod deviation;
 mod normalisation;
 mod player;
 mod regression;
+mod spawn;
 
 pub use behaviour::Behaviour;
 pub use comparison::Comparison;

@@ -4,6 +4,7 @@ use std::time::Duration;
 use thiserror::Error;
 use toml::de::DeTable;
 
+use super::spawn::SpawnOffset;
 use super::{Behaviour, Deviation};
 use crate::analysis::{Difference, Ignore, IgnoreError};
 use crate::lang::amount::Period;
@@ -18,6 +19,8 @@ pub struct Normalisation {
     periodic: Vec<Glob>,
     /// How much later than recorded a periodic packet may come.
     pub(super) late: Duration,
+    /// `true` if the player has to appear at the same place.
+    has_fixed_spawn: bool,
     /// The rules that were added to the defaults.
     added: Vec<(Freedom, String)>,
 }
@@ -44,7 +47,8 @@ pub enum NormalisationError {
     Syntax(String),
     /// A key is unknown.
     #[error(
-        "unknown key `{0}`: expected one of `ignore`, `any_order`, `any_number`, `periodic`, `late`"
+        "unknown key `{0}`: expected one of `ignore`, `any_order`, `any_number`, `periodic`, \
+         `late`, `spawn`"
     )]
     Unknown(String),
     /// A value has another form than its key asks for.
@@ -53,6 +57,9 @@ pub enum NormalisationError {
     /// The value of `late` is no duration.
     #[error("`late`: expected a duration, such as \"5s\"")]
     Late,
+    /// The value of `spawn` is unknown.
+    #[error("`spawn`: expected \"random\" or \"fixed\"")]
+    Spawn,
     /// A rule of `ignore` is invalid.
     #[error("`ignore`: {0}")]
     Ignore(#[from] IgnoreError),
@@ -75,6 +82,7 @@ impl Normalisation {
             any_number: Vec::new(),
             periodic: globs(&PERIODIC),
             late: LATE,
+            has_fixed_spawn: false,
             added: Vec::new(),
         }
     }
@@ -91,6 +99,14 @@ impl Normalisation {
             if key == "late" {
                 let late = value.as_str().and_then(|text| text.parse::<Period>().ok());
                 self.late = late.ok_or(NormalisationError::Late)?.0;
+                continue;
+            }
+            if key == "spawn" {
+                self.has_fixed_spawn = match value.as_str() {
+                    Some("fixed") => true,
+                    Some("random") => false,
+                    _ => return Err(NormalisationError::Spawn),
+                };
                 continue;
             }
             let freedom = Freedom::ALL.into_iter().find(|it| it.key() == key);
@@ -152,10 +168,20 @@ impl Normalisation {
             }
             out.push_str("]\n");
         }
+        if self.has_fixed_spawn {
+            out.push_str("spawn = \"fixed\"\n");
+        }
         if self.late != LATE {
             let _ = writeln!(out, "late = \"{}ms\"", self.late.as_millis());
         }
         out
+    }
+
+    /// Returns `b` as it would be if its player had appeared where that of `a` did; `None` if it has, or has
+    /// to.
+    pub(super) fn placed(&self, a: &Behaviour, b: &Behaviour) -> Option<Behaviour> {
+        let offset = SpawnOffset::between(a, b).filter(|_| !self.has_fixed_spawn)?;
+        Some(offset.undone(a, b))
     }
 
     pub(super) fn allows(&self, freedom: Freedom, packet: &str) -> bool {

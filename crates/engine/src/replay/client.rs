@@ -1,9 +1,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
-
 use super::client_play::ClientPlay;
 use super::filtered::{Between, Filtered};
 use super::{ClientOptions, ClientStart, Tally};
@@ -229,24 +226,20 @@ impl ClientReplay {
     }
 
     fn on_encryption_request(&mut self, fields: Value) {
-        let mut random = ChaCha20Rng::from_seed(self.seed);
-        let (mut secret, mut padding) = ([0; 16], [0; 32]);
-        random.fill_bytes(&mut secret);
-        random.fill_bytes(&mut padding);
-        let answer = Request::of(fields).and_then(|request| request.answer(&secret, padding));
+        let answer = Request::of(fields).and_then(|request| request.answer_seeded(self.seed));
         let forms = answer.iter().flat_map(|answer| answer.alone());
         let confirmed = Role::EncryptionStarted;
         let protocol = &self.endpoint.context().protocol;
         let confirms = protocol.role(State::Play, Direction::Clientbound, confirmed).is_some();
-        if self.endpoint.send_first(Role::EncryptionResponse, forms) {
-            // Before 1.7 nothing follows before the server has confirmed it, in the clear.
-            if confirms {
-                self.unconfirmed = answer.map(|answer| answer.key);
-            } else {
-                self.endpoint.set_cipher(&secret);
-            }
-        } else {
-            self.finish("the server's Encryption Request has no usable key");
+        if !self.endpoint.send_first(Role::EncryptionResponse, forms) {
+            return self.finish("the server's Encryption Request has no usable key");
+        }
+        let key = answer.map(|answer| answer.key);
+        // Before 1.7 nothing follows before the server has confirmed it, in the clear.
+        if confirms {
+            self.unconfirmed = key;
+        } else if let Some(key) = key {
+            self.endpoint.set_cipher(&key.secret);
         }
     }
 

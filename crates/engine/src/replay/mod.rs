@@ -46,6 +46,7 @@ pub use filters::{Act, FilterReplay, HiddenEffect, Judged};
 pub use pace::Pace;
 pub use play_options::PlayOptions;
 pub use point::{Point, PointError};
+pub(crate) use position::Position;
 pub use recording::Recording;
 pub use recording_error::RecordingError;
 pub use server::ServerReplay;

@@ -2,7 +2,7 @@ use mitmcraft_protocol::schema::{Direction, Protocol, Role, State, Value};
 
 /// A player's position and orientation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Position {
+pub(crate) struct Position {
     x: f64,
     /// Height of the feet; a server of 1.7 sends the height of the eyes.
     y: f64,
@@ -15,7 +15,7 @@ pub(super) struct Position {
 
 impl Position {
     /// Returns the position after a teleport, whose values can be relative to this one.
-    pub(super) fn teleported(&self, teleport: &Value) -> Self {
+    pub(crate) fn teleported(&self, teleport: &Value) -> Self {
         let flags = teleport.get("flags");
         let coordinate = |name: &str, bit: i64, from: f64| {
             let Some(value) = teleport.get(name).and_then(number) else { return from };
@@ -42,8 +42,13 @@ impl Position {
         (offset != Offset::default()).then_some(offset)
     }
 
+    /// Returns the position a number of blocks further along the x axis.
+    pub(crate) fn stepped(self, blocks: f64) -> Self {
+        Self { x: self.x + blocks, ..self }
+    }
+
     /// Encodes the movement packet with which a client confirms that it is here.
-    pub(super) fn confirmation(&self, protocol: &Protocol) -> Option<Vec<u8>> {
+    pub(crate) fn confirmation(&self, protocol: &Protocol) -> Option<Vec<u8>> {
         // Up to 1.7 the client sends both heights.
         let (feet, eyes) = match self.stance {
             Some(stance) => (self.y, stance),

@@ -181,6 +181,13 @@ pub(super) fn set_bits(
 ) -> Result<Vec<i32>, ContentsError> {
     let mask = match fields.get(name).map(Value::plain) {
         Some(Value::Int(mask)) => vec![*mask],
+        // Since 26.3, the lowest byte first.
+        Some(Value::Bytes(bytes)) => {
+            let words = bytes
+                .chunks(8)
+                .map(|word| word.iter().rev().fold(0, |word, byte| word << 8 | i64::from(*byte)));
+            words.collect()
+        }
         _ => ints(fields, name)?,
     };
     let words = (0..).zip(mask).take(words);

@@ -139,6 +139,12 @@ impl FieldTracker {
         meaning?.text(value)
     }
 
+    /// Returns the name of the last value, if it is a key in the metadata of an entity whose type is known.
+    #[must_use]
+    pub fn metadata_key(&self) -> Option<&'static str> {
+        self.key
+    }
+
     /// Takes a value whose parts are not reported.
     pub fn skip(&mut self) {
         if self.meanings.is_some() {

@@ -188,3 +188,30 @@ fn a_normalisation_that_is_invalid_is_refused_with_its_key() {
     assert!(normalisation.add(Freedom::Ignore, "").is_err());
     assert_eq!(normalisation.toml(), "periodic = [\n    \"ping\",\n]\nlate = \"20000ms\"\n");
 }
+
+/// A server that chooses the player's place at random: all places move by as much.
+#[test]
+fn a_player_who_appears_elsewhere_is_no_deviation_but_one_place_that_differs_is() {
+    fn move_places(steps: &mut [Step], teleports: bool) {
+        set(steps, "map_chunk", "x", Value::Int(2));
+        set(steps, "map_chunk", "z", Value::Int(-1));
+        if teleports {
+            set(steps, "position", "x", Value::Float64(8.5 + 32.0));
+            set(steps, "position", "z", Value::Float64(8.5 - 16.0));
+        }
+    }
+    let file = "session-1.8.jsonl";
+    assert_eq!(found(file, &|steps| move_places(steps, true)), Vec::<String>::new());
+    // A chunk alone that is elsewhere, and a player who appears elsewhere than the chunks.
+    let alone = found(file, &|steps| move_places(steps, false));
+    assert_eq!(alone, ["changed map_chunk.x.z"]);
+    let elsewhere = found(file, &|steps| set(steps, "position", "x", Value::Float64(40.5)));
+    assert_eq!(elsewhere, Vec::<String>::new(), "the server's other places are where they were");
+    // Where it matters, the place is compared.
+    let (baseline, now) = played(file, &|steps| move_places(steps, true));
+    let mut fixed = Normalisation::default();
+    fixed.read("spawn = \"fixed\"").unwrap();
+    let deviations = baseline.compare(&now, &fixed).deviations;
+    assert_eq!(deviations.len(), 2, "{deviations:?}");
+    assert!(fixed.read("spawn = \"near\"").unwrap_err().to_string().contains("\"random\""));
+}

@@ -1,11 +1,13 @@
+mod live;
+
 use std::path::PathBuf;
 
 use clap::Args;
 use mitmcraft_engine::capture::Sink as _;
-use mitmcraft_engine::lint::Linter;
+use mitmcraft_engine::lint::{LintReport, Linter};
 use mitmcraft_engine::text::Verbosity;
 
-use super::args::{Memory, Overwrite, Protocols, capture_files};
+use super::args::{Memory, OutputFiles, Protocols, capture_files};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -14,19 +16,35 @@ use super::output::Output;
 /// game would refuse
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  mitmcraft lint localhost:25565
+  mitmcraft lint localhost --versions 1.20.4..latest --junit results.xml
+  mitmcraft lint localhost --versions 1.8.9,1.21.4 -w visits.jsonl
   mitmcraft lint --capture session.jsonl
-  mitmcraft lint --capture a.jsonl b.pcapng --junit results.xml
-  mitmcraft lint --capture session.jsonl --json | jq '.findings[].rule'
+  mitmcraft lint --capture a.jsonl b.pcapng --json | jq '.findings[].rule'
+
+With a server, joins it as several versions of the game, one after the other. The player walks, \
+chats, and asks to be teleported and killed (let it use `/tp` and `/kill`), respawns and leaves. \
+Only join servers that are your own.
 
 Prints, for each kind of error, the first packet, the place in its bytes and what the player \
 sees, and then a matrix of versions and rules. docs/lint.md lists the rules with their sources.
 
-Exit code: 0 without findings, 1 with findings. A damaged or truncated capture is judged up to \
+Exit code: 0 without findings, 1 with findings, or if the server has ended a visit, has refused \
+a version of `--versions`, or has let no version in. A damaged or truncated capture is judged up to \
 the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    live: live::LiveArguments,
+
     /// Captures in any format; `-` is stdin. A folder means all captures in it and its subfolders;
     /// a quoted pattern (`'logs/*.jsonl.zst'`) means the files that match it
-    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    #[arg(
+        long,
+        required_unless_present = "upstream",
+        conflicts_with = "upstream",
+        num_args = 1..,
+        value_name = "FILE"
+    )]
     capture: Vec<PathBuf>,
 
     /// Also write the matrix as XML, in the format of JUnit
@@ -38,7 +56,7 @@ pub(crate) struct Arguments {
     json: bool,
 
     #[command(flatten)]
-    overwrite: Overwrite,
+    files: OutputFiles,
 
     #[command(flatten)]
     protocols: Protocols,
@@ -48,10 +66,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
-    let catalog = arguments.protocols.catalog()?;
     if let Some(path) = &arguments.junit {
-        arguments.overwrite.check(path)?;
+        arguments.files.overwrite.check(path)?;
     }
+    if let Some(upstream) = &arguments.live.upstream {
+        let runtime = tokio::runtime::Runtime::new()?;
+        let (report, recorded) = runtime.block_on(live::visit(arguments, upstream, output))?;
+        return Ok(recorded.and(print(arguments, &report, output)?));
+    }
+    let catalog = arguments.protocols.catalog()?;
     let mut linter = Linter::default();
     let mut damage = None;
     for path in &capture_files(&arguments.capture)? {
@@ -63,10 +86,15 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         damage = damage.or_else(|| input.end().err());
     }
     linter.finish()?;
-    let report = linter.report();
+    let done = print(arguments, &linter.report(), output)?;
+    damage.map_or(Ok(done), Err)
+}
+
+/// Prints the report, and writes it to the file of `--junit`.
+fn print(arguments: &Arguments, report: &LintReport, output: &Output) -> anyhow::Result<Done> {
     if let Some(path) = &arguments.junit {
         let options = Output::line_options(Verbosity::Main, false);
-        arguments.overwrite.write(path, report.junit(&options))?;
+        arguments.files.overwrite.write(path, report.junit(&options))?;
     }
     if arguments.json {
         output.json(&report.json())?;
@@ -76,9 +104,5 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         report.write_text(&mut text, &options);
         output.line(text.trim_end())?;
     }
-    match damage {
-        Some(error) => Err(error),
-        None if report.findings().is_empty() => Ok(Done::Yes),
-        None => Ok(Done::No),
-    }
+    Ok(if report.is_clean() { Done::Yes } else { Done::No })
 }

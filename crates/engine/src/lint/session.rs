@@ -1,0 +1,82 @@
+use std::time::Duration;
+
+use super::LintRule;
+use super::bundle::{self, Bundle};
+use super::channels::RegisteredChannels;
+use super::order::Order;
+use crate::capture::Record;
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Direction, State};
+
+/// A rule that a packet breaks because of those before it.
+#[derive(Debug)]
+pub(super) struct Breach {
+    pub(super) rule: LintRule,
+    pub(super) is_certain: bool,
+    pub(super) reason: String,
+    pub(super) field: Option<String>,
+}
+
+/// What a linter knows of a session.
+#[derive(Debug, Default)]
+pub(super) struct LintSession {
+    bundle: Bundle,
+    channels: RegisteredChannels,
+    order: Order,
+    /// The last packet of the server, and whether a silence after it was reported.
+    heard: Option<(Record, bool)>,
+}
+
+impl LintSession {
+    /// Takes the next packet, of either side or of the proxy. Returns the server's last packet and the
+    /// breach, if the server has been silent since for longer than the game waits.
+    pub(super) fn take(&mut self, next: &Record) -> Option<(Record, Breach)> {
+        let packet = &next.packet;
+        self.order.number(packet.seq());
+        let is_heard = packet.direction() == Direction::Clientbound && next.outcome.came();
+        let heard =
+            if is_heard { self.heard.replace((next.clone(), false)) } else { self.heard.clone() };
+        let (record, is_reported) = heard?;
+        let silence = packet.at().since(record.packet.at());
+        let waits = matches!(record.packet.state(), State::Play | State::Configuration);
+        if is_reported || !waits || silence <= PATIENCE {
+            return None;
+        }
+        if let Some((_, is_reported)) = &mut self.heard {
+            *is_reported = !is_heard;
+        }
+        let seconds = silence.as_secs();
+        let reason = format!("the server sent nothing for {seconds} s after this packet");
+        let rule = LintRule::ServerSilent;
+        Some((record, Breach { rule, is_certain: true, reason, field: None }))
+    }
+
+    /// Takes a packet of the client.
+    pub(super) fn take_serverbound(&mut self, packet: &Packet) {
+        self.channels.take(packet);
+    }
+
+    /// Takes a packet of the server, and returns the rules that it breaks.
+    pub(super) fn take_clientbound(&mut self, record: &Record) -> Vec<Breach> {
+        let packet = &record.packet;
+        let mut breaches: Vec<Breach> = self.order.take(packet).into_iter().collect();
+        if self.bundle.take(record) {
+            let reason = format!("more than {} packets in a bundle", bundle::MAX);
+            let rule = LintRule::BundleTooLong;
+            breaches.push(Breach { rule, is_certain: true, reason, field: None });
+        }
+        if let Some(reason) = self.channels.fault(packet) {
+            let (rule, field) = (LintRule::ChannelUnregistered, Some("channel".to_owned()));
+            breaches.push(Breach { rule, is_certain: false, reason, field });
+        }
+        breaches
+    }
+
+    /// Returns the delimiter that began the bundle in which the session ends.
+    pub(super) fn end(self) -> Option<Record> {
+        self.bundle.end()
+    }
+}
+
+/// The time after which the game gives up a server from which nothing comes.
+const PATIENCE: Duration = Duration::from_secs(30);

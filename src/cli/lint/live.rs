@@ -1,0 +1,261 @@
+use std::io;
+use std::sync::{Arc, mpsc};
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::{Args, ValueEnum};
+use mitmcraft::proxy::{
+    EngineRunner, LogHandle, LogOptions, LogWriter, NamedSink, Resolver, ServerConnection, Stop,
+    UpstreamName,
+};
+use mitmcraft_engine::auth::Profile;
+use mitmcraft_engine::capture::{CreateOptions, Entry, Sink};
+use mitmcraft_engine::lang::amount::Period;
+use mitmcraft_engine::link::Upstream;
+use mitmcraft_engine::lint::{LintReport, Linter, Visit, VisitOptions, Visitor};
+use mitmcraft_engine::text::write_info;
+use mitmcraft_protocol::schema::{Catalog, Family, Protocol};
+
+use super::Arguments;
+use crate::cli::accounts::OwnAccount;
+use crate::cli::exit::Done;
+use crate::cli::output::Output;
+use crate::cli::run::{logged, stop_on_signals};
+use crate::cli::version;
+
+/// Options of visits to a server.
+#[derive(Debug, Args)]
+pub(super) struct LiveArguments {
+    /// The server: `host[:port]` or `[ipv6]:port`. Without a port, its SRV record is looked up, and
+    /// 25565 is used if there is none
+    pub(super) upstream: Option<UpstreamName>,
+
+    /// Versions to join as: numbers or versions of the game, and ranges of them, such as
+    /// `47,1.20.4..latest` [default: 1.8.9, 1.12.2, 1.16.5, 1.18.2, 1.19.4, 1.20.4, 1.21.4 and the
+    /// latest, as far as the server lets them in]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "capture")]
+    versions: Vec<String>,
+
+    /// The player's name, without an account
+    #[arg(long, value_name = "NAME", default_value = "Linter")]
+    name: String,
+
+    /// Time between two joins; servers and their proxies often refuse a player who comes back sooner
+    #[arg(long, value_name = "DURATION", default_value = "5")]
+    pause: Period,
+
+    /// Time that the player stays at least
+    #[arg(long, value_name = "DURATION", default_value = "20")]
+    stay: Period,
+
+    /// How long to wait for a teleport, the player's death and its respawn
+    #[arg(long, value_name = "DURATION", default_value = "2", value_parser = Period::positive)]
+    patience: Period,
+
+    /// How the player joins
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = Mode::Offline, help_heading = "Accounts")]
+    auth: Mode,
+
+    #[command(flatten)]
+    account: OwnAccount,
+}
+
+/// How the player joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Without an account
+    Offline,
+    /// With your account, see `mitmcraft login`
+    Account,
+}
+
+/// Visits the server with all versions. Returns the report, and whether captures are complete.
+pub(super) async fn visit(
+    arguments: &Arguments,
+    upstream: &UpstreamName,
+    output: &Output,
+) -> anyhow::Result<(LintReport, Done)> {
+    let Arguments { live, files, protocols, .. } = arguments;
+    if files.on_stdout() {
+        bail!("`-w -` cannot be used here: stdout is for the report");
+    }
+    let catalog = protocols.catalog()?;
+    let (versions, are_demanded) = versions(&catalog, &live.versions)?;
+    let mut create = CreateOptions::default();
+    create.describe = write_info;
+    let planned = files.plan(create, None)?;
+    let credentials = match live.auth {
+        Mode::Offline => None,
+        Mode::Account => Some(live.account.check()?),
+    };
+    let resolver = Resolver::new();
+    let server = resolver.resolve(upstream).await;
+    resolver.check(&server).await?;
+    let (player, authority) = match credentials {
+        None => (Profile::offline(&live.name), None),
+        Some(credentials) => {
+            let (profile, authority) = live.account.settle(credentials, output).await?;
+            (profile, Some(authority))
+        }
+    };
+    // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
+    let first = ServerConnection::open(&server).await;
+    let first = first.map_err(|fault| anyhow!("cannot reach {server}: {fault}"))?;
+    let mut sinks = planned.create()?;
+    let (sink, report) = LintSink::named();
+    sinks.push(sink);
+    let (log, writer) =
+        LogWriter::start(sinks, LogOptions::default()).context("cannot start the log")?;
+    let stop = Stop::new();
+    stop_on_signals(&stop, output);
+    let visits = Visits {
+        live,
+        server,
+        player,
+        has_account: authority.is_some(),
+        runner: EngineRunner::new(LogHandle::clone(&log)).with_authority(authority),
+        are_demanded,
+    };
+    let running = visits.run(versions, first, &stop, output);
+    let (visits, recorded) = logged(running, &stop, log, writer, output).await?;
+    let report = report.try_recv().context("the log was not completed")?;
+    if stop.is_stopped() {
+        bail!("stopped before all versions were checked");
+    }
+    Ok((report.with_visits(visits), recorded))
+}
+
+/// The visits to a server.
+struct Visits<'a> {
+    live: &'a LiveArguments,
+    server: Upstream,
+    player: Profile,
+    has_account: bool,
+    runner: EngineRunner,
+    /// `true` if the server must let all versions in.
+    are_demanded: bool,
+}
+
+impl Visits<'_> {
+    /// Visits the server with one version after the other; the first begins on a connection that exists.
+    async fn run(
+        self,
+        versions: Vec<Arc<Protocol>>,
+        first: ServerConnection,
+        stop: &Stop,
+        output: &Output,
+    ) -> Vec<Visit> {
+        let mut connection = Some(first);
+        let mut visits = Vec::new();
+        for protocol in versions {
+            if connection.is_none() {
+                tokio::select! {
+                    () = tokio::time::sleep(self.live.pause.0) => {}
+                    () = stop.stopped() => break,
+                }
+            }
+            output.note(&format!("joining {} as {}", self.server, protocol.name()));
+            visits.push(self.visit(&protocol, connection.take(), stop).await);
+        }
+        visits
+    }
+
+    /// Asks for the status, and plays.
+    async fn visit(
+        &self,
+        protocol: &Arc<Protocol>,
+        connection: Option<ServerConnection>,
+        stop: &Stop,
+    ) -> Visit {
+        let mut options =
+            VisitOptions::new(Arc::clone(protocol), self.server.clone(), &self.live.name);
+        options.player = self.player.clone();
+        options.has_account = self.has_account;
+        options.stay = self.live.stay.0;
+        options.patience = self.live.patience.0;
+        let options = Arc::new(options);
+        let mut visit = Visit::new(protocol, self.are_demanded);
+        let status = |opening| Visitor::status(Arc::clone(&options), &opening);
+        let asked = match connection {
+            Some(connection) => Ok(Some(self.runner.run(connection, stop, status).await)),
+            None => self.runner.connect(&self.server, stop, status).await,
+        };
+        let player = |opening| Visitor::player(Arc::clone(&options), &opening);
+        let played = match &asked {
+            Ok(_) => self.runner.connect(&self.server, stop, player).await,
+            Err(_) => Ok(None),
+        };
+        for visitor in [asked, played] {
+            match visitor {
+                Ok(Some(visitor)) => visit.add(&visitor),
+                Ok(None) => {}
+                Err(fault) => visit.end = format!("cannot reach {}: {fault}", self.server),
+            }
+        }
+        visit
+    }
+}
+
+/// Judges the packets of a run, and sends the report when the log is complete.
+struct LintSink {
+    linter: Linter,
+    done: mpsc::Sender<LintReport>,
+}
+
+impl LintSink {
+    fn named() -> (NamedSink, mpsc::Receiver<LintReport>) {
+        let (done, report) = mpsc::channel();
+        let sink = Self { linter: Linter::default(), done };
+        (("the report".to_owned(), Box::new(sink)), report)
+    }
+}
+
+impl Sink for LintSink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.linter.write(entry)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.linter.finish()?;
+        // There is no receiver if the run could not begin.
+        let _ = self.done.send(self.linter.report());
+        Ok(())
+    }
+}
+
+/// Returns the versions that a list names, and whether it names any.
+fn versions(catalog: &Catalog, list: &[String]) -> anyhow::Result<(Vec<Arc<Protocol>>, bool)> {
+    let mut versions: Vec<Arc<Protocol>> = Vec::new();
+    let by_default = DEFAULT.map(str::to_owned);
+    for item in if list.is_empty() { &by_default[..] } else { list } {
+        let found = match item.split_once("..") {
+            None => vec![version::find(catalog, item)?],
+            Some((from, to)) => {
+                let [from, to] = [from, to].map(|it| version::find(catalog, it));
+                let range = from?.version()..=to?.version();
+                let numbers = catalog.versions().map(|(number, _)| number);
+                let numbers = numbers.filter(|number| range.contains(number));
+                numbers.filter_map(|number| Some(catalog.find(number)?.protocol)).collect()
+            }
+        };
+        if found.is_empty() {
+            bail!("`--versions {item}`: no version is in this range; the older end comes first");
+        }
+        for protocol in found {
+            if protocol.family() != Family::Java {
+                bail!("`--versions {item}`: expected versions since 1.7");
+            }
+            if versions.iter().all(|known| known.version() != protocol.version()) {
+                versions.push(protocol);
+            }
+        }
+    }
+    Ok((versions, !list.is_empty()))
+}
+
+/// The versions that are visited by default: with each of them much changed in the protocol.
+const DEFAULT: [&str; 8] =
+    ["1.8.9", "1.12.2", "1.16.5", "1.18.2", "1.19.4", "1.20.4", "1.21.4", "latest"];
