@@ -20,3 +20,4 @@ mod soak;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
+mod upstream;

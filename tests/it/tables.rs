@@ -9,6 +9,8 @@ use mitmcraft_protocol::wire::write_varint;
 use Direction::{Clientbound, Serverbound};
 use State::{Configuration, Handshaking, Login, Play, Status};
 
+mod compared;
+
 #[test]
 fn every_version_has_the_packets_that_drive_a_connection() {
     for (version, names) in Catalog::embedded().versions() {

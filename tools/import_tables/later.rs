@@ -1,10 +1,10 @@
 use serde_json::{Value as Json, json};
 
-use crate::edit::{
+use super::edit::{
     component, container, define, field, holder, insert, insert_names, insert_packet, list, names,
     packet, remove, remove_name, remove_packet, replace, sent,
 };
-use crate::patches::{LAST, Patch};
+use super::patches::{LAST, Patch};
 
 /// The changes of 26.1 (775), 26.2 (776) and 26.3 (777) that the tables of `minecraft-data` lack.
 ///

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -17,9 +18,11 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Map, Value as Json, json};
 
-use crate::later::LATER;
-use crate::patches::{DERIVED, EXCLUDED, PATCHES};
+use self::compared::COMPARED;
+use self::later::LATER;
+use self::patches::{DERIVED, EXCLUDED, PATCHES};
 
+mod compared;
 mod edit;
 mod later;
 mod metadata;
@@ -34,7 +37,25 @@ fn main() -> Outcome<()> {
             "usage: import_tables FOLDER (the npm package minecraft-data, or a checkout)".into()
         );
     };
-    let (data, source) = open(&folder)?;
+    let packed = pack(&folder)?;
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/protocol/src");
+    fs::write(src.join(TABLES), &packed.tables)?;
+    fs::write(src.join(REGISTRIES), &packed.registries)?;
+    io::stdout().write_all(packed.report.as_bytes())?;
+    Ok(())
+}
+
+/// The files that an import writes.
+pub(crate) struct Packed {
+    pub(crate) tables: Vec<u8>,
+    pub(crate) registries: Vec<u8>,
+    /// The versions and sizes, as text.
+    report: String,
+}
+
+/// Reads, patches and compresses the tables of a package or checkout.
+pub(crate) fn pack(folder: &Path) -> Outcome<Packed> {
+    let (data, source) = open(folder)?;
     let listed = read_list(&data)?;
     let mut tables = read_tables(&data, &listed)?;
     patch(&mut tables)?;
@@ -42,19 +63,20 @@ fn main() -> Outcome<()> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(plain.as_bytes())?;
     let packed = encoder.finish()?;
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/protocol/src");
-    fs::write(src.join("schema/data/java.bin"), &packed)?;
     let (registries, inflated) = registries::pack(&data, &source, &listed)?;
-    fs::write(src.join("meaning/data/registries.bin"), &registries)?;
-    let mut out = io::stdout();
+    let mut report = String::new();
     for (version, names) in tables.keys().map(|version| (version, names(*version, &listed))) {
-        writeln!(out, "{version}: {}", names?.join(", "))?;
+        writeln!(report, "{version}: {}", names?.join(", "))?;
     }
     let (files, bytes) = (tables.len(), packed.len());
-    writeln!(out, "{source}: {files} versions, {bytes} bytes ({} inflated)", plain.len())?;
-    writeln!(out, "registries: {} bytes ({inflated} inflated)", registries.len())?;
-    Ok(())
+    writeln!(report, "{source}: {files} versions, {bytes} bytes ({} inflated)", plain.len())?;
+    writeln!(report, "registries: {} bytes ({inflated} inflated)", registries.len())?;
+    Ok(Packed { tables: packed, registries, report })
 }
+
+/// The files of [`Packed`] in `crates/protocol/src`.
+pub(crate) const TABLES: &str = "schema/data/java.bin";
+pub(crate) const REGISTRIES: &str = "meaning/data/registries.bin";
 
 /// The data folder of the npm package or of a checkout, and the name of its version.
 fn open(folder: &Path) -> Outcome<(PathBuf, String)> {
@@ -113,7 +135,7 @@ fn patch(tables: &mut BTreeMap<i32, Json>) -> Outcome<()> {
         }
         tables.insert(version, table);
     }
-    for patch in PATCHES.iter().chain(LATER) {
+    for patch in PATCHES.iter().chain(COMPARED).chain(LATER) {
         let mut fitting = 0;
         for (version, table) in tables.range_mut(patch.versions.clone()) {
             let applied = panic::catch_unwind(AssertUnwindSafe(|| (patch.apply)(table)));

@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value as Json, json};
 
-use crate::edit::{component, define, field, insert, packet, remove, replace, sent};
+use super::edit::{component, define, field, insert, packet, remove, replace, sent};
 
 /// Where the tables of `minecraft-data` are wrong, and what makes them right.
 ///

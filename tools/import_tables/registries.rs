@@ -11,9 +11,9 @@ use flate2::write::ZlibEncoder;
 use serde_json::{Map, Value as Json, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::metadata;
-use crate::patches::{DERIVED, EXCLUDED};
-use crate::{Listed, Outcome, number, object, read, text};
+use super::metadata;
+use super::patches::{DERIVED, EXCLUDED};
+use super::{Listed, Outcome, number, object, read, text};
 
 /// Compresses the registries of all versions. Returns the file and its inflated size.
 pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec<u8>, usize)> {

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::layout::{Cases, Count, Key, Kind, Node, On, alike, case, decided, keys, normal, text};
+use super::layout::{
+    Cases, Count, Key, Kind, Node, On, alike, case, decided, keys, masks, normal, text, width,
+};
 use super::tables;
 use crate::schema::types::{Type, TypeId};
 
@@ -14,7 +16,7 @@ pub(super) fn differences(
     names: &HashMap<String, Vec<Node>>,
 ) -> Vec<String> {
     let ours = tables::layout(types, ours, "");
-    let mut comparison = Comparison { types, names, compared: HashSet::new(), depth: 0 };
+    let mut comparison = Comparison { types, names, compared: HashSet::new(), within: Vec::new() };
     let mut found = comparison.sequences(&ours, &normal(theirs.to_vec()), &Labels::default());
     let mut seen = HashSet::new();
     found.retain(|difference| seen.insert(difference.clone()));
@@ -50,15 +52,25 @@ struct Comparison<'c> {
     names: &'c HashMap<String, Vec<Node>>,
     /// Named layouts that are the same if everything else is.
     compared: HashSet<(String, String)>,
-    depth: usize,
+    /// The sequences around the current ones.
+    within: Vec<(String, String)>,
 }
 
 impl Comparison<'_> {
     fn sequences(&mut self, ours: &[Node], theirs: &[Node], labels: &Labels) -> Vec<String> {
-        self.depth += 1;
-        assert!(self.depth < MAX_DEPTH, "{} / {}", text(ours), text(theirs));
+        if ours.is_empty() && theirs.is_empty() {
+            return Vec::new();
+        }
+        // Layouts that contain themselves, at different places, come back to the same two sequences.
+        let pair = (text(ours), text(theirs));
+        let recursive = pair.0.contains('@') || pair.1.contains('@');
+        if recursive && self.within.contains(&pair) {
+            return Vec::new();
+        }
+        self.within.push(pair);
+        assert!(self.within.len() < MAX_DEPTH, "{} / {}", text(ours), text(theirs));
         let found = self.both(ours.to_vec(), theirs.to_vec(), labels.clone());
-        self.depth -= 1;
+        self.within.pop();
         found
     }
 
@@ -73,6 +85,7 @@ impl Comparison<'_> {
         for _ in 0..MAX_STEPS {
             match (ours.first().cloned(), theirs.first().cloned()) {
                 (None, None) => return found,
+                (_, Some(Node::Leaf { wire, .. })) if wire == "never" => return found,
                 (Some(Node::Named { name: a, .. }), Some(Node::Named { name: b, .. }))
                     if self.compared.contains(&(a.clone(), b.clone())) =>
                 {
@@ -127,7 +140,7 @@ impl Comparison<'_> {
                     }
                     return found;
                 }
-                (Some(Node::Switch { on, cases, .. }), _) => {
+                (Some(Node::Switch { on, .. }), _) => {
                     let Some(label) = labels.theirs.get(&on.label) else {
                         found.push(format!(
                             "{}: depends on a value that the witness does not use",
@@ -136,19 +149,19 @@ impl Comparison<'_> {
                         ours.remove(0);
                         continue;
                     };
-                    let their_on = On { label: label.clone(), mask: on.mask };
-                    let all = labels.keys(&on, &cases, &switch_keys(&theirs, &their_on));
+                    let (on, their_on, all) =
+                        keys_of(&on.label, label, on.mask, &ours, &theirs, &labels);
                     return self.by_case(&all, (&ours, &on), (&theirs, &their_on), &labels, found);
                 }
-                (_, Some(Node::Switch { on: their_on, cases, .. })) => {
+                (_, Some(Node::Switch { on: their_on, .. })) => {
                     let label = labels.theirs.iter().find(|(_, theirs)| **theirs == their_on.label);
                     let Some((label, _)) = label else {
                         found.push(format!("after {last}: the witness has {}", theirs[0]));
                         theirs.remove(0);
                         continue;
                     };
-                    let on = On { label: label.clone(), mask: their_on.mask };
-                    let all = labels.keys(&on, &cases, &switch_keys(&ours, &on));
+                    let (on, their_on, all) =
+                        keys_of(label, &their_on.label, their_on.mask, &ours, &theirs, &labels);
                     return self.by_case(&all, (&ours, &on), (&theirs, &their_on), &labels, found);
                 }
                 (Some(a), None) => {
@@ -160,6 +173,12 @@ impl Comparison<'_> {
                     theirs.remove(0);
                 }
                 (Some(a), Some(b)) => {
+                    if let Some((of_ours, of_theirs)) = same_width(&ours, &theirs) {
+                        ours[of_ours - 1].at().clone_into(&mut last);
+                        ours.drain(..of_ours);
+                        theirs.drain(..of_theirs);
+                        continue;
+                    }
                     if let (Some(a), Some(b)) = (a.label(), b.label()) {
                         labels.theirs.insert(a.clone(), b.clone());
                     }
@@ -208,6 +227,7 @@ impl Comparison<'_> {
                     (Kind::List(Count::Label(a)), Kind::List(Count::Label(b))) => {
                         labels.theirs.get(a) == Some(b)
                     }
+                    (Kind::List(Count::Prefix(a)), Kind::List(Count::Prefix(b))) => alike(a, b),
                     (a, b) => a == b,
                 };
                 let mut found = if counts { Vec::new() } else { differ() };
@@ -229,6 +249,59 @@ impl Comparison<'_> {
     }
 }
 
+/// Returns how many integers of fixed width on each side have the same width together, if they are not one
+/// on each side: a long, or two ints, or a chunk's position.
+fn same_width(ours: &[Node], theirs: &[Node]) -> Option<(usize, usize)> {
+    let (mut of_ours, mut of_theirs) = (1, 1);
+    let (mut a, mut b) = (width(ours.first()?)?, width(theirs.first()?)?);
+    while a != b {
+        if a < b {
+            a += width(ours.get(of_ours)?)?;
+            of_ours += 1;
+        } else {
+            b += width(theirs.get(of_theirs)?)?;
+            of_theirs += 1;
+        }
+    }
+    (of_ours > 1 || of_theirs > 1).then_some((of_ours, of_theirs))
+}
+
+/// Returns on what and for which values two layouts are compared. If one of them depends on a whole value, and
+/// the other on bits of it, then for each value with these bits.
+fn keys_of(
+    ours: &str,
+    theirs: &str,
+    mask: Option<u64>,
+    our_nodes: &[Node],
+    their_nodes: &[Node],
+    labels: &Labels,
+) -> (On, On, Vec<Key>) {
+    let on = |label: &str, mask| On { label: label.into(), mask };
+    let cases = |mask| {
+        let ours = switch_keys(our_nodes, &on(ours, mask));
+        (ours, switch_keys(their_nodes, &on(theirs, mask)))
+    };
+    let whole = cases(None);
+    if mask.is_some() && whole.0.is_empty() && whole.1.is_empty() {
+        let (a, b) = cases(mask);
+        let all = labels.keys(&on(ours, mask), &a, &b);
+        return (on(ours, mask), on(theirs, mask), all);
+    }
+    let mut all = labels.keys(&on(ours, None), &whole.0, &whole.1);
+    let masks = [masks(our_nodes, ours), masks(their_nodes, theirs)].concat();
+    let bits = masks.iter().fold(0, |all, mask| all | mask);
+    if bits < MAX_BITS {
+        all.extend(
+            (0..=bits)
+                .filter(|value| value & !bits == 0 && *value > 0)
+                .map(|value| Key::Int(value.cast_signed())),
+        );
+    }
+    all.sort();
+    all.dedup();
+    (on(ours, None), on(theirs, None), all)
+}
+
 /// The cases of the first switch on a value.
 fn switch_keys(nodes: &[Node], on: &On) -> Cases {
     let found = nodes.iter().find_map(|node| match node {
@@ -245,6 +318,9 @@ fn brief(node: &Node) -> String {
         None => text,
     }
 }
+
+/// Bits of which all combinations are compared are below this one.
+const MAX_BITS: u64 = 64;
 
 const MAX_DEPTH: usize = 200;
 

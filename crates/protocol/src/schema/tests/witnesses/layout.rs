@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// One part of a layout.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,6 +115,15 @@ fn joined(nodes: Vec<Node>) -> Vec<Node> {
                 let element = joined(parts.concat());
                 (0..count).for_each(|_| done.extend(element.iter().cloned()));
             }
+            Node::Group { kind: Kind::Holder, parts, at, .. } => {
+                // The number is 0 if the value itself follows.
+                let label = format!("holder#{}", HOLDERS.fetch_add(1, Ordering::Relaxed));
+                let on = On { label: label.clone(), mask: None };
+                done.push(Node::Leaf { wire: "varint".into(), label: Some(label), at: at.clone() });
+                let inline = joined(parts.concat());
+                let cases = BTreeMap::from([(Key::Int(0), inline), (Key::Else, Vec::new())]);
+                done.push(Node::Switch { on, cases, at });
+            }
             Node::Group { kind, parts, label, at } => {
                 let parts = parts.into_iter().map(joined).collect();
                 done.push(Node::Group { kind, parts, label, at });
@@ -143,6 +153,9 @@ fn options(nodes: Vec<Node>) -> Vec<Node> {
                 let on_bool = on.mask.is_none()
                     && matches!(done.last(), Some(Node::Leaf { wire, label, .. })
                         if wire == "bool" && label.as_ref() == Some(&on.label));
+                if on.mask.is_none() && within_option(done.last_mut(), &on, &cases, &at) {
+                    continue;
+                }
                 if on_bool && only_true {
                     done.pop();
                     let parts = vec![case(&cases, &Key::Int(1)).to_vec()];
@@ -162,6 +175,19 @@ fn options(nodes: Vec<Node>) -> Vec<Node> {
     done
 }
 
+/// Moves a switch on the value of the option before it, which needs no parts if there is none, into the option.
+fn within_option(last: Option<&mut Node>, on: &On, cases: &Cases, at: &str) -> bool {
+    let Some(Node::Group { kind: Kind::Option, parts, label, .. }) = last else { return false };
+    let [part] = &mut parts[..] else { return false };
+    let [Node::Leaf { label: inner, .. }] = &mut part[..] else { return false };
+    if label.as_ref() != Some(&on.label) || !case(cases, &Key::Else).is_empty() {
+        return false;
+    }
+    *inner = label.take();
+    part.push(Node::Switch { on: on.clone(), cases: cases.clone(), at: at.into() });
+    true
+}
+
 /// Returns the keys of both switches, and the one for all others.
 pub(super) fn keys(a: &Cases, b: &Cases) -> Vec<Key> {
     let mut keys: Vec<Key> = a.keys().chain(b.keys()).cloned().chain([Key::Else]).collect();
@@ -170,13 +196,21 @@ pub(super) fn keys(a: &Cases, b: &Cases) -> Vec<Key> {
     keys
 }
 
-/// Returns the layout with all switches on `on` decided.
+/// Returns the layout with all switches on `on` decided, and those on its bits if `on` is the whole value.
 pub(super) fn decided(nodes: &[Node], on: &On, key: &Key) -> Vec<Node> {
     let mut done = Vec::new();
     for node in nodes {
         match node {
             Node::Switch { on: other, cases, .. } if other == on => {
                 done.extend(decided(case(cases, key), on, key));
+            }
+            Node::Switch { on: On { label, mask: Some(mask) }, cases, .. }
+                if *label == on.label && on.mask.is_none() =>
+            {
+                // A value without a case of its own is taken to have other bits.
+                let value = if let Key::Int(int) = key { *int } else { 0 };
+                let bits = (value & mask.cast_signed()) >> mask.trailing_zeros();
+                done.extend(decided(case(cases, &Key::Int(bits)), on, key));
             }
             Node::Switch { on: other, cases, at } => {
                 let decide =
@@ -195,6 +229,30 @@ pub(super) fn decided(nodes: &[Node], on: &On, key: &Key) -> Vec<Node> {
     done
 }
 
+/// Returns the bits of an integer of fixed width.
+pub(super) fn width(node: &Node) -> Option<u32> {
+    let Node::Leaf { wire, .. } = node else { return None };
+    if wire == "uuid" { Some(128) } else { wire.strip_prefix(['i', 'u', 'x'])?.parse().ok() }
+}
+
+/// Returns the masks of all switches on bits of a value.
+pub(super) fn masks(nodes: &[Node], label: &str) -> Vec<u64> {
+    let mut found = Vec::new();
+    for node in nodes {
+        match node {
+            Node::Switch { on, cases, .. } => {
+                found.extend(on.mask.filter(|_| on.label == label));
+                cases.values().for_each(|nodes| found.extend(masks(nodes, label)));
+            }
+            Node::Group { parts, .. } => {
+                parts.iter().for_each(|nodes| found.extend(masks(nodes, label)));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Returns whether two wire types are the same as far as the witness can tell: `x8` is a byte of which it
 /// does not say whether it is signed.
 pub(super) fn alike(a: &str, b: &str) -> bool {
@@ -208,7 +266,7 @@ pub(super) fn alike(a: &str, b: &str) -> bool {
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let label = |f: &mut fmt::Formatter<'_>| match self.label() {
-            Some(label) => write!(f, "{label}="),
+            Some(label) => write!(f, "{}=", plain(label)),
             None => Ok(()),
         };
         match self {
@@ -246,8 +304,8 @@ impl fmt::Display for Node {
 impl fmt::Display for On {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.mask {
-            Some(mask) => write!(f, "{}&{mask}", self.label),
-            None => f.write_str(&self.label),
+            Some(mask) => write!(f, "{}&{mask}", plain(&self.label)),
+            None => f.write_str(plain(&self.label)),
         }
     }
 }
@@ -263,10 +321,18 @@ impl fmt::Display for Key {
     }
 }
 
+/// A label without the number that makes it unique.
+fn plain(label: &str) -> &str {
+    label.split('#').next().unwrap_or(label)
+}
+
 /// Formats a layout.
 pub(super) fn text(nodes: &[Node]) -> String {
     nodes.iter().map(Node::to_string).collect::<Vec<_>>().join(" ")
 }
+
+/// Counts the holders, whose numbers need labels.
+static HOLDERS: AtomicU32 = AtomicU32::new(0);
 
 /// Arrays of at most this many elements equal the same elements one after the other.
 const MAX_UNROLLED: usize = 8;

@@ -175,4 +175,5 @@ const LEAVES: &[&str] = &[
     "gzip_nbt",
     "rest",
     "lpvec3",
+    "never",
 ];

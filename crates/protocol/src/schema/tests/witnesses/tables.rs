@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::layout::{Count, Key, Kind, Node, On, normal};
+use crate::schema::Name;
 use crate::schema::types::{self, Names, Path, Switch, Symbol, Type, TypeId};
 use crate::wire::Encoding;
 
@@ -20,8 +21,16 @@ struct Tables<'t> {
     labels: usize,
 }
 
-/// The fields of a container to which paths refer, with their labels.
-type Frame = HashMap<Symbol, (String, TypeId)>;
+/// The fields of a container to which paths refer.
+type Frame = HashMap<Symbol, Seen>;
+
+/// A field to which paths refer.
+struct Seen {
+    label: String,
+    ty: TypeId,
+    /// The part of a bitfield without a name of its own.
+    part: Option<Name>,
+}
 
 impl<'t> Tables<'t> {
     fn ty(&self, id: TypeId) -> &'t Type {
@@ -50,7 +59,21 @@ impl<'t> Tables<'t> {
                 let mut nodes = Vec::new();
                 for field in fields {
                     let Some(name) = &field.name else {
-                        nodes.extend(self.sequence(field.ty, at, frames, true));
+                        let mut part = self.sequence(field.ty, at, frames, true);
+                        if let Type::Bitfield(bits) = self.ty(field.ty) {
+                            self.labels += 1;
+                            let label = format!("bits#{}", self.labels);
+                            set_label(&mut part, &label);
+                            for it in bits {
+                                let (label, part) = (label.clone(), Some(it.name.clone()));
+                                let seen = Seen { label, ty: field.ty, part };
+                                if let (Some(symbol), Some(frame)) = (it.symbol, frames.last_mut())
+                                {
+                                    frame.insert(symbol, seen);
+                                }
+                            }
+                        }
+                        nodes.extend(part);
                         continue;
                     };
                     let mut part = self.sequence(field.ty, &inner(name), frames, false);
@@ -59,7 +82,7 @@ impl<'t> Tables<'t> {
                         let label = format!("{name}#{}", self.labels);
                         set_label(&mut part, &label);
                         if let Some(frame) = frames.last_mut() {
-                            frame.insert(symbol, (label, field.ty));
+                            frame.insert(symbol, Seen { label, ty: field.ty, part: None });
                         }
                     }
                     nodes.extend(part);
@@ -158,8 +181,8 @@ impl<'t> Tables<'t> {
     /// Returns the value that a path refers to, and the names of its numbers.
     fn on(&self, path: &Path, frames: &[Frame]) -> Option<(On, Option<&'t Names>)> {
         let frame = frames.len().checked_sub(1 + usize::from(path.up))?;
-        let (label, ty) = frames[frame].get(&path.symbol)?;
-        let mask = match (&path.part, self.ty(*ty)) {
+        let Seen { label, ty, part } = frames[frame].get(&path.symbol)?;
+        let mask = match (path.part.as_ref().or(part.as_ref()), self.ty(*ty)) {
             (None, _) => None,
             (Some(part), Type::Flags { flags, .. }) => {
                 Some(flags.iter().find(|(name, _)| name == part)?.1)

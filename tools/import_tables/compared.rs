@@ -1,0 +1,178 @@
+use serde_json::{Value as Json, json};
+
+use super::edit::{container, define, field, packet, remove, replace, sent};
+use super::patches::{LAST, Patch};
+
+/// Errors of `minecraft-data` that the comparison with second witnesses has shown (`docs/protocol-tables.md`).
+pub(crate) const COMPARED: &[Patch] = &[
+    Patch {
+        name: "a player that uses an entity does not say where (1.7)",
+        reason: "MCProtocolLib 1.7.7 (`ClientPlayerInteractEntityPacket`): an int and a byte, 0 or 1. The place \
+                 and its button 2 came with 1.8.",
+        versions: 4..=5,
+        apply: |tables| {
+            let packet = sent(tables, "use_entity");
+            ["x", "y", "z"].into_iter().all(|axis| remove(packet, axis))
+        },
+    },
+    Patch {
+        name: "the type of an entity's metadata is a VarInt (1.9 to 1.12.2)",
+        reason: "MCProtocolLib 1.12.2 (`NetUtil.readEntityMetadata`) and ViaVersion (`ModernEntityDataType`, from \
+                 1.9 on); the tables have a byte. Below 128 both are the same byte.",
+        versions: 107..=340,
+        apply: |tables| {
+            let entry = &mut tables["types"]["entityMetadata"][1]["type"];
+            let keys = &mut entry[1][0]["type"];
+            replace(field(keys, "type"), &json!("i8"), json!("varint"))
+        },
+    },
+    Patch {
+        name: "the columns and rows of a map have no sign (1.8 to 1.16.5)",
+        reason: "MCProtocolLib 1.12.2 and 1.16.5 (`ServerMapDataPacket`); the tables have it from 1.17 on. A whole \
+                 map has 128 columns, not -128.",
+        versions: 47..=754,
+        apply: |tables| {
+            let map = packet(tables, "map");
+            let unsigned = |place: &mut Json| replace(place, &json!("i8"), json!("u8"));
+            unsigned(field(map, "columns"))
+                && ["rows", "x", "y"]
+                    .into_iter()
+                    .all(|name| unsigned(&mut field(map, name)[1]["default"]))
+        },
+    },
+    Patch {
+        name: "the part of an entity at which a player looks is a VarInt",
+        reason: "MCProtocolLib 1.16.5 (`ServerPlayerFacingPacket`), as the part of the player before it; the \
+                 tables have a string up to 1.20.2.",
+        versions: 393..=764,
+        apply: |tables| {
+            let part = field(packet(tables, "face_player"), "entity_feet_eyes");
+            replace(&mut part[1]["fields"]["true"], &json!("string"), json!("varint"))
+        },
+    },
+    Patch {
+        name: "a changed block of a section is a VarLong",
+        reason: "MCProtocolLib (`ClientboundSectionBlocksUpdatePacket`), and the tables from 1.16.2 to 1.18.2; then \
+                 they have a VarInt. The numbers of the game's blocks fit both.",
+        versions: 759..=LAST,
+        apply: |tables| {
+            let records = field(packet(tables, "multi_block_change"), "records");
+            replace(&mut records[1]["type"], &json!("varint"), json!("varlong"))
+        },
+    },
+    Patch {
+        name: "the seed of a structure block is a VarLong",
+        reason: "MCProtocolLib (`ServerboundSetStructureBlockPacket`), and the tables up to 1.18.2; then they have a \
+                 VarInt.",
+        versions: 759..=LAST,
+        apply: |tables| {
+            let seed = field(sent(tables, "update_structure_block"), "seed");
+            replace(seed, &json!("varint"), json!("varlong"))
+        },
+    },
+    Patch {
+        name: "whether a player is listed is a bool",
+        reason: "MCProtocolLib 1.20.4 (`ClientboundPlayerInfoUpdatePacket`); the tables have a VarInt.",
+        versions: 761..=LAST,
+        apply: |tables| {
+            let player = &mut field(packet(tables, "player_info"), "data")[1]["type"];
+            let listed = &mut field(player, "listed")[1]["fields"]["true"];
+            replace(listed, &json!("varint"), json!("bool"))
+        },
+    },
+    Patch {
+        name: "what a player keeps when it respawns is a mask",
+        reason: "MCProtocolLib 1.20.4 (`ClientboundRespawnPacket`) and ViaVersion (1.19.3: 1 attributes, 2 metadata); \
+                 the tables have a bool up to 1.20.4.",
+        versions: 761..=765,
+        apply: |tables| {
+            replace(field(packet(tables, "respawn"), "copyMetadata"), &json!("bool"), json!("u8"))
+        },
+    },
+    Patch {
+        name: "where a vibration goes begins with a VarInt (1.20.4)",
+        reason: "MCProtocolLib 1.20.4 (`readPositionSource`) and ViaVersion (`VIBRATION1_20_3`): 0 a block's position, \
+                 1 an entity and the height of its eyes as f32. The tables have a name, and three VarInts for an \
+                 entity.",
+        versions: 765..=765,
+        apply: |tables| {
+            let to_block = json!("position");
+            let to_entity =
+                container(&[("entityId", json!("varint")), ("entityEyeHeight", json!("f32"))]);
+            let kind = json!(["mapper", { "type": "varint", "mappings": { "0": "block", "1": "entity" } }]);
+            let place = json!(["switch", {
+                "compareTo": "positionType", "fields": { "block": to_block, "entity": to_entity }
+            }]);
+            let vibration = container(&[
+                ("positionType", kind),
+                ("position", place),
+                ("ticks", json!("varint")),
+            ]);
+            define(&mut tables["types"]["particleData"][1]["fields"]["43"], vibration)
+        },
+    },
+    Patch {
+        name: "the particles of an explosion have data (1.20.4)",
+        reason: "MCProtocolLib 1.20.4 (`ClientboundExplodePacket`): a number and its data, as in `world_particles`. \
+                 The tables have the number alone, with the names of 1.20.5.",
+        versions: 765..=765,
+        apply: |tables| {
+            let data = json!(["particleData", { "compareTo": "particleId" }]);
+            let particle = container(&[("particleId", json!("varint")), ("data", data)]);
+            define(&mut tables["types"]["Particle"], particle)
+        },
+    },
+    Patch {
+        name: "four more types of metadata (1.19)",
+        reason: "MCProtocolLib 1.19 (`MetadataType`): the variants of cats and frogs, an optional place in a \
+                 dimension and the variant of a painting. The tables have them from 1.19.1 on.",
+        versions: 759..=759,
+        apply: |tables| {
+            let item = &mut tables["types"]["entityMetadataItem"][1]["fields"];
+            let Some(fields) = item.as_object_mut() else { return false };
+            [
+                ("19", json!("varint")),
+                ("20", json!("varint")),
+                ("21", place()),
+                ("22", json!("varint")),
+            ]
+            .into_iter()
+            .all(|(number, ty)| fields.insert(number.into(), ty).is_none())
+        },
+    },
+    Patch {
+        name: "a place in a dimension has a position (1.19.1 to 1.21.8)",
+        reason: "MCProtocolLib 1.20.4 (`readGlobalPos`) and the tables from 1.21.9 on; before, they have the \
+                 dimension alone.",
+        versions: 760..=772,
+        apply: |tables| {
+            let types = &mut tables["types"];
+            let old = json!(["option", "string"]);
+            if types["entityMetadataEntry"].is_null() {
+                let fields = &mut types["entityMetadataItem"][1]["fields"];
+                return ["optional_global_pos", "21", "22"]
+                    .into_iter()
+                    .any(|name| replace(&mut fields[name], &old, place()));
+            }
+            let value = field(&mut types["entityMetadataEntry"], "value");
+            replace(&mut value[1]["fields"]["optional_global_pos"], &old, place())
+        },
+    },
+    Patch {
+        name: "the order of a player comes before its hat (1.21.4)",
+        reason: "Bit 6 of the actions is the place in the list, bit 7 the hat: ViaVersion (`v1_21_2to1_21_4`), \
+                 MCProtocolLib 1.21.11, Minestom 26.2. The tables have them the other way round.",
+        versions: 769..=LAST,
+        apply: |tables| {
+            let flags = &mut field(packet(tables, "player_info"), "action")[1]["flags"];
+            replace(&mut flags[6], &json!("update_hat"), json!("update_list_order"))
+                && replace(&mut flags[7], &json!("update_list_order"), json!("update_hat"))
+        },
+    },
+];
+
+/// An optional dimension with a position in it.
+fn place() -> Json {
+    let global = container(&[("dimensionName", json!("string")), ("location", json!("position"))]);
+    json!(["option", global])
+}
