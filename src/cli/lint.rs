@@ -1,13 +1,13 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mitmcraft_engine::capture::Sink as _;
 use mitmcraft_engine::lint::Linter;
 use mitmcraft_engine::text::Verbosity;
 
-use super::args::{Memory, Overwrite, Protocols, capture_files};
-use super::exit::Done;
-use super::input::Input;
+use super::args::{Memory, Overwrite, Protocols};
+use super::exit::{Done, last_error};
+use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
 
 /// Check the packets of servers by the game's rules: find packets that do not decode or that the
@@ -52,17 +52,18 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     if let Some(path) = &arguments.junit {
         arguments.overwrite.check(path)?;
     }
-    let mut linter = Linter::default();
-    let mut damage = None;
-    for path in &capture_files(&arguments.capture)? {
-        let mut input = Input::open(path, true, &catalog, &arguments.memory, output)?;
-        linter.begin(&path.display().to_string());
-        for entry in input.by_ref() {
-            linter.write(&entry)?;
-        }
-        damage = damage.or_else(|| input.end().err());
+    let files = capture_files(&arguments.capture)?;
+    let reading = Reading::new(&files, true, &catalog, &arguments.memory, output);
+    let judged = InOrder::new(files.len(), move |place, outlet| {
+        let mut linter = Linter::default();
+        let damage = judge(&files[place], &reading, &mut linter).err();
+        outlet.put((linter, damage), 0);
+    })?;
+    let (mut linter, mut damage) = (Linter::default(), Vec::new());
+    for (judged, damaged) in judged {
+        linter.merge(judged);
+        damage.extend(damaged);
     }
-    linter.finish()?;
     let report = linter.report();
     if let Some(path) = &arguments.junit {
         let options = Output::line_options(Verbosity::Main, false);
@@ -76,9 +77,18 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         report.write_text(&mut text, &options);
         output.line(text.trim_end())?;
     }
-    match damage {
+    match last_error(damage, output) {
         Some(error) => Err(error),
         None if report.findings().is_empty() => Ok(Done::Yes),
         None => Ok(Done::No),
     }
+}
+
+/// Judges a capture.
+fn judge(path: &Path, reading: &Reading, linter: &mut Linter) -> anyhow::Result<()> {
+    let mut input = Input::open(&[path.to_owned()], reading)?;
+    linter.begin(&path.display().to_string());
+    input.by_ref().try_for_each(|entry| linter.write(&entry))?;
+    linter.finish()?;
+    input.end()
 }
