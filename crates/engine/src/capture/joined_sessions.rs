@@ -84,7 +84,7 @@ impl JoinedSessions {
             EventKind::Open => joined.continued,
             EventKind::State(legs) => {
                 let known = joined.continued && joined.state.as_ref() == Some(legs);
-                joined.state = Some(legs.clone());
+                joined.state = Some(*legs);
                 known
             }
             EventKind::Close(_) => {
@@ -157,8 +157,8 @@ mod tests {
         let whole = captured("session-1.8.jsonl");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.jsonl");
-        let mut options = CreateOptions::default();
-        options.rotate = Some(Rotation::Size(8 << 10));
+        let rotate = Some(Rotation::Size(8 << 10));
+        let options = CreateOptions { rotate, ..CreateOptions::default() };
         let mut sink = super::super::create_sink(&path, &options).unwrap();
         whole.iter().for_each(|entry| sink.write(entry).unwrap());
         sink.finish().unwrap();
