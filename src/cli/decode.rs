@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, IsTerminal as _, Read, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -10,7 +10,8 @@ use mitmcraft_engine::decode::{PcapReadError, PcapReader, Traffic, TrafficCounts
 use mitmcraft_protocol::codec::KeyRing;
 
 use super::args::{Condition, Lines, MaxInflate, Memory, OutputFiles, Protocols, Quiet, Verbose};
-use super::exit::{Done, chain};
+use super::exit::{Done, last_error};
+use super::input::{Progress, recording_files};
 use super::notice::{decode_notice, inflates_too_much};
 use super::output::Output;
 use super::plural::count;
@@ -26,10 +27,11 @@ use super::stdio::is_stdio;
   mitmcraft decode evening.pcapng --keys keys.txt -Y '*chat*'
   tcpdump -i any -s 0 -U -w - port 25565 | mitmcraft decode -
   mitmcraft decode part.pcap part.pcap1 part.pcap2
+  mitmcraft decode 'part.pcap*' -w part.jsonl -q
 
 Sessions are detected by their first bytes, on any port. A session that began before the \
 recording is detected only on port 25565, or on the ports of `--port`. Several files are read as \
-one recording, in the order given. `-Y` does not affect captures that `-w` writes.
+one recording, one after the other. `-Y` does not affect captures that `-w` writes.
 
 Encrypted sessions need a key log: lines of `<first 4 bytes of the verify token> <shared secret>` \
 in hex, as `proxy --key-log` writes them.
@@ -37,7 +39,9 @@ in hex, as `proxy --key-log` writes them.
 Exit code: 1 if there is no Minecraft session, 2 if a file is damaged (it is read up to the \
 damage).")]
 pub(crate) struct Arguments {
-    /// Recordings: pcap or pcapng, may be compressed (.gz, .zst); `-` is stdin
+    /// Recordings: pcap or pcapng, may be compressed (.gz, .zst); `-` is stdin. A folder means all
+    /// recordings in it and its subfolders; a quoted pattern (`'evening.pcap*'`) means the files that
+    /// match it, in the order of their numbers
     #[arg(required = true, value_name = "PCAP")]
     recordings: Vec<PathBuf>,
 
@@ -79,8 +83,12 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let catalog = arguments.protocols.catalog()?;
     let condition = arguments.condition.compile(&catalog, output)?;
     let keys = read_keys(&arguments.keys)?;
-    let open = |path: &PathBuf| Ok((path.clone(), PcapReader::new(open(path)?).peekable()));
-    let recordings = arguments.recordings.iter().map(open);
+    let files = recording_files(&arguments.recordings)?;
+    let silent = arguments.quiet.quiet || !stdout().is_terminal();
+    let progress = Progress::new(&files, silent);
+    let open =
+        |path: &PathBuf| Ok((path.clone(), PcapReader::new(open(path, &progress)?).peekable()));
+    let recordings = files.iter().map(open);
     let mut recordings = recordings.collect::<anyhow::Result<Vec<_>>>()?;
     let interrupted = Interrupted::watch(*output)?;
     let planned = arguments.files.plan(CreateOptions::default(), None)?;
@@ -103,6 +111,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         inflation: InflationBudget::new(arguments.max_inflate.bytes()),
         sinks,
         entries: Vec::new(),
+        progress,
         output,
     };
     let mut faults = Vec::new();
@@ -130,17 +139,14 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         sink.finish().with_context(|| format!("cannot write `{name}`"))?;
     }
     let seen = run.traffic.counts();
+    drop(run.progress);
     output.note(&summary(seen));
     arguments.memory.report(&memory, output);
     // A stream from tcpdump ends in no other way; of a file, the rest was not read.
-    if interrupted.get() && !arguments.recordings.iter().all(|path| is_stdio(path)) {
+    if interrupted.get() && !files.iter().all(|path| is_stdio(path)) {
         faults.push(anyhow!("interrupted: the captures hold what came before"));
     }
-    let last = faults.pop();
-    for fault in faults {
-        output.error(&chain(&fault));
-    }
-    match last {
+    match last_error(faults, output) {
         Some(fault) => Err(fault),
         None if seen.sessions == 0 => Ok(Done::No),
         None => Ok(Done::Yes),
@@ -153,6 +159,7 @@ struct Run<'a> {
     inflation: InflationBudget,
     sinks: Vec<NamedSink>,
     entries: Vec<Entry>,
+    progress: Progress,
     output: &'a Output,
 }
 
@@ -160,7 +167,7 @@ impl Run<'_> {
     /// Writes the entries found so far, and prints the notices.
     fn hand_on(&mut self) -> anyhow::Result<()> {
         for notice in self.traffic.take_notices() {
-            self.output.warning(&decode_notice(&notice));
+            self.progress.say(|| self.output.warning(&decode_notice(&notice)));
         }
         self.traffic.take_entries(&mut self.entries);
         if self.entries.is_empty() {
@@ -168,7 +175,8 @@ impl Run<'_> {
         }
         for entry in &mut self.entries {
             if let Some(session) = self.inflation.bound(entry) {
-                self.output.warning(&inflates_too_much(session));
+                let text = inflates_too_much(session);
+                self.progress.say(|| self.output.warning(&text));
             }
         }
         for (name, sink) in &mut self.sinks {
@@ -194,12 +202,12 @@ fn summary(seen: TrafficCounts) -> String {
 }
 
 /// Opens a recording, decompressing it if needed.
-pub(super) fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
+pub(super) fn open(path: &Path, progress: &Progress) -> anyhow::Result<Box<dyn Read>> {
     let context = || format!("cannot read `{}`", path.display());
     let file: Box<dyn Read + Send> = if is_stdio(path) {
         Box::new(io::stdin())
     } else {
-        Box::new(File::open(path).with_context(context)?)
+        progress.of(File::open(path).with_context(context)?)
     };
     Ok(Box::new(unpack(BufReader::with_capacity(CHUNK, file)).with_context(context)?))
 }

@@ -10,7 +10,7 @@ use mitmcraft_protocol::schema::Catalog;
 
 use super::args::{Condition, Memory, Protocols, Verbose};
 use super::exit::Done;
-use super::input::Input;
+use super::input::{Input, Reading, capture_files};
 use super::output::Output;
 use super::plural::count;
 
@@ -23,6 +23,7 @@ use super::plural::count;
   mitmcraft diff --session 1,3 runs.jsonl runs.jsonl
   mitmcraft diff --bytes before.jsonl after.jsonl
   mitmcraft diff --legs session.jsonl
+  mitmcraft diff 'before/*.jsonl' 'after/*.jsonl'
 
 `-` marks a packet that only the first capture has, `+` a packet that only the second has, and \
 `~` a packet that differs, followed by its fields. With `--legs`, the marks mean dropped, made \
@@ -33,11 +34,12 @@ ignored: times, keys, random numbers, and entity ids. `--list-ignored` lists the
 
 Exit code: 0 if nothing differs, 1 if something does, 2 on an error.")]
 pub(crate) struct Arguments {
-    /// The first capture, in any format; `-` is stdin
+    /// The first capture, in any format; `-` is stdin. A folder means all captures in it and its
+    /// subfolders, a quoted pattern (`'before/*.jsonl'`) the files that match it, as one capture
     #[arg(required_unless_present = "list_ignored", value_name = "A")]
     a: Option<PathBuf>,
 
-    /// The second capture
+    /// The second capture, or a folder or a pattern
     #[arg(required_unless_present_any = ["legs", "list_ignored"], value_name = "B")]
     b: Option<PathBuf>,
 
@@ -121,10 +123,7 @@ fn two(
     let mut differ =
         Differ::new(ignore).only(condition).sessions(arguments.session).bytes(arguments.bytes);
     let mut printer = Printer::new(arguments, output, (a, b));
-    // On a terminal, the lines themselves show progress; one progress bar is enough.
-    let mut first =
-        Input::open(a, !stdout().is_terminal(), catalog, &arguments.memory, output)?.strict();
-    let mut second = Input::open(b, false, catalog, &arguments.memory, output)?.strict();
+    let [mut first, mut second] = inputs([a, b], arguments, catalog, output)?;
     // Reading both in turn keeps the number of unmatched packets low.
     loop {
         let entries = [(DiffSide::A, first.next()), (DiffSide::B, second.next())];
@@ -171,8 +170,7 @@ fn legs(
     let session = arguments.session.map(|(session, _)| session);
     let mut differ = LegDiffer::new(ignore).only(condition).session(session).bytes(arguments.bytes);
     let mut printer = Printer::new(arguments, output, (path, path));
-    let mut input =
-        Input::open(path, !stdout().is_terminal(), catalog, &arguments.memory, output)?.strict();
+    let [mut input] = inputs([path], arguments, catalog, output)?;
     for entry in input.by_ref() {
         differ.push(&entry);
         while let Some(difference) = differ.poll() {
@@ -185,6 +183,23 @@ fn legs(
     }
     let done = printer.finish(differ.same(), differ.recoded());
     input.end().map(|()| done)
+}
+
+/// Opens the captures, each of which may be several files.
+fn inputs<const N: usize>(
+    paths: [&Path; N],
+    arguments: &Arguments,
+    catalog: &Catalog,
+    output: &Output,
+) -> anyhow::Result<[Input; N]> {
+    let files = paths.map(|path| capture_files(&[path.to_owned()]));
+    let files = files.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
+    // On a terminal, the lines themselves show progress.
+    let silent = !stdout().is_terminal();
+    let reading = Reading::new(&files.concat(), silent, catalog, &arguments.memory, output);
+    let inputs = files.iter().map(|files| Ok(Input::open(files, &reading)?.strict()));
+    let inputs = inputs.collect::<anyhow::Result<Vec<_>>>()?;
+    inputs.try_into().map_err(|_| anyhow!("a capture is missing"))
 }
 
 /// Prints differences and counts them.

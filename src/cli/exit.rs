@@ -45,6 +45,13 @@ pub(crate) fn code(ended: anyhow::Result<Done>, output: &Output) -> ExitCode {
     }
 }
 
+/// Returns the last error, which ends the verb, and prints the others.
+pub(crate) fn last_error(mut errors: Vec<anyhow::Error>, output: &Output) -> Option<anyhow::Error> {
+    let last = errors.pop();
+    errors.iter().for_each(|error| output.error(&chain(error)));
+    last
+}
+
 /// Returns an error and its causes, except causes that the text before them already says.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let mut text = error.to_string();

@@ -1,14 +1,16 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::bail;
 use clap::Args;
 use mitmcraft::proxy::FilterFiles;
 use mitmcraft_engine::capture::Sink as _;
+use mitmcraft_engine::expect::Judge;
 
-use super::args::{ExpectOptions, Memory, Overwrite, Protocols, capture_files};
-use super::exit::Done;
+use super::args::{ExpectOptions, Memory, Overwrite, Protocols};
+use super::exit::{Done, last_error};
 use super::expectations::PlannedExpectations;
-use super::input::Input;
+use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
 use super::rules::load;
 
@@ -62,20 +64,25 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     if planned.is_empty() {
         bail!("no filter file has an `[[expect]]`: there is nothing to judge");
     }
-    // What cannot be opened is said before a file is created.
-    let open = |path: &PathBuf| Input::open(path, true, &catalog, &arguments.memory, output);
     let files = capture_files(&arguments.captures)?;
-    let inputs = files.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
-    let (mut judge, results) = planned.create()?;
-    let mut damage = None;
-    for (path, mut input) in files.iter().zip(inputs) {
-        judge.begin(&path.display().to_string());
-        for entry in input.by_ref() {
-            judge.write(&entry)?;
-        }
-        damage = damage.or_else(|| input.end().err());
+    // What cannot be opened is said before a file is created.
+    let unread = Reading::new(&[], false, &catalog, &arguments.memory, output);
+    for path in files.iter().filter(|path| path.is_file()) {
+        Input::open(std::slice::from_ref(path), &unread)?;
     }
-    judge.finish()?;
+    let reading = Reading::new(&files, true, &catalog, &arguments.memory, output);
+    let (mut judge, results) = planned.create()?;
+    let fresh = Mutex::new(judge.fresh());
+    let judged = InOrder::new(files.len(), move |place, outlet| {
+        let mut judge = fresh.lock().unwrap_or_else(PoisonError::into_inner).fresh();
+        let damage = take(&files[place], &reading, &mut judge).err();
+        outlet.put((judge, damage), 0);
+    })?;
+    let mut damage = Vec::new();
+    for (judged, damaged) in judged {
+        judge.merge(judged);
+        damage.extend(damaged);
+    }
     let report = judge.report();
     let done = if arguments.json {
         output.json(&report.json())?;
@@ -83,8 +90,14 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     } else {
         results.print(&report, true, output)?
     };
-    match damage {
-        Some(error) => Err(error),
-        None => Ok(done),
-    }
+    last_error(damage, output).map_or(Ok(done), Err)
+}
+
+/// Judges a capture.
+fn take(path: &Path, reading: &Reading, judge: &mut Judge) -> anyhow::Result<()> {
+    let mut input = Input::open(&[path.to_owned()], reading)?;
+    judge.begin(&path.display().to_string());
+    input.by_ref().try_for_each(|entry| judge.write(&entry))?;
+    judge.finish()?;
+    input.end()
 }

@@ -15,7 +15,6 @@ mod diff;
 mod exit;
 mod expect;
 mod expectations;
-mod followed_file;
 mod help;
 mod input;
 mod lint;
@@ -24,7 +23,6 @@ mod man;
 mod manual;
 mod notice;
 mod output;
-mod packet_table;
 #[cfg(test)]
 mod page;
 mod ping;
@@ -32,7 +30,6 @@ mod plural;
 mod protocols;
 mod proxy;
 mod query;
-mod read_ahead;
 mod replay;
 mod rule_effects;
 mod rules;
@@ -169,7 +166,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::View(arguments) => view::run(arguments, &output),
-        Verb::Convert(arguments) => convert::run(&arguments, &output),
+        Verb::Convert(arguments) => convert::run(arguments, &output),
         Verb::Stats(arguments) => stats::run(&arguments, &output),
         Verb::Diff(arguments) => diff::run(&arguments, &output),
         Verb::Decode(arguments) => decode::run(&arguments, &output),

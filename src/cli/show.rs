@@ -1,17 +1,18 @@
 use std::io::{IsTerminal as _, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use mitmcraft_engine::analysis::VersionCheck;
-use mitmcraft_engine::capture::{Sink, WhereSink};
+use mitmcraft_engine::analysis::{VersionCheck, VersionMismatch};
+use mitmcraft_engine::capture::{Entry, Record, Sink, WhereSink};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::text::Verbosity;
+use mitmcraft_protocol::schema::Role;
 
-use super::args::{
-    Condition, Lines, MatchContext, Memory, Only, Protocols, Verbose, capture_files,
-};
+use super::args::{Condition, Lines, MatchContext, Memory, Only, Protocols, Verbose};
 use super::columns::ColumnOptions;
-use super::exit::Done;
-use super::input::Input;
+use super::exit::{Done, last_error};
+use super::input::{InOrder, Input, Outlet, Reading, capture_files, entry_size};
 use super::output::Output;
 use super::screen::Screen;
 use super::stdio::is_stdio;
@@ -71,8 +72,11 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         bail!("`--only events` leaves out the packets that `-Y` selects: use one of them");
     }
     let (before, after) = arguments.context.lines();
-    let (wanted, mut matched) = (condition.clone(), false);
-    let (mut versions, mut mismatches) = (VersionCheck::default(), Vec::new());
+    let selection = Selection {
+        // What surrounds a match is shown with it, and fields are named by the entities that came before.
+        whole: before + after > 0 || arguments.verbose.verbosity() != Verbosity::Main,
+        condition: condition.clone(),
+    };
     let mut sink: Box<dyn Sink> = match arguments.columns.compile(&catalog)? {
         Some(mut columns) => {
             columns.begin()?;
@@ -90,36 +94,105 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         let [path] = &*arguments.captures else {
             bail!("`--follow` reads one capture, and {} were given", arguments.captures.len());
         };
-        let mut input = Input::follow(path, &catalog, &arguments.memory, output)?;
+        let reading = Reading::new(&[], false, &catalog, &arguments.memory, output);
+        let mut input = Input::follow(path, &reading)?;
         input.by_ref().try_for_each(|entry| {
             sink.write(&entry)?;
             sink.flush()
         })?;
         input.end()?;
+        sink.finish()?;
+        return Ok(Done::Yes);
     }
+    let files = capture_files(&arguments.captures)?;
     // On a terminal, the lines themselves show progress.
     let silent = !stdout().is_terminal();
-    // What is wrong with a capture is said after the others.
-    let mut damage = None;
-    let files = if arguments.follow { Vec::new() } else { capture_files(&arguments.captures)? };
-    for path in &files {
-        let mut input = Input::open(path, silent, &catalog, &arguments.memory, output)?;
-        let live = is_stdio(path);
-        input.by_ref().try_for_each(|entry| {
-            let record = entry.record();
-            matched = matched
-                || record.is_some_and(|it| wanted.as_ref().is_none_or(|wanted| wanted.matches(it)));
-            mismatches.extend(versions.take(&entry));
-            sink.write(&entry)?;
-            if live { sink.flush() } else { Ok(()) }
-        })?;
-        sink.flush()?;
-        damage = damage.or_else(|| input.end().err());
+    let reading = Reading::new(&files, silent, &catalog, &arguments.memory, output).inline();
+    let has_condition = selection.condition.is_some();
+    let found = InOrder::new(files.len(), move |place, outlet| {
+        selection.read(&files[place], &reading, outlet);
+    })?;
+    let (mut matched, mut damage) = (false, Vec::new());
+    let mut mismatches: Vec<VersionMismatch> = Vec::new();
+    for found in found {
+        match found {
+            Found::Entry { entry, matches } => {
+                matched |= matches;
+                sink.write(&entry)?;
+            }
+            Found::Pause => sink.flush()?,
+            Found::Mismatch(found) => {
+                if mismatches.iter().all(|known| known.client != found.client) {
+                    mismatches.push(found);
+                }
+            }
+            Found::Damage(error) => damage.push(error),
+        }
     }
     sink.finish()?;
     mismatches.iter().for_each(|mismatch| output.warning(&mismatch.to_string()));
-    if wanted.is_some() && !matched {
+    if has_condition && !matched {
         output.warning("no packet matches");
     }
-    damage.map_or(Ok(Done::Yes), Err)
+    last_error(damage, output).map_or(Ok(Done::Yes), Err)
+}
+
+/// Which entries of captures are passed on to be shown.
+struct Selection {
+    /// `true` for all.
+    whole: bool,
+    condition: Option<Expr>,
+}
+
+/// What is found in a capture.
+enum Found {
+    Entry {
+        entry: Entry,
+        matches: bool,
+    },
+    /// Nothing more may come for a while, or from this capture.
+    Pause,
+    /// A server that speaks another version than its client.
+    Mismatch(VersionMismatch),
+    /// What is wrong with the capture, which is said after all others.
+    Damage(anyhow::Error),
+}
+
+impl Selection {
+    /// Finds the entries of a capture.
+    fn read(&self, path: &Path, reading: &Reading, outlet: &mut Outlet<Found>) {
+        let mut input = match Input::open(&[path.to_owned()], reading) {
+            Ok(input) => input,
+            Err(error) => {
+                outlet.put(Found::Damage(error), 0);
+                return;
+            }
+        };
+        let (live, mut versions) = (is_stdio(path), VersionCheck::default());
+        for entry in input.by_ref() {
+            if let Some(mismatch) = versions.take(&entry) {
+                outlet.put(Found::Mismatch(mismatch), 0);
+            }
+            let matches = |record: &Record| {
+                self.condition.as_ref().is_none_or(|condition| condition.matches(record))
+            };
+            let matches = entry.record().is_some_and(matches);
+            // A rewritten packet is shown with what it became, and those of a bundle have brackets.
+            let matters = |record: &Record| {
+                record.of.is_some() || record.packet.role() == Some(Role::BundleDelimiter)
+            };
+            if !matches && !self.whole && !entry.record().is_none_or(matters) {
+                continue;
+            }
+            let bytes = entry_size(&entry);
+            let wanted = outlet.put(Found::Entry { entry, matches }, bytes);
+            if !wanted || (live && !(outlet.put(Found::Pause, 0) && outlet.flush())) {
+                return;
+            }
+        }
+        outlet.put(Found::Pause, 0);
+        if let Err(error) = input.end() {
+            outlet.put(Found::Damage(error), 0);
+        }
+    }
 }

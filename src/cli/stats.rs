@@ -1,13 +1,14 @@
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use mitmcraft_engine::analysis::{Sort, Stats, VersionCheck};
+use mitmcraft_engine::analysis::{Sort, Stats, VersionCheck, VersionMismatch};
 use mitmcraft_engine::capture::{Entry, Sink as _};
+use mitmcraft_engine::lang::Expr;
 
-use super::args::{Condition, Memory, Overwrite, Protocols, capture_files};
-use super::exit::Done;
-use super::input::Input;
+use super::args::{Condition, Memory, Overwrite, Protocols};
+use super::exit::{Done, last_error};
+use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
 
 /// Summarize captures: packets, bytes, plugin channels, round trips, and packets that do not decode
@@ -81,34 +82,31 @@ enum Column {
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = arguments.protocols.catalog()?;
     let condition = arguments.condition.compile(&catalog, output)?;
-    let mut stats = Stats::default();
-    let mut damage = None;
+    let files = capture_files(&arguments.captures)?;
+    let reading = Reading::new(&files, true, &catalog, &arguments.memory, output);
+    let selection = Selection { condition, sessions: arguments.session.clone() };
+    let has_condition = selection.condition.is_some();
+    let counted = InOrder::new(files.len(), move |place, outlet| {
+        outlet.put(selection.count(&files[place], &reading), 0);
+    })?;
+    let (mut stats, mut damage) = (Stats::default(), Vec::new());
     let (mut sessions, mut matched) = (BTreeSet::new(), false);
-    let (mut versions, mut mismatches) = (VersionCheck::default(), Vec::new());
-    for path in &capture_files(&arguments.captures)? {
-        stats.begin();
-        let mut input = Input::open(path, true, &catalog, &arguments.memory, output)?;
-        for entry in input.by_ref() {
-            let session = entry.context().session;
-            sessions.insert(session);
-            if !arguments.session.is_empty() && !arguments.session.contains(&session) {
-                continue;
+    let mut mismatches: Vec<VersionMismatch> = Vec::new();
+    for counted in counted {
+        stats.merge(counted.stats);
+        sessions.extend(counted.sessions);
+        matched |= counted.matched;
+        for found in counted.mismatches {
+            if mismatches.iter().all(|known| known.client != found.client) {
+                mismatches.push(found);
             }
-            if let (Entry::Packet(record), Some(condition)) = (&entry, &condition)
-                && !condition.matches(record)
-            {
-                continue;
-            }
-            matched |= entry.record().is_some();
-            mismatches.extend(versions.take(&entry));
-            stats.write(&entry)?;
         }
-        damage = damage.or_else(|| input.end().err());
+        damage.extend(counted.damage);
     }
     for session in arguments.session.iter().filter(|it| !sessions.contains(it)) {
         output.warning(&format!("there is no session {session}"));
     }
-    if condition.is_some() && !matched {
+    if has_condition && !matched {
         output.warning("no packet matches");
     }
     mismatches.iter().for_each(|mismatch| output.warning(&mismatch.to_string()));
@@ -127,9 +125,62 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         report.write_table(&mut table);
         output.line(table.trim_end())?;
     }
-    match damage {
-        Some(error) => Err(error),
-        None => Ok(Done::Yes),
+    last_error(damage, output).map_or(Ok(Done::Yes), Err)
+}
+
+/// Which entries are counted.
+struct Selection {
+    condition: Option<Expr>,
+    /// All sessions if empty.
+    sessions: Vec<u64>,
+}
+
+/// What was counted in a capture.
+#[derive(Default)]
+struct Counted {
+    stats: Stats,
+    /// Those of the wanted sessions that it has.
+    sessions: BTreeSet<u64>,
+    /// `true` if a packet was counted.
+    matched: bool,
+    mismatches: Vec<VersionMismatch>,
+    damage: Option<anyhow::Error>,
+}
+
+impl Selection {
+    fn count(&self, path: &Path, reading: &Reading) -> Counted {
+        let mut counted = Counted::default();
+        counted.damage = self.count_into(path, reading, &mut counted).err();
+        counted
+    }
+
+    fn count_into(
+        &self,
+        path: &Path,
+        reading: &Reading,
+        counted: &mut Counted,
+    ) -> anyhow::Result<()> {
+        let mut input = Input::open(&[path.to_owned()], reading)?;
+        let mut versions = VersionCheck::default();
+        counted.stats.begin();
+        for entry in input.by_ref() {
+            if !self.sessions.is_empty() {
+                let session = entry.context().session;
+                if !self.sessions.contains(&session) {
+                    continue;
+                }
+                counted.sessions.insert(session);
+            }
+            if let (Entry::Packet(record), Some(condition)) = (&entry, &self.condition)
+                && !condition.matches(record)
+            {
+                continue;
+            }
+            counted.matched |= entry.record().is_some();
+            counted.mismatches.extend(versions.take(&entry));
+            counted.stats.write(&entry)?;
+        }
+        input.end()
     }
 }
 

@@ -9,9 +9,10 @@ use mitmcraft::tui::App;
 use mitmcraft::web::WebOptions;
 use mitmcraft_protocol::schema::Catalog;
 
-use super::args::{HighlightOptions, Memory, Protocols, Web, capture_files};
+use super::args::{HighlightOptions, Memory, Protocols, Web};
 use super::decode;
 use super::exit::Done;
+use super::input::{Progress, capture_files};
 use super::output::Output;
 use super::signals;
 use super::terminal_interface::TerminalInterface;
@@ -90,7 +91,7 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     // A file that cannot be opened is an error before anything is shown.
     let files = capture_files(&arguments.files)?;
     for path in &files {
-        decode::open(path)?;
+        decode::open(path, &Progress::new(&[], false))?;
     }
     let stop = Stop::new();
     let ending = stop.clone();

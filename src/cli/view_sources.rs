@@ -15,9 +15,9 @@ use mitmcraft_protocol::schema::Catalog;
 
 use super::args::Memory;
 use super::exit::chain;
+use super::input::{entry_size, read_ahead};
 use super::notice::{decode_notice, read_error};
 use super::output::Output;
-use super::read_ahead::{ReadAhead, entry_size};
 use super::stdio::is_stdio;
 
 /// Feeds a store with files: captures, and recordings of other programs.
@@ -51,9 +51,9 @@ impl ViewSources {
         }
         let mut file = File::open(path).with_context(context)?;
         if is_table(&mut file).with_context(context)? {
-            // Its columns are read in turns, so that no place in the file tells how far reading is.
-            self.store.note_bytes(path.metadata().map_or(0, |it| it.len() as usize));
-            let entries = open_table(file, &self.catalog, self.memory.bytes());
+            let store = Arc::clone(&self.store);
+            let done = move |bytes| store.note_bytes(usize::try_from(bytes).unwrap_or_default());
+            let entries = open_table(file, &self.catalog, self.memory.bytes(), done);
             let entries = entries.map_err(|error| anyhow!(read_error(&error)));
             return self.take(path, entries.with_context(context)?).map(drop);
         }
@@ -81,7 +81,7 @@ impl ViewSources {
 
     /// Reads the entries of a capture. Bodies are kept in a file of the store.
     fn take(&self, path: &Path, entries: Entries) -> anyhow::Result<Taken> {
-        for entry in ReadAhead::new(entries, entry_size)? {
+        for entry in read_ahead(entries, entry_size)? {
             match entry {
                 Ok(entry) => self.store.push(&entry),
                 Err(ReadError::Foreign) => return Ok(Taken::Foreign),
@@ -100,7 +100,7 @@ impl ViewSources {
             let entry = reader.next()?;
             Some(entry.map(|entry| (entry, reader.body_end())))
         });
-        for read in ReadAhead::new(Box::new(located), |(entry, _)| entry_size(entry))? {
+        for read in read_ahead(Box::new(located), |(entry, _)| entry_size(entry))? {
             match read {
                 Ok((entry, end)) => {
                     let start = end.and_then(|end| end.checked_sub(entry_size(&entry) as u64));

@@ -52,12 +52,64 @@ impl Lake {
         serde_json::from_str(&Program::mitmcraft(&arguments).succeed()).unwrap()
     }
 
-    /// Returns the rows that the page's code below `title` prints.
+    /// Returns the rows that the code below `title` on the page prints.
     fn answer(&self, title: &str) -> Vec<Vec<String>> {
-        let page = fs::read_to_string(root().join("docs/lake.md")).unwrap();
-        let code = page.split_once(title).unwrap().1.split("```").nth(1).unwrap();
-        let (language, code) = code.split_once('\n').unwrap();
-        if language == "sql" { self.sql(code) } else { self.run(&[code]) }
+        let (language, code) = code("", title);
+        if language == "sql" { self.sql(&code) } else { self.run(&[&code]) }
+    }
+
+    /// Returns the packets and bytes of each player.
+    fn players(&self) -> Vec<Vec<String>> {
+        let mut players: std::collections::BTreeMap<String, [u64; 2]> = Default::default();
+        for session in self.stats()["sessions"].as_array().unwrap() {
+            let player = session["player"].as_str().unwrap_or("None").to_owned();
+            let sums = players.entry(player).or_default();
+            for (sum, key) in sums.iter_mut().zip(["packets", "wire"]) {
+                *sum += session[key].as_u64().unwrap();
+            }
+        }
+        let row = |(player, [packets, wire]): (String, [u64; 2])| {
+            vec![player, packets.to_string(), wire.to_string()]
+        };
+        sorted(players.into_iter().map(row).collect())
+    }
+
+    /// Returns who wrote `hello` and what.
+    fn chat(&self) -> Vec<Vec<String>> {
+        let mut expected = Vec::new();
+        for capture in &self.captures {
+            let condition =
+                "serverbound and (chat or chat_message) and lower(message) contains \"hello\"";
+            let fields = "--fields=session.player,message";
+            let shown =
+                Program::mitmcraft(&["show", "-Y", condition, fields, text(capture)]).succeed();
+            expected.extend(shown.lines().map(|row| row.split('\t').map(str::to_owned).collect()));
+        }
+        assert!(expected.len() > 2, "{expected:?}");
+        sorted(expected)
+    }
+
+    /// Checks the answers of an engine to the four questions.
+    fn check(&self, answers: [Vec<Vec<String>>; 4]) {
+        let [players, chat, undecoded, round_trips] = answers;
+        assert_eq!(sorted(players), self.players());
+        assert_eq!(sorted(chat.into_iter().map(|row| row[1..].to_vec()).collect()), self.chat());
+        let stats = self.stats();
+        let known = stats["undecoded"].as_array().unwrap();
+        let packets: u64 = known.iter().map(|cause| cause["packets"].as_u64().unwrap()).sum();
+        assert_eq!(
+            (packets, undecoded),
+            (3, vec![vec!["1.8".into(), "keep_alive".into(), "3".into()]])
+        );
+        let known = stats["round_trips"].as_array().unwrap();
+        let known = known.iter().find(|it| it["name"] == "keep-alive").unwrap();
+        let [row] = &round_trips[..] else { panic!("{round_trips:?}") };
+        assert_eq!(row[0], known["answered"].to_string());
+        for (found, known) in [(&row[1], &known["shortest"]), (&row[2], &known["longest"])] {
+            // DuckDB's timestamps end at the microsecond.
+            let apart = found.parse::<f64>().unwrap() - known.as_f64().unwrap();
+            assert!(apart.abs() < 1.1e-6, "{found} {known}");
+        }
     }
 
     fn sql(&self, query: &str) -> Vec<Vec<String>> {
@@ -65,12 +117,34 @@ impl Lake {
     }
 
     fn run(&self, code: &[&str]) -> Vec<Vec<String>> {
-        python(&self.folder, code)
+        python(&self.folder, "tests/real/venv", code)
     }
 }
 
-fn python(folder: &Path, code: &[&str]) -> Vec<Vec<String>> {
-    let mut command = Command::new(root().join("tests/real/venv/bin/python"));
+/// The questions that the page answers in the language of each engine.
+const QUESTIONS: [&str; 4] = [
+    "Packets and bytes per player:",
+    "What players wrote, in every version:",
+    "Packets that do not decode, by version:",
+    "Round trips of keep-alives, in seconds:",
+];
+
+/// Returns the first code of the page below a title, after the heading of a section, and its language.
+fn code(section: &str, title: &str) -> (String, String) {
+    let page = fs::read_to_string(root().join("docs/lake.md")).unwrap();
+    let (_, page) = page.split_once(section).unwrap();
+    let code = page.split_once(title).unwrap().1.split("```").nth(1).unwrap();
+    let (language, code) = code.split_once('\n').unwrap();
+    (language.to_owned(), code.to_owned())
+}
+
+fn sorted(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    rows.sort();
+    rows
+}
+
+fn python(folder: &Path, environment: &str, code: &[&str]) -> Vec<Vec<String>> {
+    let mut command = Command::new(root().join(environment).join("bin/python"));
     let output = command.arg("-c").args(code).current_dir(folder).output().unwrap();
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{complaints}");
@@ -86,88 +160,51 @@ for row in duckdb.sql(sys.argv[1]).fetchall():
 ";
 
 fn rows<const N: usize>(expected: &[[String; N]]) -> Vec<Vec<String>> {
-    let mut rows: Vec<Vec<String>> = expected.iter().map(|row| row.to_vec()).collect();
-    rows.sort();
-    rows
+    sorted(expected.iter().map(|row| row.to_vec()).collect())
 }
 
 #[test]
-fn packets_per_player_are_those_of_stats() {
+fn duckdb_answers_as_stats_and_show_do() {
     let lake = Lake::new();
-    let stats = lake.stats();
-    let sessions = stats["sessions"].as_array().unwrap();
-    let expected: Vec<[String; 3]> = sessions
-        .iter()
-        .map(|session| {
-            let player = session["player"].as_str().unwrap_or("None").to_owned();
-            [player, session["packets"].to_string(), session["wire"].to_string()]
-        })
-        .collect();
-    // Those of one player are one row.
-    let mut players: std::collections::BTreeMap<String, [u64; 2]> = Default::default();
-    for [player, packets, wire] in expected {
-        let sums = players.entry(player).or_default();
-        sums[0] += packets.parse::<u64>().unwrap();
-        sums[1] += wire.parse::<u64>().unwrap();
-    }
-    let expected: Vec<[String; 3]> = players
-        .into_iter()
-        .map(|(player, [packets, wire])| [player, packets.to_string(), wire.to_string()])
-        .collect();
-    let mut answer = lake.answer("Packets and bytes per player:");
-    answer.sort();
-    assert_eq!(answer, rows(&expected));
+    lake.check(QUESTIONS.map(|question| lake.answer(question)));
 }
 
+/// With the Python packages that `tests/run --long` installs, and Java.
 #[test]
-fn chat_is_found_in_every_version() {
+#[ignore = "needs large packages: tests/run --long"]
+fn spark_and_clickhouse_answer_as_stats_and_show_do() {
     let lake = Lake::new();
-    let mut expected = Vec::new();
-    for capture in &lake.captures {
-        let condition = "serverbound and (chat or chat_message) and message contains \"hello\"";
-        let fields = "--fields=pkt.n,session.player,message";
-        let shown = Program::mitmcraft(&["show", "-Y", condition, fields, text(capture)]).succeed();
-        expected.extend(shown.lines().map(|row| row.split_once('\t').unwrap().1.to_owned()));
-    }
-    expected.sort();
-    assert!(expected.len() > 2, "{expected:?}");
-    let answer = lake.answer("What players wrote, in every version:");
-    let mut answer: Vec<String> = answer.iter().map(|row| row[1..].join("\t")).collect();
-    answer.sort();
-    assert_eq!(answer, expected);
-}
-
-#[test]
-fn undecoded_packets_by_version_are_those_of_stats() {
-    let lake = Lake::new();
-    let expected: u64 = lake.stats()["undecoded"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|cause| cause["packets"].as_u64().unwrap())
-        .sum();
-    assert_eq!(expected, 3);
-    assert_eq!(
-        lake.answer("Packets that do not decode, by version:"),
-        [["1.8", "keep_alive", "3"]]
-    );
-}
-
-#[test]
-fn round_trips_of_keep_alives_are_those_of_stats() {
-    let lake = Lake::new();
-    let stats = lake.stats();
-    let known = stats["round_trips"].as_array().unwrap();
-    let known = known.iter().find(|it| it["name"] == "keep-alive").unwrap();
-    let answer = lake.answer("Round trips of keep-alives, in seconds:");
-    let [row] = &answer[..] else { panic!("{answer:?}") };
-    assert_eq!(row[0], known["answered"].to_string());
-    for (found, known) in [(&row[1], &known["shortest"]), (&row[2], &known["longest"])] {
-        // DuckDB's timestamps end at the microsecond.
-        let apart = found.parse::<f64>().unwrap() - known.as_f64().unwrap();
-        assert!(apart.abs() < 1.1e-6, "{found} {known}");
+    for (section, setup, ask) in
+        [("## Spark", code("## Spark", "").1, SPARK), ("## ClickHouse", String::new(), CLICKHOUSE)]
+    {
+        let queries = QUESTIONS.map(|question| code(section, question).1);
+        let mut program = vec![setup + ask];
+        program.extend(queries);
+        let program: Vec<&str> = program.iter().map(String::as_str).collect();
+        let rows = python(&lake.folder, "target/tools/lake", &program);
+        let mut answers: [Vec<Vec<String>>; 4] = Default::default();
+        for row in rows {
+            answers[row[0].parse::<usize>().unwrap()].push(row[1..].to_vec());
+        }
+        lake.check(answers);
     }
 }
+
+/// Prints the rows of each query, behind its number.
+const SPARK: &str = "
+import sys
+for number, query in enumerate(sys.argv[1:]):
+    for row in spark.sql(query).collect():
+        print(number, *row, sep='\\t')
+";
+
+/// The same, with ClickHouse.
+const CLICKHOUSE: &str = "
+import chdb, json, sys
+for number, query in enumerate(sys.argv[1:]):
+    for line in str(chdb.query(query, 'JSONCompactEachRow')).splitlines():
+        print(number, *json.loads(line), sep='\\t')
+";
 
 #[test]
 fn pyarrow_filters_row_groups_and_has_nanoseconds() {
@@ -271,5 +308,5 @@ fn the_lake_of_a_proxy_has_its_date_and_host_as_columns() {
                 .map(|packet| [host, packet, "1", "1"].map(str::to_owned).to_vec())
         })
         .collect();
-    assert_eq!(python(&folder, &[DUCKDB, query]), expected);
+    assert_eq!(python(&folder, "tests/real/venv", &[DUCKDB, query]), expected);
 }

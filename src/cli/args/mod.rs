@@ -1,6 +1,5 @@
 //! Options that several verbs share, each declared once and flattened into the verb's arguments.
 
-mod capture_files;
 mod capture_options;
 mod condition;
 mod control;
@@ -24,7 +23,6 @@ mod timeout;
 mod verbosity;
 mod web;
 
-pub(super) use capture_files::capture_files;
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
 pub(super) use control::Control;
@@ -37,7 +35,7 @@ pub(super) use match_context::MatchContext;
 pub(super) use max_inflate::MaxInflate;
 pub(super) use memory::Memory;
 pub(super) use only::Only;
-pub(super) use output_files::{OutputFiles, PcapViews, PlannedCaptures, StdoutFormat};
+pub(super) use output_files::{OutputFiles, PcapViews, PlannedCaptures};
 pub(super) use overwrite::Overwrite;
 pub(super) use pipe::Pipe;
 pub(super) use preamble_side::PreambleSide;

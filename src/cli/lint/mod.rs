@@ -1,15 +1,15 @@
 mod live;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mitmcraft_engine::capture::Sink as _;
 use mitmcraft_engine::lint::{LintReport, Linter};
 use mitmcraft_engine::text::Verbosity;
 
-use super::args::{Memory, OutputFiles, Protocols, capture_files};
-use super::exit::Done;
-use super::input::Input;
+use super::args::{Memory, OutputFiles, Protocols};
+use super::exit::{Done, last_error};
+use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
 
 /// Check the packets of servers by the game's rules: find packets that do not decode or that the
@@ -75,19 +75,20 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         return Ok(recorded.and(print(arguments, &report, output)?));
     }
     let catalog = arguments.protocols.catalog()?;
-    let mut linter = Linter::default();
-    let mut damage = None;
-    for path in &capture_files(&arguments.capture)? {
-        let mut input = Input::open(path, true, &catalog, &arguments.memory, output)?;
-        linter.begin(&path.display().to_string());
-        for entry in input.by_ref() {
-            linter.write(&entry)?;
-        }
-        damage = damage.or_else(|| input.end().err());
+    let files = capture_files(&arguments.capture)?;
+    let reading = Reading::new(&files, true, &catalog, &arguments.memory, output);
+    let judged = InOrder::new(files.len(), move |place, outlet| {
+        let mut linter = Linter::default();
+        let damage = judge(&files[place], &reading, &mut linter).err();
+        outlet.put((linter, damage), 0);
+    })?;
+    let (mut linter, mut damage) = (Linter::default(), Vec::new());
+    for (judged, damaged) in judged {
+        linter.merge(judged);
+        damage.extend(damaged);
     }
-    linter.finish()?;
     let done = print(arguments, &linter.report(), output)?;
-    damage.map_or(Ok(done), Err)
+    last_error(damage, output).map_or(Ok(done), Err)
 }
 
 /// Prints the report, and writes it to the file of `--junit`.
@@ -105,4 +106,13 @@ fn print(arguments: &Arguments, report: &LintReport, output: &Output) -> anyhow:
         output.line(text.trim_end())?;
     }
     Ok(if report.is_clean() { Done::Yes } else { Done::No })
+}
+
+/// Judges a capture.
+fn judge(path: &Path, reading: &Reading, linter: &mut Linter) -> anyhow::Result<()> {
+    let mut input = Input::open(&[path.to_owned()], reading)?;
+    linter.begin(&path.display().to_string());
+    input.by_ref().try_for_each(|entry| linter.write(&entry))?;
+    linter.finish()?;
+    input.end()
 }

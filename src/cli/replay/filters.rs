@@ -12,7 +12,7 @@ use crate::cli::args::{
 };
 use crate::cli::exit::Done;
 use crate::cli::expectations::PlannedExpectations;
-use crate::cli::input::Input;
+use crate::cli::input::{Input, Reading, capture_files};
 use crate::cli::notice::{hidden_effect, session_notice as notice};
 use crate::cli::output::Output;
 use crate::cli::rules::{describe, load};
@@ -35,7 +35,8 @@ Rules with `chance` make the same decisions in each run. `-Y` does not affect th
 
 Exit code: 1 if an expectation of a file was not met, or if none could be judged; else 0.")]
 pub(crate) struct Arguments {
-    /// The capture, in any format; `-` is stdin
+    /// The capture, in any format; `-` is stdin. A folder means all captures in it and its
+    /// subfolders, a quoted pattern (`'logs/*.jsonl'`) the files that match it, as one capture
     #[arg(value_name = "CAPTURE")]
     capture: PathBuf,
 
@@ -87,8 +88,10 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         output.note(&format!("`{}` is not written: the rules run offline", capture.file));
     }
     let quiet = arguments.quiet.quiet;
-    let mut entries = Input::open(&arguments.capture, quiet, &catalog, &arguments.memory, output)?
-        .read_ahead()?;
+    let captures = capture_files(&[arguments.capture])?;
+    let reading = Reading::new(&captures, quiet, &catalog, &arguments.memory, output);
+    let mut entries = Input::open(&captures, &reading)?.read_first()?;
+    drop(reading);
     let on_stdout = arguments.write.as_deref().is_some_and(is_stdio);
     let files = arguments.write.as_slice();
     let mut options = CreateOptions::default();

@@ -1,3 +1,4 @@
+use std::io::{IsTerminal as _, stdout};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::cli::args::{
     self, Condition, Lines, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, RedactionSeed,
     verbosity,
 };
-use crate::cli::input::open;
+use crate::cli::input::{Input, Reading, capture_files};
 use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
 use crate::cli::screen::Screen;
@@ -22,7 +23,8 @@ use crate::cli::screen::Screen;
 /// Options that server and client replay share.
 #[derive(Debug, Args)]
 pub(super) struct PlayArguments {
-    /// The capture, in any format; `-` is stdin
+    /// The capture, in any format; `-` is stdin. A folder means all captures in it and its
+    /// subfolders, a quoted pattern (`'run-*.jsonl'`) the files that match it, as one capture
     #[arg(value_name = "CAPTURE")]
     pub(super) capture: PathBuf,
 
@@ -92,7 +94,11 @@ impl PlayArguments {
     /// Reads the session to replay.
     pub(super) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
         let path = &self.capture;
-        let entries = open(path, &self.protocols.catalog()?, &self.memory)?;
+        let files = capture_files(std::slice::from_ref(path))?;
+        let (catalog, silent) = (self.protocols.catalog()?, !stdout().is_terminal());
+        let reading = Reading::new(&files, silent, &catalog, &self.memory, output);
+        let entries = Input::open(&files, &reading)?.into_entries();
+        drop(reading);
         let recording = Recording::read(entries, self.session)
             .with_context(|| format!("cannot replay `{}`", path.display()))?;
         if recording.left_out > 0 {

@@ -24,7 +24,7 @@ pub(super) fn to_parquet(entries: &[Entry]) -> Vec<u8> {
 }
 
 pub(super) fn from_parquet(bytes: &[u8]) -> (Vec<Entry>, Vec<ReadError>) {
-    sorted(open_table(file_of(bytes), Catalog::embedded(), 64 << 20).unwrap())
+    sorted(open_table(file_of(bytes), Catalog::embedded(), 64 << 20, |_| {}).unwrap())
 }
 
 fn file_of(bytes: &[u8]) -> File {
@@ -35,7 +35,7 @@ fn file_of(bytes: &[u8]) -> File {
 
 /// Returns the error of opening a file.
 fn refused(bytes: &[u8]) -> String {
-    let opened = open_table(file_of(bytes), Catalog::embedded(), 64 << 20);
+    let opened = open_table(file_of(bytes), Catalog::embedded(), 64 << 20, |_| {});
     opened.err().expect("the file is refused").to_string()
 }
 
@@ -122,7 +122,7 @@ fn many_rows_are_several_row_groups() {
     assert!(errors.is_empty(), "{errors:?}");
     assert!(to_jsonl(&read) == to_jsonl(&stage.entries));
     // Not one of the two row groups fits.
-    let read = open_table(file_of(&file), Catalog::embedded(), 1 << 20).unwrap();
+    let read = open_table(file_of(&file), Catalog::embedded(), 1 << 20, |_| {}).unwrap();
     let (read, errors) = sorted(read);
     assert!(read.is_empty());
     assert_eq!(errors.len(), 1);
@@ -161,7 +161,7 @@ fn a_damaged_file_never_panics() {
     for place in (4..file.len()).step_by(4) {
         let mut damaged = file.clone();
         damaged[place] ^= [0x41, 0x80, 0xff, 0x01][place / 4 % 4];
-        if let Ok(entries) = open_table(file_of(&damaged), Catalog::embedded(), 64 << 20) {
+        if let Ok(entries) = open_table(file_of(&damaged), Catalog::embedded(), 64 << 20, |_| {}) {
             // What is read is bounded, whatever the file says.
             assert!(entries.take(1000).count() < 1000, "byte {place}");
         }

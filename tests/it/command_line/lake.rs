@@ -121,3 +121,96 @@ fn a_lake_that_is_a_file_is_an_error_at_once() {
     let said = refuses(&["proxy", "127.0.0.1:1", "--lake-host", "x"]);
     assert!(said.contains("--lake <DIR>"), "{said}");
 }
+
+#[test]
+fn the_oldest_parts_of_a_lake_are_deleted() {
+    let lake = scratch_file("kept-lake");
+    let parts = || files(&lake, ".parquet");
+    run(&lake, &["--keep", "1"], interrupt);
+    let first = parts();
+    run(&lake, &["--keep", "1"], interrupt);
+    assert_eq!((first.len(), parts().len()), (1, 1));
+    assert_ne!(first, parts());
+}
+
+/// On a file system of its own, which is full while a session is recorded and when the run ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_loses_nothing_that_was_recorded_before_and_the_next_run_adds_it() {
+    let lake = scratch_file("full-lake");
+    fs::create_dir(&lake).unwrap();
+    let upstream = Upstream::answering();
+    let hello: String = hello(2).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "python3", "-c", FULL_DISK]);
+    command.args([text(&lake), env!("CARGO_BIN_EXE_mitmcraft"), &upstream.address, &hello]);
+    let mut runs = Program::start("unshare", command);
+    let full = runs.event();
+    let said = full["said"].as_str().unwrap();
+    assert_eq!((&full["code"], &full["raw"], &full["parts"]), (&1.into(), &1.into(), &0.into()));
+    assert!(said.contains("No space left on device"), "{said}");
+    let after = runs.event();
+    let said = after["said"].as_str().unwrap();
+    assert_eq!((&after["code"], &after["raw"], &after["parts"]), (&0.into(), &0.into(), &2.into()));
+    assert!(said.contains("added 1 part that an earlier run had left"), "{said}");
+    let shown = after["shown"].as_str().unwrap();
+    assert!(shown.matches("login_start").count() >= 2, "{shown}");
+    runs.succeed();
+}
+
+/// Records a session, fills the disk, records another; frees the disk, and records a third.
+#[cfg(target_os = "linux")]
+const FULL_DISK: &str = r"
+import glob, json, re, signal, socket, subprocess, sys, time
+lake, program, upstream, hello = sys.argv[1:]
+subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', lake], check=True)
+
+def files(pattern):
+    return glob.glob(lake + '/' + pattern, recursive=True, include_hidden=True)
+
+def play(port):
+    client = socket.create_connection(('127.0.0.1', port))
+    client.sendall(bytes.fromhex(hello))
+    assert client.recv(1)
+    return client
+
+def fill():
+    with open(lake + '/filler', 'wb', buffering=0) as filler:
+        try:
+            while True:
+                filler.write(bytes(256))
+        except OSError:
+            pass
+
+def run(full):
+    command = [program, 'proxy', upstream, '-l', '127.0.0.1:0', '-q', '--lake', lake, '--lake-host', 'eu1']
+    proxy = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    said = ''
+    while not (listening := re.search(r'listening on 127\.0\.0\.1:(\d+)', said)):
+        line = proxy.stderr.readline()
+        assert line, said
+        said += line
+    port = int(listening[1])
+    clients = [play(port)]
+    recorded = lambda: any('login_start' in open(path).read() for path in files('.raw/eu1/*.jsonl'))
+    for _ in range(3000):
+        if recorded():
+            break
+        time.sleep(0.01)
+    assert recorded()
+    if full:
+        fill()
+        clients += [play(port) for _ in range(20)]
+    proxy.send_signal(signal.SIGINT)
+    said += proxy.stderr.read()
+    return {
+        'code': proxy.wait(), 'said': said,
+        'raw': len(files('.raw/eu1/*.jsonl')), 'parts': len(files('date=*/host=eu1/*.parquet')),
+    }
+
+print(json.dumps(run(True)), flush=True)
+subprocess.run(['rm', lake + '/filler'], check=True)
+after = run(False)
+shown = subprocess.run([program, 'show', lake], capture_output=True, text=True)
+print(json.dumps({**after, 'shown': shown.stdout}), flush=True)
+";

@@ -8,6 +8,7 @@ mod formats;
 mod lake;
 mod lint;
 mod log;
+mod many_files;
 mod memory;
 mod network;
 mod overwrite;

@@ -67,7 +67,7 @@ impl Place {
             (rules, &["rules.toml", "more.toml"]),
             (root().join("examples/scripts/answer.lua"), &["greet.lua"]),
             (root().join("examples/expectations/join.toml"), &["tests.toml"]),
-            (root().join("captures"), &["captures"]),
+            (root().join("captures"), &["captures", "logs", "before", "after"]),
             (root().join("examples"), &["examples"]),
         ] {
             samples.extend(names.iter().map(|name| (*name, source.clone())));
@@ -234,6 +234,7 @@ fn outputs(words: &[String]) -> Vec<&Path> {
 
 const JSONL: &[&str] = &[
     "session.jsonl",
+    "run-1.jsonl",
     "a.jsonl",
     "b.jsonl",
     "before.jsonl",

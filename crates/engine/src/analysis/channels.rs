@@ -22,13 +22,24 @@ impl Channels {
         let mut visitor = ChannelVisitor::default();
         // A packet that does not decode after the channel's name still belongs to the channel.
         let _ = packet.walk(&mut visitor);
-        let Some(mut name) = visitor.name else { return };
-        let known = self.counts.len() < MAX_CHANNELS
-            || self.counts.contains_key(&(packet.direction(), name.clone()));
-        if !known || name.len() > MAX_NAME {
-            OTHERS.clone_into(&mut name);
+        let Some(name) = visitor.name else { return };
+        self.of((packet.direction(), name)).count(record);
+    }
+
+    /// Adds other counts.
+    pub(super) fn add(&mut self, other: Self) {
+        for (channel, counts) in other.counts {
+            self.of(channel).add(&counts);
         }
-        self.counts.entry((packet.direction(), name)).or_default().count(record);
+    }
+
+    /// Returns the counts of a channel, or those of others if there are too many.
+    fn of(&mut self, mut channel: (Direction, String)) -> &mut PacketCounts {
+        let known = self.counts.len() < MAX_CHANNELS || self.counts.contains_key(&channel);
+        if !known || channel.1.len() > MAX_NAME {
+            OTHERS.clone_into(&mut channel.1);
+        }
+        self.counts.entry(channel).or_default()
     }
 
     /// Iterates over the channels with their counts, ordered by direction and name.

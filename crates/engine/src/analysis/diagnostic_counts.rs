@@ -25,6 +25,13 @@ impl DiagnosticCounts {
         }
     }
 
+    /// Adds the counts of packets that follow.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (key, (count, first)) in &other.counts {
+            self.counts.entry(*key).or_insert((0, *first)).0 += count;
+        }
+    }
+
     /// Returns each diagnostic with the direction of its packets, their count, and the session and
     /// number of the first, the most frequent first.
     #[must_use]

@@ -35,6 +35,16 @@ impl NamedCounts {
         });
     }
 
+    /// Adds other counts.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (name, count) in &other.entities {
+            *self.entities.entry(name).or_default() += count;
+        }
+        for (name, count) in &other.blocks {
+            *self.blocks.entry(name).or_default() += count;
+        }
+    }
+
     /// Returns the entities that appeared and how many of each, the most frequent first.
     #[must_use]
     pub fn entities(&self) -> Vec<(&'static str, u64)> {

@@ -75,6 +75,13 @@ impl RoundTrips {
         self.give_up(|_, _| true);
     }
 
+    /// Adds other round trips, of which no request is open.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (exchange, trip) in &other.trips {
+            self.trips.entry(*exchange).or_default().add(trip);
+        }
+    }
+
     /// Iterates over the kinds that occurred: the name, the direction of requests, and the round trips.
     /// Open requests count as unanswered.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Direction, RoundTrip)> {
@@ -126,13 +133,19 @@ impl RoundTrip {
     }
 
     pub(super) fn count(&mut self, took: Duration) {
-        self.shortest = match self.answered {
-            0 => took,
-            _ => self.shortest.min(took),
+        self.add(&Self { answered: 1, unanswered: 0, shortest: took, longest: took, total: took });
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.shortest = match (self.answered, other.answered) {
+            (_, 0) => self.shortest,
+            (0, _) => other.shortest,
+            _ => self.shortest.min(other.shortest),
         };
-        self.longest = self.longest.max(took);
-        self.total = self.total.saturating_add(took);
-        self.answered += 1;
+        self.longest = self.longest.max(other.longest);
+        self.total = self.total.saturating_add(other.total);
+        self.answered += other.answered;
+        self.unanswered += other.unanswered;
     }
 }
 

@@ -63,6 +63,28 @@ impl Timeline {
         bin.wire += packet.wire_size() as u64;
     }
 
+    /// Adds what another timeline counted.
+    pub(super) fn add(&mut self, mut other: Self) {
+        let Some((first, last)) = other.span else { return };
+        // The shorter bins become as long as the longer ones.
+        for bin in [first, last] {
+            self.make_room(Timestamp(bin * other.step));
+        }
+        while self.step < other.step {
+            self.double();
+        }
+        while other.step < self.step {
+            other.double();
+        }
+        for (direction, names) in other.series {
+            let series = self.series.entry(direction).or_default();
+            for (name, bins) in names {
+                let sums = series.entry(name).or_default();
+                bins.into_iter().for_each(|(place, bin)| sums.entry(place).or_default().add(bin));
+            }
+        }
+    }
+
     /// The length of a bin.
     #[must_use]
     pub fn step(&self) -> Duration {
@@ -146,15 +168,20 @@ impl Timeline {
                 self.span = Some((first, last));
                 return;
             }
-            self.step *= 2;
-            self.span = self.span.map(|(first, last)| (first / 2, last / 2));
-            for bins in self.series.values_mut().flat_map(HashMap::values_mut) {
-                let mut halved: BTreeMap<u64, Bin> = BTreeMap::new();
-                for (place, bin) in std::mem::take(bins) {
-                    halved.entry(place / 2).or_default().add(bin);
-                }
-                *bins = halved;
+            self.double();
+        }
+    }
+
+    /// Doubles the length of bins.
+    fn double(&mut self) {
+        self.step *= 2;
+        self.span = self.span.map(|(first, last)| (first / 2, last / 2));
+        for bins in self.series.values_mut().flat_map(HashMap::values_mut) {
+            let mut halved: BTreeMap<u64, Bin> = BTreeMap::new();
+            for (place, bin) in std::mem::take(bins) {
+                halved.entry(place / 2).or_default().add(bin);
             }
+            *bins = halved;
         }
     }
 }

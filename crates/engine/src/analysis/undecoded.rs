@@ -34,7 +34,7 @@ impl UndecodedCounts {
     pub fn count(&mut self, record: &Record) {
         let packet = &record.packet;
         let Some(error) = packet.error() else { return };
-        let mut fault = UndecodedPacket {
+        let fault = UndecodedPacket {
             direction: packet.direction(),
             state: packet.state(),
             packet: packet_name(packet).to_owned(),
@@ -44,12 +44,22 @@ impl UndecodedCounts {
                 error => error.to_string(),
             },
         };
+        self.note(fault, 1, (packet.context().session, packet.seq()));
+    }
+
+    /// Adds the counts of packets that follow.
+    pub(super) fn add(&mut self, other: Self) {
+        for (fault, (count, first)) in other.counts {
+            self.note(fault, count, first);
+        }
+    }
+
+    fn note(&mut self, mut fault: UndecodedPacket, count: u64, first: Example) {
         if self.counts.len() >= MAX_KINDS && !self.counts.contains_key(&fault) {
             OTHERS.clone_into(&mut fault.reason);
             OTHER_PACKETS.clone_into(&mut fault.packet);
         }
-        let example = (packet.context().session, packet.seq());
-        self.counts.entry(fault).or_insert((0, example)).0 += 1;
+        self.counts.entry(fault).or_insert((0, first)).0 += count;
     }
 
     /// Returns each kind with its count and the session and number of its first packet, the most

@@ -11,6 +11,7 @@ mod entry_writer;
 mod files;
 mod head;
 mod inflation_budget;
+mod joined_sessions;
 mod jsonl;
 mod mcpr;
 mod parquet;
@@ -40,6 +41,7 @@ pub use files::{
 };
 pub use head::RawKind;
 pub use inflation_budget::InflationBudget;
+pub use joined_sessions::JoinedSessions;
 use jsonl::edit_line;
 pub use jsonl::raw_content;
 pub use jsonl::{JsonlReader, JsonlSink};

@@ -41,6 +41,16 @@ impl Judge {
         Self { outcomes, source: None, sessions, run, judges_sessions, judges_runs }
     }
 
+    /// Returns a judge of the same expectations that has judged nothing.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        let fresh = |it: &Outcome| Outcome::new(Arc::clone(&it.file), it.expect.clone());
+        let outcomes = self.outcomes.iter().map(fresh).collect();
+        let (judges_sessions, judges_runs) = (self.judges_sessions, self.judges_runs);
+        let (sessions, run) = (BTreeMap::new(), None);
+        Self { outcomes, source: None, sessions, run, judges_sessions, judges_runs }
+    }
+
     /// Returns whether there is no expectation.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -51,6 +61,14 @@ impl Judge {
     pub fn begin(&mut self, source: &str) {
         self.end();
         self.source = Some(source.into());
+    }
+
+    /// Adds the results of a judge of the same expectations that is finished, of captures that follow.
+    pub fn merge(&mut self, other: Self) {
+        self.end();
+        for (own, others) in self.outcomes.iter_mut().zip(other.outcomes) {
+            own.add(others);
+        }
     }
 
     /// Returns the results so far; of everything once the judge is [finished](Sink::finish).

@@ -90,6 +90,14 @@ impl Outcome {
         self.failures.push(failure);
         Some(self.failures.len() - 1)
     }
+
+    /// Adds the result of the same expectation in other captures.
+    pub(super) fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.failures.extend(other.failures);
+        self.failures.truncate(KEPT);
+    }
 }
 
 /// Words for a packet that begins one judgement too many.

@@ -36,6 +36,20 @@ impl Linter {
         self.source = Some(source.into());
     }
 
+    /// Adds what a linter has found that is finished, in captures that follow.
+    pub fn merge(&mut self, other: Self) {
+        self.end();
+        for (version, packets) in other.judged {
+            *self.judged.entry(version).or_default() += packets;
+        }
+        for (key, finding) in other.findings {
+            match self.findings.get_mut(&key) {
+                Some(known) => known.count += finding.count,
+                None => drop(self.findings.insert(key, finding)),
+            }
+        }
+    }
+
     /// Returns the findings so far; of everything once the linter is [finished](Sink::finish).
     #[must_use]
     pub fn report(&self) -> LintReport {

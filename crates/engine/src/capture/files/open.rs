@@ -17,7 +17,7 @@ pub type Entries = Box<dyn Iterator<Item = Result<Entry, ReadError>> + Send>;
 pub fn open_capture(path: &Path, catalog: &Catalog) -> Result<Entries, ReadError> {
     let mut file = File::open(path)?;
     if is_table(&mut file)? {
-        return open_table(file, catalog, MemoryBudget::DEFAULT);
+        return open_table(file, catalog, MemoryBudget::DEFAULT, |_| {});
     }
     read_capture(BufReader::with_capacity(CHUNK, file), catalog)
 }
@@ -37,12 +37,18 @@ pub fn is_table(file: &mut File) -> io::Result<bool> {
     Ok(head == PARQUET)
 }
 
-/// Opens a capture in Parquet, which is read in `memory` bytes.
+/// Opens a capture in Parquet, which is read in `memory` bytes. `done` is told the size of each part of
+/// the file that has been read, in bytes.
 ///
 /// # Errors
 /// [`ReadError`] if the file is incomplete or is not a capture.
-pub fn open_table(file: File, catalog: &Catalog, memory: usize) -> Result<Entries, ReadError> {
-    Ok(Box::new(ParquetReader::within(file, catalog, memory)?))
+pub fn open_table(
+    file: File,
+    catalog: &Catalog,
+    memory: usize,
+    done: impl Fn(u64) + Send + 'static,
+) -> Result<Entries, ReadError> {
+    Ok(Box::new(ParquetReader::within(file, catalog, memory, done)?))
 }
 
 /// Reads a capture from any reader, see [`open_capture`].

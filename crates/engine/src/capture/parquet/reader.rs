@@ -37,11 +37,14 @@ pub struct ParquetReader {
     row: u64,
     text: Vec<u8>,
     memory: usize,
+    /// Is told the bytes of each row group that has been read.
+    progress: Box<dyn Fn(u64) + Send>,
     done: bool,
 }
 
 impl ParquetReader {
-    /// Reads from `source` in `memory` bytes: a row group that needs more is an error.
+    /// Reads from `source` in `memory` bytes: a row group that needs more is an error. `progress` is told
+    /// the bytes of each row group that has been read.
     ///
     /// # Errors
     /// [`ReadError`] if the file is incomplete, or does not have the columns of a capture.
@@ -49,6 +52,7 @@ impl ParquetReader {
         source: impl ChunkReader + 'static,
         catalog: &Catalog,
         memory: usize,
+        progress: impl Fn(u64) + Send + 'static,
     ) -> Result<Self, ReadError> {
         let file = SerializedFileReader::new(source).map_err(|error| match error {
             ParquetError::External(_) => ReadError::Io(io_error(error)),
@@ -81,6 +85,7 @@ impl ParquetReader {
             row: 0,
             text: Vec::new(),
             memory,
+            progress: Box::new(progress),
             done: false,
         })
     }
@@ -140,6 +145,11 @@ impl ParquetReader {
             caught(|| batch.read(rows)).map_err(damaged)?;
         }
         (self.left, self.ready) = (self.left - rows, rows);
+        if self.left == 0
+            && let Some(group) = self.file.metadata().row_groups().get(self.group - 1)
+        {
+            (self.progress)(u64::try_from(group.compressed_size()).unwrap_or_default());
+        }
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
 use mitmcraft_engine::capture::{
@@ -10,13 +11,13 @@ use mitmcraft_engine::text::{Column, field_text};
 use mitmcraft_protocol::packet::FieldPath;
 use mitmcraft_protocol::schema::{Catalog, Kind, Kinds, Value};
 
-use super::columns::split;
+use crate::cli::columns::split;
 
 /// `convert --table`: a row per packet of one name, with columns of the types that its fields have.
 pub(super) struct PacketTable {
     text: String,
     packets: Expr,
-    columns: Vec<(Source, TableColumn)>,
+    columns: Arc<[(Source, TableColumn)]>,
 }
 
 /// Where the values of a column come from.
@@ -50,15 +51,16 @@ impl PacketTable {
             let kind = source.kind(&vocabulary);
             columns.push((source, TableColumn { name: name.to_owned(), kind }));
         }
-        Ok(Self { text: text.to_owned(), packets, columns })
+        Ok(Self { text: text.to_owned(), packets, columns: columns.into() })
     }
 
     /// Writes the table to a file.
-    pub(super) fn create(self, file: File) -> io::Result<Box<dyn Sink>> {
+    pub(super) fn create(&self, file: File) -> io::Result<Box<dyn Sink>> {
         let columns: Vec<TableColumn> = self.columns.iter().map(|(_, it)| it.clone()).collect();
-        let rows = TableWriter::new(file, &columns, &[("mitmcraft.table", self.text)])?;
-        let sink = TableSink { columns: self.columns, rows };
-        Ok(Box::new(WhereSink::new(sink, Some(self.packets)).with_kinds(true, false)))
+        let rows = TableWriter::new(file, &columns, &[("mitmcraft.table", self.text.clone())])?;
+        let sink = TableSink { columns: Arc::clone(&self.columns), rows };
+        let packets = Some(self.packets.clone());
+        Ok(Box::new(WhereSink::new(sink, packets).with_kinds(true, false)))
     }
 }
 
@@ -110,7 +112,7 @@ fn kind_of(kinds: Kinds) -> ColumnKind {
 }
 
 struct TableSink {
-    columns: Vec<(Source, TableColumn)>,
+    columns: Arc<[(Source, TableColumn)]>,
     rows: TableWriter<File>,
 }
 
