@@ -6,6 +6,8 @@ use hex_literal::hex;
 use mitmcraft_protocol::schema::{Catalog, Direction, Match, Protocol, Role, State, Value};
 use mitmcraft_protocol::wire::write_varint;
 
+use crate::support::{Program, root};
+
 use Direction::{Clientbound, Serverbound};
 use State::{Configuration, Handshaking, Login, Play, Status};
 
@@ -385,4 +387,25 @@ fn changed_blocks_of_1_7_begin_with_their_place() {
         };
         assert_eq!((of(0), of(1)), ([1, 5], [0x123, 4]), "{version}");
     }
+}
+
+#[test]
+fn the_page_lists_every_version_before_1_7_as_the_program_does() {
+    let page = std::fs::read_to_string(root().join("docs/versions.md")).unwrap();
+    let begin = "<!-- compared by a test: -->\n\n";
+    let table = page.split_once(begin).unwrap().1.split_once("\n<!-- up to here -->").unwrap().0;
+    let catalog = Catalog::embedded();
+    let mut fresh = String::from("| protocol | name | games |\n| ---: | --- | --- |\n");
+    let listed = Program::mitmcraft(&["protocols"]).succeed();
+    let mut numbers = (1..=6).chain(catalog.legacy_versions());
+    for line in listed.lines().map(str::trim) {
+        let (name, games) = line.split_once("  ").unwrap();
+        if matches!(name, "legacy-ping" | "query") {
+            continue;
+        }
+        let Some(number) = numbers.next() else { break };
+        fresh += &format!("| {number} | `{name}` | {games} |\n");
+    }
+    assert!(numbers.next().is_none(), "{listed}");
+    assert_eq!(table, fresh.trim_end(), "docs/versions.md");
 }

@@ -56,7 +56,7 @@ const MARC: Player = Player {
 };
 
 /// The account services, and their addresses.
-fn services(options: &[&str]) -> (Program, String) {
+pub(crate) fn services(options: &[&str]) -> (Program, String) {
     let known =
         [STEVE, ALEX, MARC].map(|it| json!({ "name": it.name, "id": it.id, "token": it.token }));
     let known = Json::from(known.to_vec()).to_string();
@@ -67,7 +67,7 @@ fn services(options: &[&str]) -> (Program, String) {
 }
 
 /// The proxy with Steve's access token.
-struct Online {
+pub(crate) struct Online {
     proxy: Program,
     capture: std::path::PathBuf,
     pcapng: std::path::PathBuf,
@@ -76,7 +76,7 @@ struct Online {
 }
 
 impl Online {
-    fn start(upstream: &str, url: &str, options: &[&str]) -> Self {
+    pub(crate) fn start(upstream: &str, url: &str, options: &[&str]) -> Self {
         let files = ["o.jsonl", "o.pcapng", "o.keys", "o.screen", "o.token", "o.toml"];
         let [capture, pcapng, keys, screen, token, rules] = files.map(scratch_file);
         std::fs::write(&token, format!("{}\n", STEVE.token)).unwrap();
@@ -95,12 +95,12 @@ impl Online {
         Self { proxy: Program::start("mitmcraft", command), capture, pcapng, keys, screen }
     }
 
-    fn port(&mut self) -> String {
+    pub(crate) fn port(&mut self) -> String {
         self.proxy.listening().to_string()
     }
 
     /// Ends the run and returns the capture's lines. Fails if a secret was written or printed.
-    fn finish(self) -> Vec<Json> {
+    pub(crate) fn finish(self) -> Vec<Json> {
         self.proxy.interrupt();
         let (_, stderr) = self.proxy.succeed_with_errors();
         let screen = std::fs::read(&self.screen).unwrap();

@@ -68,6 +68,8 @@ fn lines_by_version(folder: &Path) -> BTreeMap<String, PathBuf> {
                 _ if name.starts_with("ping-") => "legacy-ping".to_owned(),
                 _ if name.starts_with("query") => "query".to_owned(),
                 _ if name.starts_with("session-alpha") => "alpha-5".to_owned(),
+                _ if name.starts_with("session-beta") => "beta-1.7.3".to_owned(),
+                _ if name.starts_with("session-1.6.4") => "1.6.4".to_owned(),
                 Json::Number(version) => version.to_string(),
                 _ => continue,
             };

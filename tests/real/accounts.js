@@ -36,8 +36,9 @@ const services = create((request, response) => {
     const reply = () => {
       const [status, body] = answer(request.method, url, text, request.headers)
       emit('call', { path: url.pathname, status })
-      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' })
-      response.end(body === undefined ? '' : JSON.stringify(body))
+      const plain = typeof body === 'string'
+      response.writeHead(status, { 'content-type': plain ? 'text/plain' : 'application/json', 'retry-after': '0' })
+      response.end(body === undefined || plain ? body : JSON.stringify(body))
     }
     if (opt.slow && text.includes(opt.slow) && verified.size < accounts.length - 1) held.push(reply)
     else reply()
@@ -59,6 +60,8 @@ function answer (method, url, text, headers) {
     }
     return sessions(method, url, text, url.pathname.slice(session.length))
   }
+  const said = old(url, new URLSearchParams(text))
+  if (said) return said
   // What authlib-injector asks for first.
   if (url.pathname === '/') return [200, { meta: { serverName: 'test' }, skinDomains: ['.example.org'] }]
   if (url.pathname === '/minecraft/profile') {
@@ -74,6 +77,22 @@ function answer (method, url, text, headers) {
     return found ? [200, certificates(found)] : [401]
   }
   return method === 'POST' ? chain(url.pathname, text) : [404]
+}
+
+// The services of the games up to 1.6, which knew of the same players: a login, and who has joined a server.
+function old (url, form) {
+  const name = url.searchParams.get('user')
+  const found = accounts.find(account => account.name === (name ?? form.get('user')))
+  switch (url.pathname) {
+    case '/game/joinserver.jsp':
+      if (found?.token !== url.searchParams.get('sessionId')) return [200, 'Bad login']
+      joined.set(name, url.searchParams.get('serverId'))
+      return [200, 'OK']
+    case '/game/checkserver.jsp':
+      return [200, joined.get(name) === url.searchParams.get('serverId') ? 'YES' : 'NO']
+    case '/':
+      return form.has('password') && found ? [200, ['1', '-', found.name, found.token, found.id].join(':')] : undefined
+  }
 }
 
 function sessions (method, url, text, call) {

@@ -88,6 +88,8 @@ fn each_generation_of_the_protocol_is_what_its_capture_says() {
         ("status-1.8.jsonl", Some(47), &["ping_start", "server_info", "ping"]),
         ("query.jsonl", None, &["handshake", "stat"]),
         ("session-alpha.jsonl", Some(5), &["login", "map_chunk", "chat", "kick_disconnect"]),
+        ("session-beta-1.7.3.jsonl", Some(14), &["map_chunk", "update_sign", "explosion", "chat"]),
+        ("session-1.6.4.jsonl", Some(78), &["encryption_response", "map_chunk", "window_items"]),
         ("session-1.12.2.jsonl", Some(340), &["set_creative_slot", "chat", "kick_disconnect"]),
         ("session-26.3.jsonl", Some(777), &["start_configuration", "store_cookie", "chat_message"]),
     ] {

@@ -1,5 +1,6 @@
 //! The bytes of `tests/golden`, decoded and encoded.
 
+mod layouts;
 mod packets;
 mod ping;
 mod query;

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::incoming::Incoming;
 use super::login::encode;
 use super::phase::{AwaitedSecret, Phase, leave};
@@ -81,8 +83,9 @@ impl Session {
             let upstream = self.upstream.clone();
             self.outputs.push_back(Output::Notice(Notice::WantsAccount { upstream }));
         }
-        // Such a client logs in only after the exchange.
-        let alone = self.config.auth.answers_alone() && !self.confirms_encryption();
+        // From 1.3 to 1.6 a client logs in only after the exchange.
+        let asked = self.unconfirmed.client.is_some() || !self.confirms_encryption();
+        let alone = self.config.auth.answers_alone() && asked;
         let purpose = if alone && self.identity.claimed().is_none() {
             Purpose::Answer(packet, request)
         } else {
@@ -164,6 +167,19 @@ impl Session {
             }
         }
         self.finish_change(close, true);
+    }
+
+    /// Confirms the secret of a verified client that its server lets in without encryption: from 1.3 to 1.6.
+    pub(super) fn confirm_secret(&mut self) {
+        let Some(key) = self.unconfirmed.client.take() else { return };
+        let (direction, role) = (Direction::Clientbound, Role::EncryptionStarted);
+        let empty = || Value::Bytes(Bytes::new());
+        let form = Value::map([("sharedSecret", empty()), ("verifyToken", empty())]);
+        if let Some(body) = self.own_body(direction, role, &[form]) {
+            self.send(direction, self.login_state(), body);
+        }
+        self.ends.client.set_cipher(&key.secret);
+        self.state_event();
     }
 
     /// Returns whether the version's servers confirm the shared secret in the clear, and encrypt only then.

@@ -49,8 +49,9 @@ impl Identity {
         self.passage(packet.direction()).or_else(|| {
             let harmless = packet.frame().is_some()
                 && matches!(packet.state(), State::Handshaking | State::Status);
-            // These two prove it, or are held until it is proved.
-            let proves = matches!(role, Some(Role::LoginStart | Role::EncryptionResponse));
+            // These prove it, or are held until it is proved.
+            let proves =
+                matches!(role, Some(Role::Greeting | Role::LoginStart | Role::EncryptionResponse));
             (harmless || proves).then_some(Passage(()))
         })
     }
@@ -123,6 +124,7 @@ mod tests {
             (State::Status, Some(Role::Ping), '+'),
             (State::Login, Some(Role::LoginStart), '+'),
             (State::Login, Some(Role::EncryptionResponse), '+'),
+            (State::Play, Some(Role::Greeting), '+'),
             (State::Login, None, '-'),
             (State::Configuration, None, '-'),
             (State::Play, Some(Role::Chat), '-'),

@@ -21,6 +21,7 @@ impl Session {
             Role::Login => self.on_login(incoming),
             Role::Transfer => self.on_transfer(incoming),
             Role::Join | Role::ServerData => {
+                self.confirm_secret();
                 self.judge_and_deliver(incoming);
                 if self.delivery.guard.policy_is_known() {
                     self.role_limits.policy_is_known(&self.delivery.recorder.context.protocol);

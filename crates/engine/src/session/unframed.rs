@@ -113,7 +113,12 @@ impl Session {
                 judgement.verdict = Verdict::Replace(body.into());
             }
         }
-        self.deliver(packet, judgement);
+        match self.identity.is_proved() {
+            true => self.deliver(packet, judgement),
+            false if self.confirms_encryption() => self.hold(packet, judgement),
+            // The client would say who it is with its session id, which only its server may see.
+            false => self.turn_away(packet, TOO_OLD),
+        }
     }
 
     /// Puts the account's name into a handshake from 1.3 on; before, only the client itself can join.
@@ -130,6 +135,8 @@ impl Session {
         self.finish_change(close, true);
     }
 }
+
+const TOO_OLD: &str = "players can be verified from 1.3 on";
 
 /// Replaces host and port in a handshake by the upstream's; `None` if it has none, or these. 1.2 has them
 /// behind the player's name: `Steve;localhost:25565`.

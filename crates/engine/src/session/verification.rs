@@ -7,10 +7,10 @@ use super::incoming::Incoming;
 use super::login::is_of;
 use super::phase::{AwaitedSecret, Phase, leave};
 use crate::auth::{AuthError, Profile};
-use crate::filter::Verdict;
+use crate::filter::{Judgement, Verdict};
 use crate::link::{Decided, Exchange, KeyMaterial, Notice, Output};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Direction, Role, State};
+use mitmcraft_protocol::schema::{Direction, Role};
 
 /// A login that waits until its player is verified.
 #[derive(Debug)]
@@ -84,6 +84,11 @@ impl Session {
             judgement.effects.notes.comments.push(ASKED_FIRST.into());
             return self.deliver(login, judgement);
         }
+        self.hold(login, judgement);
+    }
+
+    /// Holds the packet with which a player logs in, judged, until the player is verified.
+    pub(super) fn hold(&mut self, login: Packet, mut judgement: Judgement) {
         let own = match &judgement.verdict {
             Verdict::Pass => self.renamed(&login).map(Bytes::from).or_else(|| login.body().ok()),
             Verdict::Replace(body) => Some(body.clone()),
@@ -118,7 +123,7 @@ impl Session {
         let Some((body, exchange)) = asked else {
             return self.dismiss("players of this version cannot be verified");
         };
-        self.send(Direction::Clientbound, State::Login, body);
+        self.send(Direction::Clientbound, self.login_state(), body);
         let (question, until) = (Question::Verify(login), Some(self.patience()));
         self.phase = Phase::AwaitSecret(Box::new(AwaitedSecret { exchange, question, until }));
     }
@@ -169,7 +174,7 @@ impl Session {
         match admitted {
             Ok(()) => match login.next {
                 Next::Start(body, of) => {
-                    let (direction, state) = (Direction::Serverbound, State::Login);
+                    let (direction, state) = (Direction::Serverbound, self.login_state());
                     self.delivery.send(&mut self.ends, direction, state, body, Some(of));
                 }
                 Next::Answer(reply) => self.reply(*reply),
@@ -210,7 +215,7 @@ const ASKED_FIRST: &str =
 
 const IMPATIENT: &str = "the server has not waited for the answer to its Encryption Request";
 
-const NO_NAME: &str = "the client's Login Start says no name";
+const NO_NAME: &str = "the packet with which the client logs in says no name";
 
 /// Protocol of 1.19.1, the first whose status says whether the server enforces signed chat.
 const POLICY_IN_STATUS: i32 = 760;

@@ -22,6 +22,16 @@ pub(crate) struct Registries {
 impl Registries {
     /// Returns the registry of a version; `None` if its names are not known.
     pub(crate) fn find(version: Version, kind: RegistryKind) -> Option<&'static Registry> {
+        if kind == RegistryKind::Metadata
+            && version.family == Family::Legacy
+            && version.number < V1_6
+        {
+            static EARLIER: LazyLock<Option<Registry>> = LazyLock::new(|| {
+                let later = Version { family: Family::Java, number: V1_7_6 };
+                Some(Registries::find(later, RegistryKind::Metadata)?.with_keys(keys_before_1_6))
+            });
+            return EARLIER.as_ref();
+        }
         Self::get().registries.get(Self::line(version, kind)?)
     }
 
@@ -29,10 +39,10 @@ impl Registries {
     pub(crate) fn line(version: Version, kind: RegistryKind) -> Option<usize> {
         let number = match version.family {
             Family::Java => version.number,
-            // The numbers are those that 1.8 still has. Keys of metadata are not.
-            Family::Alpha => 47,
-            Family::Legacy if kind == RegistryKind::Metadata => return None,
-            Family::Legacy => 47,
+            Family::Legacy if kind == RegistryKind::Metadata && version.number >= V1_6 => V1_7_6,
+            Family::Alpha | Family::Legacy if kind == RegistryKind::Metadata => return None,
+            // The numbers are those that 1.8 still has.
+            Family::Alpha | Family::Legacy => 47,
             Family::LegacyPing | Family::Query => return None,
         };
         Self::get().places.get(&(number, kind)).copied()
@@ -91,6 +101,39 @@ impl Registries {
         Some(Self { places, registries: registries?, lines })
     }
 }
+
+/// Returns the keys of an entity's metadata up to 1.5, made of those of 1.7: ViaLegacy's
+/// `EntityDataIndex1_5_2`. Living entities have had others since, and told no health.
+fn keys_before_1_6(entity: &str, keys: &str) -> String {
+    let mut keys: Vec<&str> = keys.split(',').collect();
+    if keys.get(HEALTH) == Some(&"health") {
+        let living = [
+            "custom_name",
+            "custom_name_visible",
+            "",
+            "effect_color",
+            "effect_ambience",
+            "arrow_count",
+            "",
+        ];
+        keys.resize(keys.len().max(12), "");
+        keys[5..12].copy_from_slice(&living);
+        if matches!(entity, "wither" | "ender_dragon") {
+            keys.resize(keys.len().max(17), "");
+            keys[16] = "health";
+        }
+    }
+    keys.join(",")
+}
+
+/// The key of a living entity's health, since 1.6.
+const HEALTH: usize = 6;
+
+/// The first number of 1.6, in the family of Beta 1.0 to 1.6.4.
+const V1_6: i32 = 72;
+
+/// The number of 1.7.6, whose keys of metadata 1.6 has too: ViaLegacy changes none between them.
+const V1_7_6: i32 = 5;
 
 /// Returns the names that a version gives to the numbers of one kind; `None` if they are not known.
 #[must_use]

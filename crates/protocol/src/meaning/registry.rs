@@ -93,6 +93,16 @@ impl Registry {
         entries.is_sorted_by_key(|entry| entry.first).then(|| Self { entries: entries.into() })
     }
 
+    /// Returns the same entities with other keys of their metadata: what `keys` makes of a name and its keys.
+    pub(super) fn with_keys(&self, keys: impl Fn(&str, &str) -> String) -> Self {
+        let changed = |entry: &Entry| Entry {
+            // Names are borrowed for as long as the program runs.
+            properties: Box::leak(keys(entry.name, entry.properties).into_boxed_str()),
+            ..*entry
+        };
+        Self { entries: self.entries.iter().map(changed).collect() }
+    }
+
     /// Returns the name of a number, without the state of a block.
     #[must_use]
     pub fn name(&self, number: i64) -> Option<&'static str> {

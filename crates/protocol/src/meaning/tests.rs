@@ -193,6 +193,31 @@ fn keys_of_metadata_are_named_by_entity() {
 }
 
 #[test]
+fn living_entities_had_other_keys_up_to_1_5() {
+    let key = |number, entity, key| {
+        Registries::find(Version { family: Family::Legacy, number }, RegistryKind::Metadata)?
+            .key(entity, key)
+    };
+    for (entity, number, earlier, later) in [
+        ("creeper", 5, Some("custom_name"), None),
+        ("creeper", 6, Some("custom_name_visible"), Some("health")),
+        ("creeper", 7, None, Some("effect_color")),
+        ("creeper", 8, Some("effect_color"), Some("effect_ambience")),
+        ("creeper", 10, Some("arrow_count"), Some("custom_name")),
+        ("creeper", 16, Some("swell_dir"), Some("swell_dir")),
+        ("wither", 16, Some("health"), None),
+        ("wolf", 18, Some("tail_health"), Some("tail_health")),
+        ("item", 10, Some("item"), Some("item")),
+        ("slime", 16, Some("size"), Some("size")),
+    ] {
+        for version in Catalog::embedded().legacy_versions() {
+            let expected = if version < 72 { earlier } else { later };
+            assert_eq!(key(version, entity, number), expected, "{version} {entity} {number}");
+        }
+    }
+}
+
+#[test]
 fn a_packet_with_the_type_of_its_entity_names_the_keys_of_its_metadata() {
     let protocol = Catalog::embedded().find(47).unwrap().protocol;
     let creeper = json!({"entityId": 7, "type": 50, "x": 0, "y": 0, "z": 0, "yaw": 0, "pitch": 0,

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value as Json, json};
 
+use super::channels::CHANNELS;
 use super::{Catalog, Direction, Family, Match, Protocol, SchemaError};
 
 impl Catalog {
@@ -113,7 +114,11 @@ pub(super) fn derive(source: &Json, version: i32) -> Json {
             global[name] = ty["type"].clone();
         }
     }
-    json!({ "types": global, "play": sides })
+    let channels = items(&source[CHANNELS]).filter(|channel| is_there(channel, version));
+    let layout =
+        |channel: &Json| Some((channel["name"].as_str()?.into(), channel["layout"].clone()));
+    let channels: Map<String, Json> = channels.filter_map(layout).collect();
+    json!({ "types": global, "play": sides, CHANNELS: channels })
 }
 
 fn items(list: &Json) -> impl Iterator<Item = &Json> {

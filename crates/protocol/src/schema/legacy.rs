@@ -174,4 +174,61 @@ mod tests {
         assert_eq!(value.to_json()["metadata"][2]["value"], "a");
         assert_eq!(protocol.encode(packet, &value).unwrap(), body);
     }
+
+    #[test]
+    fn payloads_of_the_games_own_channels_are_described() {
+        let chain = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+        let packet = |channel: &str, data: &[u8]| {
+            let length = |count: usize| u16::try_from(count).unwrap().to_be_bytes();
+            let (name, text) = (channel.encode_utf16().count(), chain(channel));
+            [&[0xfa][..], &length(name), &text, &length(data.len()), data].concat()
+        };
+        let book = hex_literal::hex!("0182 01 0000 ffff");
+        let trades = hex_literal::hex!("00000007 01 0185 03 0000 ffff 0101 01 0000 ffff 00");
+        let disabled = [&trades[..], &[1]].concat();
+        use Direction::{Clientbound, Serverbound};
+        for (direction, channel, data, versions, path, value) in [
+            (Serverbound, "MC|BEdit", &book[..], &[39, 47, 78][..], "/book/blockId", "386"),
+            (Serverbound, "MC|BSign", &book, &[39, 60, 78], "/book/itemCount", "1"),
+            (Clientbound, "MC|TrList", &trades, &[39], "/trades/0/outputItem/blockId", "257"),
+            (Clientbound, "MC|TrList", &disabled, &[47, 78], "/trades/0/tradeDisabled", "true"),
+            (
+                Serverbound,
+                "MC|Beacon",
+                &[0, 0, 0, 1, 0, 0, 0, 10],
+                &[47, 78],
+                "/secondaryEffect",
+                "10",
+            ),
+            (Serverbound, "MC|ItemName", "Gürtel".as_bytes(), &[47, 78], "/name", "\"Gürtel\""),
+            (
+                Clientbound,
+                "MC|TPack",
+                b"http://a/b.zip\x0016",
+                &[39, 61],
+                "/urlAndSize/1",
+                "\"16\"",
+            ),
+            (Clientbound, "MC|RPack", b"http://a/b.zip", &[72, 78], "/url", "\"http://a/b.zip\""),
+            (Clientbound, "MC|Brand", b"vanilla", &[74, 78], "/brand", "\"vanilla\""),
+            (Serverbound, "REGISTER", b"a\0b", &[23, 28, 39, 78], "/channels/1", "\"b\""),
+        ] {
+            let body = packet(channel, data);
+            for version in Catalog::embedded().legacy_versions() {
+                let protocol = Catalog::embedded().legacy(version).protocol;
+                let Some(kind) = protocol.named(State::Play, direction, "custom_payload") else {
+                    continue;
+                };
+                let found = protocol.payload(kind, &body, 1);
+                if !versions.contains(&version) {
+                    continue;
+                }
+                let found = found.unwrap_or_else(|| panic!("{version} {channel}"));
+                let fields = protocol.decode(found.layout, &body, found.bytes.start).unwrap();
+                let json = fields.to_json();
+                assert_eq!(json.pointer(path).map(ToString::to_string).as_deref(), Some(value));
+                assert_eq!(protocol.encode_payload(found.layout, &fields).unwrap(), data);
+            }
+        }
+    }
 }

@@ -5,8 +5,8 @@ use hex_literal::hex;
 
 use super::old::{LEGACY, goldens};
 use super::*;
-use crate::auth::Profile;
-use mitmcraft_protocol::codec::KeyRing;
+use crate::auth::{AuthError, Profile};
+use mitmcraft_protocol::codec::{KeyRing, Unit};
 
 /// A login to a version from 1.3 to 1.6.4 that has come as far as the server's request and the proxy's key.
 /// Returns what the client was shown.
@@ -15,18 +15,9 @@ fn asked(size: usize, config: Config, version: i32, server_id: &str) -> (Pair, V
     pair.client.decoder.set_opaque();
     pair.server.decoder.set_opaque();
     pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
-    let host = |host: &str, port: i64, name: &str| {
-        let fields = [
-            ("protocolVersion", Value::Int(version.into())),
-            ("username", name.into()),
-            ("serverHost", host.into()),
-            ("serverPort", Value::Int(port)),
-        ];
-        body(version, Direction::Serverbound, "handshake", fields)
-    };
     let name = pair.session.config.auth.profile().map_or("Steve", |_| "Account").to_owned();
-    pair.send(Side::Client, &host("localhost", 25566, "Steve"));
-    assert_eq!(pair.got(Side::Server), host("mc.example.org", 25565, &name));
+    pair.send(Side::Client, &handshake(version, "localhost", 25566, "Steve"));
+    assert_eq!(pair.got(Side::Server), handshake(version, "mc.example.org", 25565, &name));
     let der = key(0).to_public_key().to_public_key_der().unwrap();
     let request = [
         ("serverId", server_id.into()),
@@ -40,6 +31,16 @@ fn asked(size: usize, config: Config, version: i32, server_id: &str) -> (Pair, V
     pair.input(Input::Key(Box::new(material)));
     let shown = decoded(version, Direction::Clientbound, &pair.got(Side::Client));
     (pair, shown)
+}
+
+fn handshake(version: i32, host: &str, port: i64, name: &str) -> Vec<u8> {
+    let fields = [
+        ("protocolVersion", Value::Int(version.into())),
+        ("username", name.into()),
+        ("serverHost", host.into()),
+        ("serverPort", Value::Int(port)),
+    ];
+    body(version, Direction::Serverbound, "handshake", fields)
 }
 
 fn body<const N: usize>(
@@ -185,6 +186,133 @@ fn an_account_joins_in_place_of_a_client_that_is_told_to_ask_nobody() {
     }
 }
 
+/// A session with `--auth verify` of a client of this version, as far as the proxy's request; it is answered, and
+/// the session service says who the player is.
+fn verified(size: usize, version: i32) -> (Pair, Profile) {
+    let profile = Profile { name: "Account".into(), id: 1 };
+    let admitted = Admitted::Anyone;
+    let auth = AuthMode::Verify { profile: profile.clone(), admitted };
+    let mut pair = Pair::with(size, Config { auth, ..Config::default() }, Pipeline::default());
+    pair.client.decoder.set_opaque();
+    pair.server.decoder.set_opaque();
+    pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+    pair.send(Side::Client, &handshake(version, "localhost", 25566, "Steve"));
+    let material =
+        KeyMaterial { key: key(1), secret: *b"first of the two", token: *b"ours", seed: [3; 32] };
+    pair.input(Input::Key(Box::new(material)));
+    let shown = decoded(version, Direction::Clientbound, &pair.got(Side::Client));
+    assert_eq!(shown.get("serverId").unwrap().as_text(), Some(""), "the client has to join");
+    pair.send(Side::Client, &answer(version, &shown));
+    pair.client.encoder.set_cipher(SECRET);
+    let der = key(1).to_public_key().to_public_key_der().unwrap();
+    let hash = crate::auth::server_hash("", SECRET, der.as_bytes());
+    let asked = Output::HasJoined { name: "Steve".into(), server_hash: hash };
+    assert_eq!(pair.outputs.last(), Some(&asked));
+    assert!(pair.got(Side::Server).is_empty(), "the server knows of nobody");
+    (pair, profile)
+}
+
+#[test]
+fn a_verified_player_plays_as_the_account_once_the_server_has_confirmed() {
+    for (version, size) in releases().zip(SIZES.into_iter().cycle()) {
+        let (mut pair, profile) = verified(size, version);
+        let steve = Profile { name: "Steve".into(), id: 7 };
+        pair.input(Input::Verified(Ok(steve)));
+        assert_eq!(
+            pair.got(Side::Server),
+            handshake(version, "mc.example.org", 25565, &profile.name)
+        );
+        let had = (pair.got(Side::Client).len(), pair.got(Side::Server).len());
+        let der = key(0).to_public_key().to_public_key_der().unwrap();
+        let request = [
+            ("serverId", "1a2b3c".into()),
+            ("publicKey", Value::Bytes(Bytes::copy_from_slice(der.as_bytes()))),
+            ("verifyToken", Value::Bytes(Bytes::from_static(b"tokn"))),
+        ];
+        pair.send(
+            Side::Server,
+            &body(version, Direction::Clientbound, "encryption_begin", request),
+        );
+        let material = KeyMaterial {
+            key: key(1),
+            secret: *b"upstream secret!",
+            token: *b"ours",
+            seed: [3; 32],
+        };
+        pair.input(Input::Key(Box::new(material)));
+        let hash = crate::auth::server_hash("1a2b3c", b"upstream secret!", der.as_bytes());
+        assert_eq!(pair.outputs.last(), Some(&Output::Join { server_hash: hash, lent: None }));
+        pair.input(Input::AccountJoined(Ok(())));
+        let answered = decoded(version, Direction::Serverbound, &pair.got(Side::Server)[had.1..]);
+        let sealed = answered.get("sharedSecret").unwrap().as_bytes().unwrap();
+        assert_eq!(key(0).decrypt(Pkcs1v15Encrypt, sealed).unwrap(), b"upstream secret!");
+        assert_eq!(pair.got(Side::Client).len(), had.0, "the client is asked once");
+        pair.server.decoder.set_cipher(b"upstream secret!");
+        pair.send(Side::Server, &CONFIRMED);
+        assert!(pair.got(Side::Client).ends_with(&CONFIRMED), "in the clear");
+        pair.server.encoder.set_cipher(b"upstream secret!");
+        pair.client.decoder.set_cipher(SECRET);
+        pair.send(Side::Client, &hex!("cd 00"));
+        assert!(pair.got(Side::Server).ends_with(&hex!("cd 00")));
+        let login = &goldens(LEGACY, version.into(), &["login"])[&Direction::Clientbound][0].1;
+        pair.send(Side::Server, login);
+        assert!(pair.got(Side::Client).ends_with(login));
+    }
+}
+
+#[test]
+fn a_verified_player_is_let_in_by_a_server_that_does_not_encrypt() {
+    for version in releases() {
+        let (mut pair, profile) = verified(7, version);
+        pair.input(Input::Verified(Ok(profile)));
+        let had = pair.got(Side::Client).len();
+        let login = &goldens(LEGACY, version.into(), &["login"])[&Direction::Clientbound][0].1;
+        pair.client.decoder.set_opaque();
+        pair.send(Side::Server, login);
+        let got = pair.got(Side::Client);
+        assert_eq!(got[had..][..CONFIRMED.len()], CONFIRMED);
+        // What follows is encrypted.
+        let mut leg = Leg::default();
+        leg.decoder.set_opaque();
+        leg.decoder.set_cipher(SECRET);
+        leg.decoder.receive(&got[had + CONFIRMED.len()..]);
+        let mut plain = Vec::new();
+        while let Some(Unit::Opaque { bytes, .. }) = leg.decoder.poll() {
+            plain.extend_from_slice(&bytes);
+        }
+        assert_eq!(plain, *login);
+    }
+}
+
+#[test]
+fn a_player_whom_nobody_has_verified_is_turned_away_in_every_version() {
+    let stranger = || Err(AuthError::NotJoined { name: "Steve".into() });
+    for version in releases() {
+        let (mut pair, _) = verified(7, version);
+        let had = pair.got(Side::Client).len();
+        pair.input(Input::Verified(stranger()));
+        let kick = decoded(version, Direction::Clientbound, &pair.got(Side::Client)[had..]);
+        assert!(kick.get("reason").is_some());
+        assert!(pair.got(Side::Server).is_empty());
+    }
+}
+
+#[test]
+fn a_player_of_a_version_without_encryption_is_not_verified_and_told_so() {
+    let profile = Profile { name: "Account".into(), id: 1 };
+    let auth = AuthMode::Verify { profile, admitted: Admitted::Anyone };
+    let mut pair = Pair::with(7, Config { auth, ..Config::default() }, Pipeline::default());
+    pair.client.decoder.set_opaque();
+    pair.server.decoder.set_opaque();
+    pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+    pair.send(Side::Client, &hex!("02 0005 0053 0074 0065 0076 0065"));
+    let kick = decoded(14, Direction::Clientbound, &pair.got(Side::Client));
+    let reason = kick.get("reason").unwrap().as_text().unwrap();
+    assert!(reason.contains("can be verified from 1.3 on"), "{reason}");
+    assert!(pair.got(Side::Server).is_empty());
+    assert!(pair.session.is_over());
+}
+
 #[test]
 fn a_wrong_response_is_turned_away_with_a_kick_in_the_clear() {
     let (mut pair, shown) = asked(7, Config::default(), 78, "-");
@@ -217,12 +345,6 @@ fn an_observed_session_is_decrypted_with_the_secret_that_fits_the_bytes_after_th
             let server = "127.0.0.1:25565".parse().unwrap();
             let config = Arc::new(Config::default());
             let mut session = Session::observe(config, start, server, Arc::new(ring)).unwrap();
-            let handshake = [
-                ("protocolVersion", Value::Int(version.into())),
-                ("username", "Steve".into()),
-                ("serverHost", "localhost".into()),
-                ("serverPort", Value::Int(25565)),
-            ];
             let request = [
                 ("serverId", "-".into()),
                 ("publicKey", Value::Bytes(Bytes::from_static(b"key"))),
@@ -239,7 +361,7 @@ fn an_observed_session_is_decrypted_with_the_secret_that_fits_the_bytes_after_th
                     leg.encoder.advance(count);
                 }
             };
-            let said = body(version, Direction::Serverbound, "handshake", handshake);
+            let said = handshake(version, "localhost", 25565, "Steve");
             hear(Side::Client, &mut client, &said);
             let said = body(version, Direction::Clientbound, "encryption_begin", request);
             hear(Side::Server, &mut server, &said);

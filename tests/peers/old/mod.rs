@@ -1,8 +1,13 @@
-//! Clients and servers of 1.4.7 to 1.6.4 with tables of their own: releases of node-minecraft-protocol from
-//! 2013.
+//! Real programs of Beta 1.7.3 to 1.6.4. Here, clients and servers of 1.4.7 to 1.6.4 with tables of their own:
+//! releases of node-minecraft-protocol from 2013.
+
+mod beta;
+mod cuberite;
+mod saved;
 
 use std::process::Command;
 
+use crate::online::{Online, services};
 use crate::support::{Program, read_lines, root, scratch_file, text};
 use serde_json::Value as Json;
 
@@ -55,5 +60,47 @@ fn old_clients_play_encrypted_on_old_servers_and_everything_is_decoded() {
         assert_eq!(named("position_look")["fields"]["stance"], 65.62);
         let state = lines.iter().rfind(|line| line["event"] == "state").unwrap();
         assert!(state.to_string().contains("\"encrypted\":true"), "{state}");
+    }
+}
+
+/// Each player once as the game asks, with the old calls of the session service, and once as the proxy does, with
+/// today's.
+#[test]
+#[ignore = "needs the packages of `tests/real/old`: `tests/run --long` installs them"]
+fn an_account_joins_old_servers_in_online_mode_and_verified_players_may_play_as_it() {
+    for (release, auth, has_account) in [
+        ("1.4.7", "account", false),
+        ("1.5.1", "verify", true),
+        ("1.6.1", "account", true),
+        ("1.6.4", "verify", true),
+    ] {
+        let (mut services, url) = services(&[]);
+        let mut server = peer(release, &["server", "0", &url]);
+        let upstream = format!("127.0.0.1:{}", server.port());
+        let mut online = Online::start(&upstream, &url, &["--auth", auth]);
+        let port = online.port();
+        let mut client = vec!["client", &port];
+        if has_account {
+            client.push(&url);
+        }
+        let client = peer(release, &client).succeed();
+        assert!(client.contains("you said hello ☃"), "{release}, {auth}: {client}");
+        let server = server.succeed();
+        assert!(server.contains(r#"{"event":"login","name":"Steve"}"#), "{server}");
+        let lines = online.finish();
+        let packets: Vec<&Json> = lines.iter().filter(|line| line["id"].is_u64()).collect();
+        assert!(packets.iter().all(|it| it["error"].is_null() && it["packet"].is_string()));
+        services.signal("TERM");
+        let calls = services.succeed();
+        let count = |path: &str| {
+            let called = |line: &&str| line.contains(path) && line.contains("\"status\":20");
+            calls.lines().filter(called).count()
+        };
+        // The proxy joins for the server, which asks in its own way; these clients join whenever they have an account.
+        let verifies = usize::from(auth == "verify");
+        assert_eq!(count("/session/minecraft/join"), 1, "{calls}");
+        assert_eq!(count("/game/checkserver.jsp"), 1, "{calls}");
+        assert_eq!(count("/game/joinserver.jsp"), usize::from(has_account), "{calls}");
+        assert_eq!(count("/session/minecraft/hasJoined"), verifies, "{calls}");
     }
 }
