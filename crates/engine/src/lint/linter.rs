@@ -210,6 +210,8 @@ fn field_of(diagnostic: Diagnostic) -> Option<&'static str> {
         Diagnostic::HeldItemInvalid => Some("currentItem"),
         Diagnostic::MetadataMissing => Some("metadata"),
         Diagnostic::PaintingTitleTooLong => Some("title"),
+        Diagnostic::TeamMemberTooLong => Some("players"),
+        Diagnostic::PackHashInvalid => Some("hash"),
         _ => None,
     }
 }
@@ -219,8 +221,10 @@ fn is_certain(diagnostic: Diagnostic) -> bool {
     !matches!(
         diagnostic,
         // The game inflates what it is told to; only a length below the threshold is refused. It waits for
-        // any packet, not for keep-alives alone.
-        Diagnostic::UncompressedAboveThreshold | Diagnostic::KeepAliveOverdue
+        // any packet, not for keep-alives alone, and takes a pack that it cannot verify.
+        Diagnostic::UncompressedAboveThreshold
+            | Diagnostic::KeepAliveOverdue
+            | Diagnostic::PackHashInvalid
     )
 }
 

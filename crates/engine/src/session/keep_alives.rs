@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Packet, Timestamp};
-use mitmcraft_protocol::schema::{Direction, Role};
+use mitmcraft_protocol::schema::{Direction, Family, Role, State};
 
 /// The keep-alives that a client has not answered yet, and what is wrong with the timing of those that
 /// come.
@@ -11,11 +11,31 @@ pub(super) struct KeepAlives {
     /// The bytes of those without an answer and the times when they came, the oldest first.
     /// At most [`MAX`].
     unanswered: VecDeque<(u128, Timestamp)>,
-    /// The time of the server's last one.
+    /// The time of the server's last one, or of its first packet of the game.
     last: Option<Timestamp>,
+    /// `true` if the server has sent one.
+    has_asked: bool,
+    /// `true` if a packet since `last` is marked as being later than the next one should have been.
+    is_marked: bool,
 }
 
 impl KeepAlives {
+    /// Takes any other packet of the game, and marks the first, in either direction, by whose time a
+    /// keep-alive should have come.
+    pub(super) fn see(&mut self, packet: &Packet) -> Diagnostics {
+        let protocol = &packet.context().protocol;
+        if packet.state() != State::Play || protocol.family() != Family::Java {
+            return Diagnostics::NONE;
+        }
+        if self.last.is_none() && packet.direction() == Direction::Clientbound {
+            self.last = Some(packet.at());
+        }
+        match self.is_overdue(packet) && !std::mem::replace(&mut self.is_marked, true) {
+            true => Diagnostics::from_iter([Diagnostic::KeepAliveOverdue]),
+            false => Diagnostics::NONE,
+        }
+    }
+
     /// Takes a keep-alive or a Disconnect and returns what is wrong with it.
     pub(super) fn take(&mut self, packet: &Packet) -> Diagnostics {
         let (at, version) = (packet.at(), packet.context().protocol.version());
@@ -37,7 +57,7 @@ impl KeepAlives {
                 }
                 Some(_) => {}
                 // Sessions whose beginning was missed have an answer to what was not seen.
-                None if strict && self.last.is_some() => {
+                None if strict && self.has_asked => {
                     found.insert(Diagnostic::KeepAliveUnasked);
                 }
                 None => {}
@@ -48,17 +68,23 @@ impl KeepAlives {
         if self.unanswered.front().is_some_and(given_up) {
             found.insert(Diagnostic::KeepAliveUnanswered);
         }
-        let Some(number) = number else { return found };
-        let silence = if version >= V1_9 { SILENCE } else { SILENCE_OLD };
-        if self.last.is_some_and(|last| at.since(last) > silence) {
+        if self.is_overdue(packet) && (is_keep_alive || !self.is_marked) {
             found.insert(Diagnostic::KeepAliveOverdue);
         }
-        self.last = Some(at);
+        let Some(number) = number else { return found };
+        (self.last, self.has_asked, self.is_marked) = (Some(at), true, false);
         if self.unanswered.len() == MAX {
             self.unanswered.pop_front();
         }
         self.unanswered.push_back((number, at));
         found
+    }
+
+    /// Returns whether the server has sent no keep-alive for longer than the client waits.
+    fn is_overdue(&self, packet: &Packet) -> bool {
+        let version = packet.context().protocol.version();
+        let silence = if version >= V1_9 { SILENCE } else { SILENCE_OLD };
+        self.last.is_some_and(|last| packet.at().since(last) > silence)
     }
 }
 
