@@ -79,7 +79,7 @@ fn a_packet_is_printed_as_the_documented_line() {
     assert_eq!(
         printed(&stage.entries, &LineOptions::default()),
         "  12:31:04.101 #1 ← play      0x21 map_chunk            x=-9 z=12 groundUp=true \
-         bitMap=0x00ff chunkData=[12.3 KiB]\n"
+         bitMap=0x00ff (sections 0-7) chunkData=[12.3 KiB]\n"
     );
 }
 
