@@ -477,6 +477,36 @@ fn keys_of_metadata_are_named_by_the_entity_that_earlier_packets_showed() {
 }
 
 #[test]
+fn a_window_property_is_that_of_the_window_that_is_open() {
+    let mut stage = stage();
+    let property = json!({"windowId": 7, "property": 2, "value": 100});
+    let window = json!({"windowId": 7, "inventoryType": "minecraft:furnace",
+        "windowTitle": "\"\"", "slotCount": 3});
+    stage.packet(Clientbound, Play, "craft_progress_bar", property.clone());
+    stage.packet(Clientbound, Play, "open_window", window);
+    stage.packet(Clientbound, Play, "craft_progress_bar", property);
+    let shown = printed(&stage.entries, &LineOptions::default());
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].contains("property=2 (progress, bottommost enchantment"), "{shown}");
+    assert!(lines[0].ends_with("value=100"), "{shown}");
+    assert!(lines[2].ends_with("property=2 (progress) value=100 (5 s)"), "{shown}");
+}
+
+#[test]
+fn several_changed_blocks_of_alpha_have_their_names() {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().alpha(6).protocol;
+    let at = json!({"x": 1, "z": 2, "y": 3});
+    let fields = json!({"chunkX": 0, "chunkZ": 0, "coordinates": [at, at], "types": [59, 1],
+        "metadata": [7, 0]});
+    stage.packet(Clientbound, Play, "multi_block_change", fields);
+    let shown = printed(&stage.entries, &with(Verbosity::All));
+    for line in ["[0]: 59 (wheat)", "[1]: 1 (stone)", "[0]: 7 (stage 8 of 8, ripe)"] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+}
+
+#[test]
 fn times_arrows_and_names_are_in_columns_whatever_is_marked() {
     let mut entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
     entries.extend(later());
