@@ -413,10 +413,10 @@ local function describe_number(version, meaning, number)
       local bits = floor(number / 2 ^ left) % 2 ^ part[1]
       local name = part[3] and name_in(version, part[3], bits)
       if part[3] then
-        table.insert(set, 1, name or part[2] .. " " .. floor(bits))
+        table.insert(set, 1, name or string.format("%s %.0f", part[2], bits))
       elseif bits ~= 0 or part[2] ~= "data" then
         local known = part[4] and part[4][floor(bits) + 1]
-        set[#set + 1] = known or part[2] .. " " .. floor(bits)
+        set[#set + 1] = known or string.format("%s %.0f", part[2], bits)
       end
     end
     return table.concat(set, ", ")
