@@ -958,7 +958,8 @@ ops[26] = function(w, ty, tree, node, mark)
   local into = open_node(tree, w.tvb, node.path, at)
   w.index = nil
   if number ~= 0 then
-    show_int(into, w.tvb, child(node, ty[2]).path, at, size, number - 1)
+    local path = child(node, ty[2]).path
+    annotate(w, show_int(into, w.tvb, path, at, size, number - 1), path, number - 1)
   else
     value(w, ty[4], into, child(node, ty[3]), mark, false)
   end
