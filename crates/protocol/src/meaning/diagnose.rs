@@ -153,7 +153,7 @@ impl Checked<'_> {
         packs
             && self.family == Family::Java
             && hash.is_some_and(|hash| {
-                !hash.is_empty() && !(hash.len() == HASH && hash.bytes().all(digit))
+                !(hash.is_empty() || hash.len() == HASH && hash.bytes().all(digit))
             })
     }
 

@@ -173,7 +173,7 @@ pub(crate) fn beside(field: &str, place: &str) -> String {
     if let Some(name) = field.strip_prefix("*.") {
         return place
             .rsplit_once('.')
-            .map_or(name.to_owned(), |(outer, _)| format!("{outer}.{name}"));
+            .map_or_else(|| name.to_owned(), |(outer, _)| format!("{outer}.{name}"));
     }
     let mut positions = place.split('[').skip(1).filter_map(|part| part.split_once(']'));
     let mut parts = field.split("[*]");

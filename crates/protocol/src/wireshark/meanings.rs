@@ -103,7 +103,7 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
     }
     if let Some(packed) = &annotation.packed {
         let parts = packed.parts().map(|(bits, name, kind, names)| {
-            let kind = kind.map_or("false".to_owned(), |kind| format!("\"{kind}\""));
+            let kind = kind.map_or_else(|| "false".to_owned(), |kind| format!("\"{kind}\""));
             let names: String = names.iter().map(|name| format!("{name:?},")).collect();
             format!("{{{bits},{name:?},{kind},{{{names}}}}},")
         });
