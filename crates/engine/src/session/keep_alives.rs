@@ -11,29 +11,39 @@ pub(super) struct KeepAlives {
     /// The bytes of those without an answer and the times when they came, the oldest first.
     /// At most [`MAX`].
     unanswered: VecDeque<(u128, Timestamp)>,
-    /// The time of the server's last one, or of its first packet of the game.
-    last: Option<Timestamp>,
+    /// The time by which the next one of the server has to come: counted from its last one, or from its first
+    /// packet of the game.
+    due: Option<Timestamp>,
     /// `true` if the server has sent one.
     has_asked: bool,
-    /// `true` if a packet since `last` is marked as being later than the next one should have been.
+    /// `true` if a packet is marked as being later than `due`.
     is_marked: bool,
 }
 
 impl KeepAlives {
     /// Takes any other packet of the game, and marks the first, in either direction, by whose time a
     /// keep-alive should have come.
+    #[inline]
     pub(super) fn see(&mut self, packet: &Packet) -> Diagnostics {
-        let protocol = &packet.context().protocol;
-        if packet.state() != State::Play || protocol.family() != Family::Java {
+        match self.is_marked || self.due.is_some_and(|due| packet.at() <= due) {
+            true => Diagnostics::NONE,
+            false => self.miss(packet),
+        }
+    }
+
+    /// Takes the server's first packet of the game, or the first packet that is too late.
+    fn miss(&mut self, packet: &Packet) -> Diagnostics {
+        if packet.state() != State::Play || packet.context().protocol.family() != Family::Java {
             return Diagnostics::NONE;
         }
-        if self.last.is_none() && packet.direction() == Direction::Clientbound {
-            self.last = Some(packet.at());
+        if self.due.is_some() {
+            self.is_marked = true;
+            return Diagnostics::from_iter([Diagnostic::KeepAliveOverdue]);
         }
-        match self.is_overdue(packet) && !std::mem::replace(&mut self.is_marked, true) {
-            true => Diagnostics::from_iter([Diagnostic::KeepAliveOverdue]),
-            false => Diagnostics::NONE,
+        if packet.direction() == Direction::Clientbound {
+            self.due = Some(packet.at().plus(silence(packet)));
         }
+        Diagnostics::NONE
     }
 
     /// Takes a keep-alive or a Disconnect and returns what is wrong with it.
@@ -68,23 +78,26 @@ impl KeepAlives {
         if self.unanswered.front().is_some_and(given_up) {
             found.insert(Diagnostic::KeepAliveUnanswered);
         }
-        if self.is_overdue(packet) && (is_keep_alive || !self.is_marked) {
+        let overdue = self.due.is_some_and(|due| at > due);
+        if overdue && (is_keep_alive || !self.is_marked) {
             found.insert(Diagnostic::KeepAliveOverdue);
         }
         let Some(number) = number else { return found };
-        (self.last, self.has_asked, self.is_marked) = (Some(at), true, false);
+        let due = at.plus(silence(packet));
+        (self.due, self.has_asked, self.is_marked) = (Some(due), true, false);
         if self.unanswered.len() == MAX {
             self.unanswered.pop_front();
         }
         self.unanswered.push_back((number, at));
         found
     }
+}
 
-    /// Returns whether the server has sent no keep-alive for longer than the client waits.
-    fn is_overdue(&self, packet: &Packet) -> bool {
-        let version = packet.context().protocol.version();
-        let silence = if version >= V1_9 { SILENCE } else { SILENCE_OLD };
-        self.last.is_some_and(|last| packet.at().since(last) > silence)
+/// Returns the time after which a client gives up a server without keep-alives.
+fn silence(packet: &Packet) -> Duration {
+    match packet.context().protocol.version() {
+        ..V1_9 => SILENCE_OLD,
+        _ => SILENCE,
     }
 }
 
