@@ -202,7 +202,7 @@ mod tests {
             nbt.name = name.map(|name| Bytes::copy_from_slice(name.as_bytes()));
             let (mut bytes, mut lines) = (Vec::new(), String::new());
             nbt.write(&mut bytes);
-            write_nbt(&mut lines, &nbt, 0, Paint::new(false));
+            write_nbt(&mut lines, &nbt, 0, Paint::new(false), &FieldTracker::default());
             let spans = nbt_spans(&nbt);
             assert_eq!(spans.len(), lines.lines().count(), "{lines}");
             for (line, span) in lines.lines().zip(spans) {
