@@ -2,6 +2,7 @@ use bytes::Bytes;
 
 use mitmcraft_engine::capture::{LegState, Record};
 use mitmcraft_engine::text::{FieldLine, FieldLines};
+use mitmcraft_protocol::meaning::About;
 use mitmcraft_protocol::packet::Content;
 
 /// Everything about one packet.
@@ -20,19 +21,15 @@ pub struct Details {
 }
 
 impl Details {
-    /// Decodes a packet, which has the metadata of an `entity` of that type if it is known.
-    pub(super) fn new(
-        record: Record,
-        legs: Option<LegState>,
-        entity: Option<&'static str>,
-    ) -> Self {
+    /// Decodes a packet; `about` is what earlier packets say about it.
+    pub(super) fn new(record: Record, legs: Option<LegState>, about: Option<About>) -> Self {
         let packet = &record.packet;
         let bytes = match (packet.content(), packet.body()) {
             (_, Ok(body)) => body,
             (Content::Frame(frame), Err(_)) => frame.wire().clone(),
             (Content::Raw(bytes, _), Err(_)) => bytes.clone(),
         };
-        let mut lines = FieldLines::new(packet).about(entity);
+        let mut lines = FieldLines::new(packet).about(about);
         let walked = packet.walk(&mut lines);
         let fields = lines.with_contents(packet);
         let error = walked.err().map(|error| (error.to_string(), error.at()));

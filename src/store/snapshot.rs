@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::{Annotation, Chunk, Details, Row};
 use mitmcraft_engine::capture::{LegState, Outcome, Record};
-use mitmcraft_protocol::meaning::EntityTypes;
+use mitmcraft_protocol::meaning::{About, SessionMemory};
 use mitmcraft_protocol::packet::{Context, Packet};
 use mitmcraft_protocol::schema::PacketType;
 
@@ -94,26 +94,23 @@ impl Snapshot {
     #[must_use]
     pub fn details(&self, number: u64) -> Option<Details> {
         let record = self.record(number)?;
-        let entity = self.entity(number, &record.packet);
-        Some(Details::new(record, self.legs_at(number), entity))
+        let about = self.about(number, &record.packet);
+        Some(Details::new(record, self.legs_at(number), about))
     }
 
-    /// Returns the type of the entity whose metadata a packet has, as the last packet before it says that
-    /// showed the entity.
-    fn entity(&self, number: u64, packet: &Packet) -> Option<&'static str> {
-        if &**packet.kind()?.name() != "entity_metadata" {
-            return None;
-        }
+    /// Returns what the last packet before it says about a packet whose values depend on earlier ones.
+    fn about(&self, number: u64, packet: &Packet) -> Option<About> {
+        let asking = packet.kind().filter(|kind| SessionMemory::asks(kind))?;
         let first = number.saturating_sub(MAX_ROWS_BACK).max(self.first());
-        let shows = |row: &u64| {
-            self.kind(*row).is_some_and(EntityTypes::shows)
+        let tells = |row: &u64| {
+            self.kind(*row).is_some_and(|kind| SessionMemory::tells(kind, asking))
                 && self.context(*row).is_some_and(|it| it.session == packet.context().session)
         };
-        let mut shown = (first..number).rev().filter(shows).take(MAX_ENTITIES_BACK);
-        shown.find_map(|row| {
-            let mut types = EntityTypes::default();
-            types.take(&self.record(row)?.packet);
-            types.take(packet)
+        let mut telling = (first..number).rev().filter(tells).take(MAX_TELLING);
+        telling.find_map(|row| {
+            let mut memory = SessionMemory::default();
+            memory.take(&self.record(row)?.packet);
+            memory.take(packet)
         })
     }
 
@@ -157,8 +154,8 @@ impl Snapshot {
 /// Rows between a rewritten packet and what was sent in its place, at most.
 const MAX_APART: usize = 10_000;
 
-/// Rows before a packet in which the entity is looked for whose metadata it has.
+/// Rows before a packet in which those are looked for that say what it is about.
 const MAX_ROWS_BACK: u64 = 100_000;
 
-/// Packets that show an entity, of which as many are read to find it.
-const MAX_ENTITIES_BACK: usize = 2000;
+/// Most packets that are read to find the one that says it.
+const MAX_TELLING: usize = 2000;

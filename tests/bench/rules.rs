@@ -1,6 +1,6 @@
 //! The time and memory that 200 and 10,000 rules take until the first packet has been judged, and
 //! the cost of 200 rules for packets that they cannot match, and for those that they can, compared
-//! with no rules: `cargo bench --bench rules`.
+//! with no rules; and that of rules that ask for blocks of a chunk: `cargo bench --bench rules`.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, unsafe_code)]
 
@@ -10,6 +10,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::json;
 
 use mitmcraft_engine::filter::{Pipeline, RuleSet};
 use mitmcraft_protocol::codec::Frame;
@@ -57,6 +61,50 @@ fn main() {
         let (without, with) = (median(without), median(with));
         println!("{what}: {without:.1} ns a packet without rules, {with:.1} ns with 200");
     }
+
+    let chunks = chunks();
+    for count in [1, 20] {
+        let mut rules = Pipeline::default();
+        rules.push(Box::new(set(count, block_rule).filter()));
+        run(&mut rules, &chunks);
+        let times = (0..15).map(|_| run(&mut rules, &chunks)).collect();
+        println!(
+            "rules with a block(..) each, {count}: {:.1} us a chunk of 1.20.4",
+            median(times) / 1e3
+        );
+    }
+}
+
+fn block_rule(number: usize) -> (String, &'static str) {
+    (format!("map_chunk and block(0, {number}, 0) == \"bedrock\""), "drop = true")
+}
+
+/// Chunks of 24 sections with their light, each unlike the one before it.
+fn chunks() -> Vec<Packet> {
+    let mut all: Vec<Vec<Packet>> = Vec::new();
+    for stone in [1, 2] {
+        let mut data = Vec::new();
+        for _ in 0..24 {
+            // 4,096 blocks, a palette of two, and one biome.
+            data.extend_from_slice(&[0x10, 0x00, 4, 2, stone, 9, 0x80, 0x02]);
+            data.extend(std::iter::repeat_n([0x01, 0x10, 0x11, 0x00], 512).flatten());
+            data.extend_from_slice(&[0, 0, 0]);
+        }
+        let light = json!(BASE64_STANDARD.encode([0xff; 2048]));
+        let fields = json!({"x": 0, "z": 0, "heightmaps": {"type": "compound", "value": {}},
+            "chunkData": BASE64_STANDARD.encode(&data), "blockEntities": [],
+            "skyLightMask": [0x3ff_ffff], "blockLightMask": [0], "emptySkyLightMask": [0],
+            "emptyBlockLightMask": [0x3ff_ffff], "skyLight": vec![light; 26], "blockLight": []});
+        all.push(packets_of(
+            765,
+            "map_chunk",
+            Direction::Clientbound,
+            &Value::from_json(&fields),
+            100,
+        ));
+    }
+    let [first, second] = &all[..] else { unreachable!("two") };
+    first.iter().zip(second).flat_map(|(a, b)| [a.clone(), b.clone()]).collect()
 }
 
 /// Reads a file of so many rules of several kinds, and judges a packet by it.
@@ -109,19 +157,29 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 fn packets(name: &str, direction: Direction, fields: &[(&str, Value)]) -> Vec<Packet> {
-    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    packets_of(47, name, direction, &Value::map(fields.iter().cloned()), 20_000)
+}
+
+fn packets_of(
+    version: i32,
+    name: &str,
+    direction: Direction,
+    fields: &Value,
+    count: u64,
+) -> Vec<Packet> {
+    let protocol = Catalog::embedded().find(version).unwrap().protocol;
     let context = Arc::new(Context {
-        version: Some(47),
+        version: Some(version),
         ..Context::new(1, Timestamp(0), ([127, 0, 0, 1], 1).into(), Arc::clone(&protocol))
     });
     let packet = protocol.named(State::Play, direction, name).unwrap();
-    let body = protocol.encode(packet, &Value::map(fields.iter().cloned())).unwrap();
+    let body = protocol.encode(packet, fields).unwrap();
     let frame = Frame::from_body(body.into());
     let packet = |seq| {
         let content = Content::Frame(frame.clone());
         Packet::new(Arc::clone(&context), seq, Timestamp(seq), direction, State::Play, content)
     };
-    (0..20_000).map(packet).collect()
+    (0..count).map(packet).collect()
 }
 
 /// Counts the bytes in use, and the most there ever were.

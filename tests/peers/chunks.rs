@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::contents::Contents;
-use mitmcraft_protocol::meaning::{EntityTypes, meanings};
+use mitmcraft_protocol::meaning::{About, SessionMemory, meanings};
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Catalog, Direction, State};
 use serde_json::Value as Json;
@@ -36,7 +36,7 @@ fn chunks_items_and_entities_are_what_prismarine_says() {
     assert!(status.success(), "{out}");
     let mut compared: BTreeMap<String, usize> = BTreeMap::new();
     let mut failures = String::new();
-    let mut types = EntityTypes::default();
+    let mut types = SessionMemory::default();
     for line in out.lines() {
         let line: Json = serde_json::from_str(line).unwrap();
         let (version, name) = (line["version"].as_str().unwrap(), line["name"].as_str().unwrap());
@@ -140,7 +140,7 @@ fn same_items(packet: &Packet, line: &Json) -> Result<(), String> {
 
 /// Checks that all keys of an entity's metadata have names. Of 1.8, the entities that only their metadata
 /// shows are not known.
-fn names_keys(packet: &Packet, entity: Option<&'static str>, keys: &[Json]) -> Result<(), String> {
+fn names_keys(packet: &Packet, entity: Option<About>, keys: &[Json]) -> Result<(), String> {
     let ours = meanings(packet, entity);
     let named = ours.iter().filter(|(path, _)| path.ends_with(".key")).count();
     let change = packet.kind().is_some_and(|kind| &**kind.name() == "entity_metadata");

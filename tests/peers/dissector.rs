@@ -15,6 +15,7 @@ use serde_json::json;
 
 use mitmcraft_engine::capture::{Entry, PcapSink, PcapngSink, Record, Sink as _, open_capture};
 use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::meaning::{FieldTracker, SessionMemory};
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::random_body;
 use mitmcraft_protocol::schema::{
@@ -56,6 +57,7 @@ fn every_field_in_the_dissector_equals_that_of_the_walk() {
     let folder = folder("every-packet");
     let script = folder.join("minecraft.lua");
     fs::write(&script, write_dissector(&protocols, &[25_565])).unwrap();
+    let mut explained = 0;
     for protocol in &protocols {
         let records = recording(protocol);
         let file = folder.join(format!("{}.pcap", protocol.version()));
@@ -69,11 +71,13 @@ fn every_field_in_the_dissector_equals_that_of_the_walk() {
         for passes in twice {
             let shown = shown(&script, &file, passes);
             assert_eq!(shown.len(), records.len(), "version {}", protocol.version());
+            let mut memory = SessionMemory::of_windows();
             for (shown, record) in shown.iter().zip(&records) {
-                compare(shown, record);
+                explained += compare(shown, record, &mut memory);
             }
         }
     }
+    assert!(explained > 2000, "{explained} values have a meaning");
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -104,7 +108,11 @@ fn captures_of_real_sessions_have_the_same_fields_in_the_dissector() {
         let shown = shown(&script, &file, &[]);
         assert_eq!(shown.len(), records.len(), "{name}");
         assert!(shown.len() > 400, "{name}");
-        shown.iter().zip(&records).for_each(|(shown, record)| compare(shown, record));
+        let mut memory = SessionMemory::of_windows();
+        let pairs = shown.iter().zip(&records);
+        let explained: usize =
+            pairs.map(|(shown, record)| compare(shown, record, &mut memory)).sum();
+        assert!(explained > 500, "{explained} values of {name} have a meaning");
     }
     fs::remove_dir_all(folder).unwrap();
 }
@@ -266,7 +274,8 @@ struct Shown {
     name: String,
     state: String,
     direction: String,
-    fields: Vec<(String, String, String)>,
+    /// Name, value, bytes, and the line in the tree.
+    fields: Vec<(String, String, String, String)>,
     complaints: Vec<String>,
 }
 
@@ -298,14 +307,15 @@ fn shown(script: &std::path::Path, file: &std::path::Path, options: &[&str]) -> 
             continue;
         }
         let Some(last) = all.last_mut() else { continue };
-        let [name, show, value] = ["name", "show", "value"].map(|key| attribute(line, key));
+        let [name, show, value, tree] =
+            ["name", "show", "value", "showname"].map(|key| attribute(line, key));
         match name.as_str() {
             "minecraft.packet" => last.name = show,
             "minecraft.state" => last.state = show,
             "minecraft.direction" => last.direction = show,
             "minecraft.undecoded" | "minecraft.unknown" => last.complaints.push(line.into()),
             "minecraft.id" | "minecraft.length" | "minecraft.inflated" | "minecraft.version" => {}
-            _ => last.fields.push((name["minecraft.".len()..].to_owned(), show, value)),
+            _ => last.fields.push((name["minecraft.".len()..].to_owned(), show, value, tree)),
         }
     }
     all
@@ -318,7 +328,8 @@ fn attribute(line: &str, key: &str) -> String {
     text.replace("&apos;", "'").replace("&amp;", "&")
 }
 
-fn compare(shown: &Shown, record: &Record) {
+/// Compares names, values and meanings. Returns how many values have a meaning.
+fn compare(shown: &Shown, record: &Record, memory: &mut SessionMemory) -> usize {
     let packet = &record.packet;
     let name = packet.kind().unwrap().name();
     let what = format!("{} of {} in {shown:?}", name, packet.context().protocol.name());
@@ -327,18 +338,63 @@ fn compare(shown: &Shown, record: &Record) {
     assert_eq!(shown.state, packet.state().to_string(), "{what}");
     assert_eq!(shown.direction, packet.direction().to_string(), "{what}");
     assert!(shown.complaints.is_empty(), "{what}");
-    let mut seen = Fields::new(name);
+    let mut seen = Fields::new(name, FieldTracker::new(packet).about(memory.take(packet)));
     packet.walk(&mut seen).unwrap();
+    let mut explained = 0;
     for (index, (expected, found)) in seen.fields.iter().zip(&shown.fields).enumerate() {
-        let (path, value) = expected;
+        let (path, value, meaning) = expected;
         let suffix = found.0.strip_prefix(path.as_str());
         assert!(
             suffix.is_some_and(|it| it.is_empty() || it.starts_with('_')),
             "field {index}, {expected:?}: {found:?}; {what}"
         );
         assert!(value.is(&found.1, &found.2), "field {index}, {expected:?}: {found:?}; {what}");
+        match meaning {
+            Meaning::Text(text) => {
+                let ends = found.3.ends_with(&format!(" ({text})"));
+                assert!(ends, "field {index}, {expected:?}: {found:?}; {what}");
+                explained += 1;
+            }
+            Meaning::None => {
+                assert!(!found.3.ends_with(')'), "field {index}, {expected:?}: {found:?}; {what}");
+            }
+            Meaning::Other => {}
+        }
     }
     assert_eq!(seen.fields.len(), shown.fields.len(), "{:?}; {what}", seen.fields);
+    explained
+}
+
+/// What a value should mean in the tree.
+#[derive(Debug)]
+enum Meaning {
+    None,
+    Text(String),
+    /// It is not compared: text, or what the dissector does not know.
+    Other,
+}
+
+impl Meaning {
+    /// Returns what the value of a field means in the dissector. It does not know what the type of an
+    /// entity or the server's registries say, nor the states of blocks, and counts up to 2^53.
+    fn of(tracker: &mut FieldTracker, leaf: &Leaf<'_>, path: &str) -> Self {
+        let meaning = tracker.leaf(leaf);
+        let compares = match leaf.value {
+            Scalar::Int(int) => int.unsigned_abs() < 1 << 53,
+            Scalar::Float32(float) => float.is_finite(),
+            Scalar::Float64(float) => float.is_finite(),
+            _ => false,
+        };
+        if !compares || path.starts_with("nested.") || path.ends_with("metadata.key") {
+            return Self::Other;
+        }
+        let Some(text) = tracker.words(meaning, &leaf.value) else { return Self::None };
+        let mut plain = String::new();
+        for part in text.split(']') {
+            plain.push_str(part.split('[').next().unwrap_or_default());
+        }
+        Self::Text(plain)
+    }
 }
 
 /// A field as the dissector should show it.
@@ -370,7 +426,8 @@ impl Value {
 
 /// Collects a packet's fields under the names that the dissector gives them.
 struct Fields {
-    fields: Vec<(String, Value)>,
+    fields: Vec<(String, Value, Meaning)>,
+    tracker: FieldTracker,
     /// The open containers and lists: path, name, depth, and whether it is a list.
     open: Vec<(Node, bool)>,
     next: Node,
@@ -384,9 +441,10 @@ struct Node {
 }
 
 impl Fields {
-    fn new(packet: &Name) -> Self {
+    fn new(packet: &Name, tracker: FieldTracker) -> Self {
         let (path, name) = (packet.to_string(), packet.to_string());
-        Self { fields: Vec::new(), open: Vec::new(), next: Node { path, name, depth: 0 } }
+        let next = Node { path, name, depth: 0 };
+        Self { fields: Vec::new(), tracker, open: Vec::new(), next }
     }
 
     /// Returns the path and depth of the next value.
@@ -402,6 +460,7 @@ impl Visitor for Fields {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         let path = self.here().path;
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let meaning = Meaning::of(&mut self.tracker, leaf, &path);
         let value = match leaf.value {
             Scalar::Absent => return ControlFlow::Continue(()),
             Scalar::Bool(bool) => Value::Bool(bool),
@@ -416,11 +475,12 @@ impl Visitor for Fields {
             }
             Scalar::Nbt { bytes, .. } => Value::Bytes(hex(bytes)),
         };
-        self.fields.push((path, value));
+        self.fields.push((path, value, meaning));
         ControlFlow::Continue(())
     }
 
     fn field(&mut self, name: &Name) -> Flow {
+        self.tracker.field(name);
         let (outer, _) = self.open.last().unwrap();
         let (path, depth) = if outer.depth < LEVELS {
             (format!("{}.{name}", outer.path), outer.depth + 1)
@@ -433,23 +493,27 @@ impl Visitor for Fields {
 
     fn open_map(&mut self, _at: usize) -> Flow {
         let node = self.here();
-        self.fields.push((node.path.clone(), Value::Node));
+        self.tracker.open_map();
+        self.fields.push((node.path.clone(), Value::Node, Meaning::Other));
         self.open.push((node, false));
         ControlFlow::Continue(())
     }
 
     fn close_map(&mut self, _at: usize) -> Flow {
+        self.tracker.close();
         self.open.pop();
         ControlFlow::Continue(())
     }
 
     fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
         let node = self.here();
+        self.tracker.open_list();
         self.open.push((node, true));
         ControlFlow::Continue(())
     }
 
     fn close_list(&mut self, _at: usize) -> Flow {
+        self.tracker.close();
         self.open.pop();
         ControlFlow::Continue(())
     }

@@ -11,10 +11,6 @@ mod decode;
 mod dissector;
 mod expect;
 mod formats;
-#[path = "../../tools/import_tables/main.rs"]
-#[allow(dead_code, reason = "of the tool, the tests use `pack` alone")]
-mod import_tables;
-mod imported;
 mod lake;
 mod lan;
 mod lint;

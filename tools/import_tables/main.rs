@@ -18,13 +18,14 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Map, Value as Json, json};
 
-use self::compared::COMPARED;
-use self::later::LATER;
-use self::patches::{DERIVED, EXCLUDED, PATCHES};
+use crate::compared::COMPARED;
+use crate::later::LATER;
+use crate::patches::{DERIVED, EXCLUDED, PATCHES};
 
 mod compared;
 mod edit;
 mod later;
+mod lists;
 mod metadata;
 mod patches;
 mod registries;
@@ -37,46 +38,46 @@ fn main() -> Outcome<()> {
             "usage: import_tables FOLDER (the npm package minecraft-data, or a checkout)".into()
         );
     };
-    let packed = pack(&folder)?;
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/protocol/src");
-    fs::write(src.join(TABLES), &packed.tables)?;
-    fs::write(src.join(REGISTRIES), &packed.registries)?;
-    io::stdout().write_all(packed.report.as_bytes())?;
+    let Import { tables, registries, report } = Import::of(&folder)?;
+    fs::write(sources().join(TABLES), &tables)?;
+    fs::write(sources().join(REGISTRIES), &registries)?;
+    io::stdout().write_all(report.as_bytes())?;
     Ok(())
 }
 
-/// The files that an import writes.
-pub(crate) struct Packed {
-    pub(crate) tables: Vec<u8>,
-    pub(crate) registries: Vec<u8>,
-    /// The versions and sizes, as text.
+/// The files that an import writes, and what it says about them.
+struct Import {
+    tables: Vec<u8>,
+    registries: Vec<u8>,
     report: String,
 }
 
-/// Reads, patches and compresses the tables of a package or checkout.
-pub(crate) fn pack(folder: &Path) -> Outcome<Packed> {
-    let (data, source) = open(folder)?;
-    let listed = read_list(&data)?;
-    let mut tables = read_tables(&data, &listed)?;
-    patch(&mut tables)?;
-    let plain = layout(&source, &tables, &listed)?;
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(plain.as_bytes())?;
-    let packed = encoder.finish()?;
-    let (registries, inflated) = registries::pack(&data, &source, &listed)?;
-    let mut report = String::new();
-    for (version, names) in tables.keys().map(|version| (version, names(*version, &listed))) {
-        writeln!(report, "{version}: {}", names?.join(", "))?;
+impl Import {
+    fn of(folder: &Path) -> Outcome<Self> {
+        let (data, source) = open(folder)?;
+        let listed = read_list(&data)?;
+        let mut tables = read_tables(&data, &listed)?;
+        patch(&mut tables)?;
+        let plain = layout(&source, &tables, &listed)?;
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(plain.as_bytes())?;
+        let packed = encoder.finish()?;
+        let (registries, inflated) = registries::pack(&data, &source, &listed)?;
+        let mut report = String::new();
+        for version in tables.keys() {
+            writeln!(report, "{version}: {}", names(*version, &listed)?.join(", "))?;
+        }
+        let (files, bytes) = (tables.len(), packed.len());
+        writeln!(report, "{source}: {files} versions, {bytes} bytes ({} inflated)", plain.len())?;
+        writeln!(report, "registries: {} bytes ({inflated} inflated)", registries.len())?;
+        Ok(Self { tables: packed, registries, report })
     }
-    let (files, bytes) = (tables.len(), packed.len());
-    writeln!(report, "{source}: {files} versions, {bytes} bytes ({} inflated)", plain.len())?;
-    writeln!(report, "registries: {} bytes ({inflated} inflated)", registries.len())?;
-    Ok(Packed { tables: packed, registries, report })
 }
 
-/// The files of [`Packed`] in `crates/protocol/src`.
-pub(crate) const TABLES: &str = "schema/data/java.bin";
-pub(crate) const REGISTRIES: &str = "meaning/data/registries.bin";
+/// The folder of the library's sources.
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/protocol/src")
+}
 
 /// The data folder of the npm package or of a checkout, and the name of its version.
 fn open(folder: &Path) -> Outcome<(PathBuf, String)> {
@@ -324,3 +325,42 @@ const STATES: [&str; 5] = ["handshaking", "status", "login", "configuration", "p
 
 /// From here on numbers are those of snapshots (since 1.16.4).
 const SNAPSHOT: i32 = 1 << 30;
+
+const TABLES: &str = "schema/data/java.bin";
+const REGISTRIES: &str = "meaning/data/registries.bin";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The package that `tests/run` installs, in the version that is embedded.
+    fn installed() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/node_modules/minecraft-data")
+    }
+
+    /// Fails if another version of the package is installed, in which a patch may be superfluous.
+    #[test]
+    fn the_embedded_tables_are_those_of_the_installed_package_with_all_patches() {
+        let import = Import::of(&installed()).unwrap();
+        for (file, imported) in [(TABLES, import.tables), (REGISTRIES, import.registries)] {
+            let embedded = fs::read(sources().join(file)).unwrap();
+            assert!(embedded == imported, "import the tables again: {file} is another");
+        }
+    }
+
+    #[test]
+    fn a_patch_that_upstream_has_taken_over_stops_the_import() {
+        let (data, _) = open(&installed()).unwrap();
+        let listed = read_list(&data).unwrap();
+        let mut tables = read_tables(&data, &listed).unwrap();
+        patch(&mut tables).unwrap();
+        // These tables have all repairs, and all versions.
+        let faults = patch(&mut tables).unwrap_err().to_string();
+        for name in PATCHES.iter().chain(COMPARED).chain(LATER).map(|patch| patch.name) {
+            assert!(faults.contains(&format!("`{name}` does not fit")), "{name}");
+        }
+        for version in DERIVED.iter().map(|derived| derived.version) {
+            assert!(faults.contains(&format!("{version} has a table of its own now")), "{version}");
+        }
+    }
+}

@@ -1,8 +1,9 @@
 //! Writes `crates/protocol/src/meaning/data/registries.bin`: the names that each version gives to items, blocks,
-//! entities, effects, particles, sounds and biomes, and the keys of entities' metadata.
+//! entities, effects, particles, sounds, biomes, enchantments, potions and block entities, and the keys of
+//! entities' metadata.
 //! `docs/protocol-tables.md` says what the file holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -11,9 +12,10 @@ use flate2::write::ZlibEncoder;
 use serde_json::{Map, Value as Json, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::metadata;
-use super::patches::{DERIVED, EXCLUDED};
-use super::{Listed, Outcome, number, object, read, text};
+use crate::lists::{BLOCK_ENTITIES, POTIONS};
+use crate::metadata;
+use crate::patches::{DERIVED, EXCLUDED};
+use crate::{Listed, Outcome, number, object, read, text};
 
 /// Compresses the registries of all versions. Returns the file and its inflated size.
 pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec<u8>, usize)> {
@@ -29,7 +31,8 @@ pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec
             None => number(&read(&data.join(text(places, "version")?).join("version.json"))?)?,
         };
         for (place, kind) in KINDS.iter().enumerate() {
-            let missing = FLATTENING.contains(&version) && kind.flattened;
+            let missing = FLATTENING.contains(&version) && kind.flattened
+                || kind.name == ENCHANTMENT && version > LAST_ENCHANTMENTS;
             let Some(folder) = places[kind.file].as_str().filter(|_| !missing) else { continue };
             let file = read(&data.join(folder).join(format!("{}.json", kind.file)))?;
             let list = file.as_array().ok_or_else(|| format!("{folder}: {} no list", kind.file))?;
@@ -38,6 +41,15 @@ pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec
                 _ => (kind.tokens)(list)?,
             };
             if !tokens.is_empty() {
+                registries.insert((version, place), tokens);
+            }
+        }
+    }
+    let versions: BTreeSet<i32> = registries.keys().map(|(version, _)| *version).collect();
+    for version in versions.into_iter().chain([LAST + 1]) {
+        for (name, list) in [("potion", POTIONS), ("block_entity", BLOCK_ENTITIES)] {
+            let place = KINDS.iter().position(|kind| kind.name == name).ok_or("no such kind")?;
+            if let Some(tokens) = list.tokens(version) {
                 registries.insert((version, place), tokens);
             }
         }
@@ -109,7 +121,7 @@ struct Kind {
     tokens: fn(&[Json]) -> Outcome<Vec<String>>,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 11] = [
     Kind { name: "item", file: "items", flattened: true, tokens: named },
     Kind { name: "block", file: "blocks", flattened: true, tokens: blocks },
     Kind { name: "entity", file: "entities", flattened: true, tokens: entities },
@@ -117,6 +129,10 @@ const KINDS: [Kind; 8] = [
     Kind { name: "particle", file: "particles", flattened: false, tokens: named },
     Kind { name: "sound", file: "sounds", flattened: false, tokens: sounds },
     Kind { name: "biome", file: "biomes", flattened: false, tokens: named },
+    Kind { name: ENCHANTMENT, file: "enchantments", flattened: true, tokens: named },
+    // `lists.rs` has these.
+    Kind { name: "potion", file: "", flattened: true, tokens: named },
+    Kind { name: "block_entity", file: "", flattened: true, tokens: named },
     Kind { name: "metadata", file: "entities", flattened: false, tokens: keys },
 ];
 
@@ -266,6 +282,11 @@ const OFFICIAL: [(&str, &str); 10] = [
 /// The last version that minecraft-data has names for. Versions whose packets are derived from it have
 /// new entities and items, so that its numbers are not theirs.
 const LAST: i32 = 775;
+
+const ENCHANTMENT: &str = "enchantment";
+
+/// The last version whose enchantments have numbers of the game: later servers send a registry.
+const LAST_ENCHANTMENTS: i32 = 766;
 
 /// Versions (1.14 to 1.16.5) whose effects minecraft-data counts wrongly.
 const TWICE: std::ops::RangeInclusive<i32> = 477..=754;

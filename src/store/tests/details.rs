@@ -111,7 +111,7 @@ fn fields_say_what_their_values_mean_and_chunks_what_is_in_them() {
     let details = store.snapshot().details(0).unwrap();
     assert_eq!(details.fields[1].meaning.as_deref(), Some("dead"));
     let details = store.snapshot().details(1).unwrap();
-    assert_eq!(details.fields.last().unwrap().value, "contents: chunk 0,0");
+    assert_eq!(details.fields.last().unwrap().value, "contents: chunk 0,0, unloaded");
 }
 
 #[test]
@@ -129,6 +129,11 @@ fn keys_of_metadata_are_named_by_the_entity_that_an_earlier_row_showed() {
     put(&mut here, "spawn_entity_living", creeper);
     put(&mut here, "entity_metadata", powered.clone());
     put(&mut elsewhere, "entity_metadata", powered);
+    let furnace = json!({"windowId": 3, "inventoryType": "minecraft:furnace",
+        "windowTitle": "\"\"", "slotCount": 3});
+    put(&mut here, "open_window", furnace);
+    let progress = json!({"windowId": 3, "property": 2, "value": 100});
+    put(&mut here, "craft_progress_bar", progress);
     let snapshot = store.snapshot();
     let key = |row| {
         let fields = snapshot.details(row).unwrap().fields;
@@ -137,4 +142,7 @@ fn keys_of_metadata_are_named_by_the_entity_that_an_earlier_row_showed() {
     assert_eq!(key(0), None);
     assert_eq!(key(2).as_deref(), Some("is_powered"));
     assert_eq!(key(3), None);
+    let fields = snapshot.details(5).unwrap().fields;
+    let meanings: Vec<Option<&str>> = fields.iter().map(|it| it.meaning.as_deref()).collect();
+    assert_eq!(meanings, [None, Some("progress"), Some("5 s")]);
 }

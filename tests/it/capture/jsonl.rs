@@ -285,7 +285,8 @@ fn meanings_stand_beside_the_fields_and_are_ignored_on_reading() {
     assert_eq!(line("multi_block_change")["meaning"], meaning);
     assert_eq!(line("multi_block_change")["fields"]["records"], records);
     assert!(line("keep_alive").get("meaning").is_none());
-    assert_eq!(line("entity_metadata")["meaning"], json!({"metadata[0].key": "flags"}));
+    let kinds = json!({"metadata[0].type": "byte", "metadata[0].key": "flags"});
+    assert_eq!(line("entity_metadata")["meaning"], kinds);
     let (entries, errors) = from_jsonl(text.as_bytes());
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(to_jsonl(&entries), to_jsonl(&stage.entries));

@@ -79,7 +79,7 @@ fn a_packet_is_printed_as_the_documented_line() {
     assert_eq!(
         printed(&stage.entries, &LineOptions::default()),
         "  12:31:04.101 #1 ← play      0x21 map_chunk            x=-9 z=12 groundUp=true \
-         bitMap=0x00ff chunkData=[12.3 KiB]\n"
+         bitMap=0x00ff (sections 0-7) chunkData=[12.3 KiB]\n"
     );
 }
 
@@ -474,6 +474,36 @@ fn keys_of_metadata_are_named_by_the_entity_that_earlier_packets_showed() {
         assert!(creeper.ends_with("key: 17 (is_powered)"), "{creeper}");
     }
     assert_eq!(text.matches("key: 0 (shared_flags)").count(), 6);
+}
+
+#[test]
+fn a_window_property_is_that_of_the_window_that_is_open() {
+    let mut stage = stage();
+    let property = json!({"windowId": 7, "property": 2, "value": 100});
+    let window = json!({"windowId": 7, "inventoryType": "minecraft:furnace",
+        "windowTitle": "\"\"", "slotCount": 3});
+    stage.packet(Clientbound, Play, "craft_progress_bar", property.clone());
+    stage.packet(Clientbound, Play, "open_window", window);
+    stage.packet(Clientbound, Play, "craft_progress_bar", property);
+    let shown = printed(&stage.entries, &LineOptions::default());
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].contains("property=2 (progress, bottommost enchantment"), "{shown}");
+    assert!(lines[0].ends_with("value=100"), "{shown}");
+    assert!(lines[2].ends_with("property=2 (progress) value=100 (5 s)"), "{shown}");
+}
+
+#[test]
+fn several_changed_blocks_of_alpha_have_their_names() {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().alpha(6).protocol;
+    let at = json!({"x": 1, "z": 2, "y": 3});
+    let fields = json!({"chunkX": 0, "chunkZ": 0, "coordinates": [at, at], "types": [59, 1],
+        "metadata": [7, 0]});
+    stage.packet(Clientbound, Play, "multi_block_change", fields);
+    let shown = printed(&stage.entries, &with(Verbosity::All));
+    for line in ["[0]: 59 (wheat)", "[1]: 1 (stone)", "[0]: 7 (stage 8 of 8, ripe)"] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::values::{Fault, Values};
 use super::{Breach, LintReport, LintRule, LintSession};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use mitmcraft_protocol::contents::{Contents, ContentsError};
-use mitmcraft_protocol::meaning::{EntityTypes, diagnose};
+use mitmcraft_protocol::meaning::{SessionMemory, diagnose};
 use mitmcraft_protocol::packet::{Diagnostic, Packet, RawReason, Undecoded};
 use mitmcraft_protocol::schema::{DecodeCause, Direction, Family};
 
@@ -20,7 +20,7 @@ use mitmcraft_protocol::schema::{DecodeCause, Direction, Family};
 pub struct Linter {
     source: Option<Arc<str>>,
     sessions: HashMap<u64, LintSession>,
-    entities: EntityTypes,
+    memory: SessionMemory,
     /// The number of judged packets by version.
     judged: BTreeMap<(i32, String), u64>,
     findings: BTreeMap<Key, Finding>,
@@ -60,7 +60,7 @@ impl Linter {
         let mut sessions: Vec<(u64, LintSession)> = self.sessions.drain().collect();
         sessions.sort_by_key(|(session, _)| *session);
         for (number, session) in sessions {
-            self.entities.forget(number);
+            self.memory.forget(number);
             self.end_session(session);
         }
     }
@@ -81,11 +81,11 @@ impl Linter {
             self.undecoded(record, &error);
             return;
         }
-        let entity = self.entities.take(packet);
+        let about = self.memory.take(packet);
         let session = self.sessions.entry(packet.context().session).or_default();
         let breaches = session.take_clientbound(record);
         let Some(kind) = packet.kind() else { return };
-        let mut values = Values::read(packet, kind, entity);
+        let mut values = Values::read(packet, kind, about);
         for Breach { rule, is_certain, reason, field } in breaches {
             let span = field.as_deref().and_then(|field| values.place(field));
             self.add(record, rule, is_certain, reason, field, span);
@@ -197,7 +197,7 @@ impl Sink for Linter {
             Entry::Event(event) => {
                 if let EventKind::Open | EventKind::Close(_) = event.kind {
                     let number = event.context.session;
-                    self.entities.forget(number);
+                    self.memory.forget(number);
                     if let Some(session) = self.sessions.remove(&number) {
                         self.end_session(session);
                     }
@@ -224,6 +224,8 @@ fn field_of(diagnostic: Diagnostic) -> Option<&'static str> {
         Diagnostic::HeldItemInvalid => Some("currentItem"),
         Diagnostic::MetadataMissing => Some("metadata"),
         Diagnostic::PaintingTitleTooLong => Some("title"),
+        Diagnostic::TeamMemberTooLong => Some("players"),
+        Diagnostic::PackHashInvalid => Some("hash"),
         _ => None,
     }
 }
@@ -233,8 +235,10 @@ fn is_certain(diagnostic: Diagnostic) -> bool {
     !matches!(
         diagnostic,
         // The game inflates what it is told to; only a length below the threshold is refused. It waits for
-        // any packet, not for keep-alives alone.
-        Diagnostic::UncompressedAboveThreshold | Diagnostic::KeepAliveOverdue
+        // any packet, not for keep-alives alone, and takes a pack that it cannot verify.
+        Diagnostic::UncompressedAboveThreshold
+            | Diagnostic::KeepAliveOverdue
+            | Diagnostic::PackHashInvalid
     )
 }
 

@@ -47,7 +47,7 @@ pub enum LintRule {
 impl LintRule {
     /// All rules: first those of decoding, then those about values, then the diagnostics of what a server
     /// sends.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::FrameInvalid,
         Self::IdUnknown,
         Self::BytesMissing,
@@ -74,6 +74,8 @@ impl LintRule {
         Self::Diagnosed(Diagnostic::HeldItemInvalid),
         Self::Diagnosed(Diagnostic::MetadataMissing),
         Self::Diagnosed(Diagnostic::PaintingTitleTooLong),
+        Self::Diagnosed(Diagnostic::TeamMemberTooLong),
+        Self::Diagnosed(Diagnostic::PackHashInvalid),
     ];
 
     /// Returns the rule's name: `bytes-left`.
@@ -152,7 +154,10 @@ impl LintRule {
                 Diagnostic::JsonInvalid => "the connection is lost: the text cannot be parsed",
                 Diagnostic::DimensionInvalid | Diagnostic::HeldItemInvalid => "the game crashes",
                 Diagnostic::MetadataMissing => "the game crashes, or the connection is lost",
-                Diagnostic::PaintingTitleTooLong => {
+                Diagnostic::PackHashInvalid => {
+                    "the resource pack is not verified, or, if the hash is longer, the connection is lost"
+                }
+                Diagnostic::PaintingTitleTooLong | Diagnostic::TeamMemberTooLong => {
                     "the connection is lost: `The received encoded string buffer length is longer ..`"
                 }
                 _ => "the connection is lost",

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::metadata::MetadataEntry;
 use super::{LintRule, component, limits};
-use mitmcraft_protocol::meaning::{FieldMeaning, FieldTracker};
+use mitmcraft_protocol::meaning::{About, FieldMeaning, FieldTracker};
 use mitmcraft_protocol::packet::{Diagnostic, Packet, SentRegistries, is_component};
 use mitmcraft_protocol::schema::{Family, Flow, Leaf, Name, PacketType, Scalar, Visitor};
 
@@ -38,20 +38,16 @@ pub(super) struct Values<'p> {
 }
 
 impl<'p> Values<'p> {
-    /// Reads the values of a packet, up to the first that does not decode. `entity` is the type of the entity
+    /// Reads the values of a packet, up to the first that does not decode. `about` is what earlier packets say, as the type of the entity
     /// that the packet is about, if it is known.
-    pub(super) fn read(
-        packet: &'p Packet,
-        kind: &'p PacketType,
-        entity: Option<&'static str>,
-    ) -> Self {
+    pub(super) fn read(packet: &'p Packet, kind: &'p PacketType, about: Option<About>) -> Self {
         let context = packet.context();
         let mut values = Self {
             kind,
             version: context.protocol.version(),
             family: context.protocol.family(),
             sent: Arc::clone(&context.registries),
-            tracker: FieldTracker::new(packet).about(entity),
+            tracker: FieldTracker::new(packet).about(about),
             metadata: MetadataEntry::default(),
             window: None,
             names: Vec::new(),

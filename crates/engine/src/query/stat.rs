@@ -1,6 +1,6 @@
 use mitmcraft_protocol::schema::Value;
 
-use super::text::{field, shown};
+use super::text::field;
 
 /// The kind of stat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,8 +50,9 @@ pub struct FullStat {
 
 impl BasicStat {
     pub(super) fn from_value(value: &Value) -> Self {
-        let text =
-            |name: &str| value.get(name).and_then(Value::as_text).map_or(String::new(), shown);
+        let text = |name: &str| {
+            value.get(name).and_then(Value::as_text).map_or(String::new(), str::to_owned)
+        };
         let port = value.get("hostPort").and_then(Value::as_int);
         Self {
             motd: text("motd"),
@@ -106,8 +107,9 @@ impl FullStat {
             Some(Value::List(items)) => items.clone(),
             _ => Vec::new(),
         };
-        let text =
-            |value: Option<&Value>| value.and_then(Value::as_text).map_or(String::new(), shown);
+        let text = |value: Option<&Value>| {
+            value.and_then(Value::as_text).map_or(String::new(), str::to_owned)
+        };
         let pair = |it: &Value| (text(it.get("key")), text(it.get("value")));
         Self {
             values: list("values").iter().map(pair).collect(),

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Packet, Timestamp};
-use mitmcraft_protocol::schema::{Direction, Role};
+use mitmcraft_protocol::schema::{Direction, Family, Role, State};
 
 /// The keep-alives that a client has not answered yet, and what is wrong with the timing of those that
 /// come.
@@ -11,11 +11,41 @@ pub(super) struct KeepAlives {
     /// The bytes of those without an answer and the times when they came, the oldest first.
     /// At most [`MAX`].
     unanswered: VecDeque<(u128, Timestamp)>,
-    /// The time of the server's last one.
-    last: Option<Timestamp>,
+    /// The time by which the next one of the server has to come: counted from its last one, or from its first
+    /// packet of the game.
+    due: Option<Timestamp>,
+    /// `true` if the server has sent one.
+    has_asked: bool,
+    /// `true` if a packet is marked as being later than `due`.
+    is_marked: bool,
 }
 
 impl KeepAlives {
+    /// Takes any other packet of the game, and marks the first, in either direction, by whose time a
+    /// keep-alive should have come.
+    #[inline]
+    pub(super) fn see(&mut self, packet: &Packet) -> Diagnostics {
+        match self.is_marked || self.due.is_some_and(|due| packet.at() <= due) {
+            true => Diagnostics::NONE,
+            false => self.miss(packet),
+        }
+    }
+
+    /// Takes the server's first packet of the game, or the first packet that is too late.
+    fn miss(&mut self, packet: &Packet) -> Diagnostics {
+        if packet.state() != State::Play || packet.context().protocol.family() != Family::Java {
+            return Diagnostics::NONE;
+        }
+        if self.due.is_some() {
+            self.is_marked = true;
+            return Diagnostics::from_iter([Diagnostic::KeepAliveOverdue]);
+        }
+        if packet.direction() == Direction::Clientbound {
+            self.due = Some(packet.at().plus(silence(packet)));
+        }
+        Diagnostics::NONE
+    }
+
     /// Takes a keep-alive or a Disconnect and returns what is wrong with it.
     pub(super) fn take(&mut self, packet: &Packet) -> Diagnostics {
         let (at, version) = (packet.at(), packet.context().protocol.version());
@@ -37,7 +67,7 @@ impl KeepAlives {
                 }
                 Some(_) => {}
                 // Sessions whose beginning was missed have an answer to what was not seen.
-                None if strict && self.last.is_some() => {
+                None if strict && self.has_asked => {
                     found.insert(Diagnostic::KeepAliveUnasked);
                 }
                 None => {}
@@ -48,17 +78,26 @@ impl KeepAlives {
         if self.unanswered.front().is_some_and(given_up) {
             found.insert(Diagnostic::KeepAliveUnanswered);
         }
-        let Some(number) = number else { return found };
-        let silence = if version >= V1_9 { SILENCE } else { SILENCE_OLD };
-        if self.last.is_some_and(|last| at.since(last) > silence) {
+        let overdue = self.due.is_some_and(|due| at > due);
+        if overdue && (is_keep_alive || !self.is_marked) {
             found.insert(Diagnostic::KeepAliveOverdue);
         }
-        self.last = Some(at);
+        let Some(number) = number else { return found };
+        let due = at.plus(silence(packet));
+        (self.due, self.has_asked, self.is_marked) = (Some(due), true, false);
         if self.unanswered.len() == MAX {
             self.unanswered.pop_front();
         }
         self.unanswered.push_back((number, at));
         found
+    }
+}
+
+/// Returns the time after which a client gives up a server without keep-alives.
+fn silence(packet: &Packet) -> Duration {
+    match packet.context().protocol.version() {
+        ..V1_9 => SILENCE_OLD,
+        _ => SILENCE,
     }
 }
 

@@ -265,10 +265,11 @@ impl Session {
                 context.registries = Arc::new(context.registries.with(packet));
             });
         }
-        if let Some(Role::KeepAlive | Role::Disconnect) = role
-            && self.times_keep_alives()
-        {
-            packet.note(self.keep_alives.take(packet));
+        if self.times_keep_alives() {
+            packet.note(match role {
+                Some(Role::KeepAlive | Role::Disconnect) => self.keep_alives.take(packet),
+                _ => self.keep_alives.see(packet),
+            });
         }
         if self.identity.asks_first(packet, role) {
             return self.verify_late(incoming);

@@ -3,17 +3,16 @@ use std::sync::Arc;
 
 use super::event::write_state;
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome};
-use mitmcraft_protocol::meaning::EntityTypes;
+use mitmcraft_protocol::meaning::{About, SessionMemory};
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Direction, Role};
 
 /// Annotates the lines of packets with whether a bundle is open, and those of events with what of them is
 /// new. Sessions are forgotten when they close.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LineAnnotator {
     sessions: HashMap<u64, SessionState>,
-    /// `None` if the types of entities are not wanted.
-    entities: Option<EntityTypes>,
+    memory: SessionMemory,
 }
 
 /// Text to add to a line.
@@ -27,8 +26,8 @@ pub struct LineAnnotation {
     /// all of it. It is empty if nothing is new: each direction enters a state by a packet of its own, and each file of a
     /// series begins with the events of its open sessions.
     pub news: Option<String>,
-    /// The type of the entity whose metadata a packet has, for the names of its keys.
-    pub entity: Option<&'static str>,
+    /// What earlier packets say about a packet, for the meanings of its values.
+    pub about: Option<About>,
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +41,7 @@ impl LineAnnotator {
     /// Adds the types of entities, which fields below the line need.
     #[must_use]
     pub fn with_entities(self) -> Self {
-        Self { entities: Some(EntityTypes::default()), ..self }
+        Self { memory: SessionMemory::default(), ..self }
     }
 
     /// Takes the next entry and returns the annotation of its line.
@@ -59,15 +58,15 @@ impl LineAnnotator {
         else {
             return LineAnnotation::default();
         };
-        let entity = self.entities.as_mut().and_then(|entities| entities.take(packet));
+        let about = self.memory.take(packet);
         let known = self.sessions.get(&packet.context().session);
         if kind.role() != Some(Role::BundleDelimiter) {
             let bundled = known.is_some_and(|state| state.bundled);
             let bracket = bundled.then_some('⎢');
-            return LineAnnotation { bracket, entity, ..LineAnnotation::default() };
+            return LineAnnotation { bracket, about, ..LineAnnotation::default() };
         }
         if self.is_full(packet.context().session) {
-            return LineAnnotation { entity, ..LineAnnotation::default() };
+            return LineAnnotation { about, ..LineAnnotation::default() };
         }
         let state = self.sessions.entry(packet.context().session).or_default();
         let mut annotation = LineAnnotation::default();
@@ -90,9 +89,7 @@ impl LineAnnotator {
             EventKind::State(legs) => Some(legs),
             EventKind::Close(_) => {
                 self.sessions.remove(&number);
-                if let Some(entities) = &mut self.entities {
-                    entities.forget(number);
-                }
+                self.memory.forget(number);
                 return None;
             }
         };
@@ -115,6 +112,12 @@ impl LineAnnotator {
         let mut news = String::new();
         write_state(&mut news, event, legs, Some((&context, before)));
         Some(news)
+    }
+}
+
+impl Default for LineAnnotator {
+    fn default() -> Self {
+        Self { sessions: HashMap::new(), memory: SessionMemory::of_windows() }
     }
 }
 

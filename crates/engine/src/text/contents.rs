@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::plural::count;
-use mitmcraft_protocol::contents::{Blocks, Column, Contents, Palette, Section};
+use mitmcraft_protocol::contents::{Blocks, Column, Contents, Missing, Palette, Section};
 use mitmcraft_protocol::packet::Packet;
 
 /// Appends lines about the chunks that a packet contains, each after `indent`; nothing if it contains
@@ -39,6 +39,9 @@ pub fn contents_lines(packet: &Packet, whole: bool) -> Vec<String> {
     let light = summary.lit.iter().zip(["block", "sky"]).filter(|(lit, _)| **lit > 0);
     for (lit, kind) in light {
         let _ = write!(head, ", {kind} light of {}", count(*lit as u64, "section"));
+    }
+    if contents.columns.iter().any(|column| column.missing == Missing::Unloaded) {
+        head.push_str(", unloaded");
     }
     lines.push(head);
     if summary.sections == 0

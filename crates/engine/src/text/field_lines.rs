@@ -9,7 +9,7 @@ use super::inside::{inflated, nbt_spans, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::Paint;
 use super::scalar::{ByteSize, write_scalar, write_value};
-use mitmcraft_protocol::meaning::FieldTracker;
+use mitmcraft_protocol::meaning::{About, FieldTracker};
 use mitmcraft_protocol::packet::{Packet, StyledText};
 use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Span, SpanVisitor, Visitor};
 
@@ -73,10 +73,10 @@ impl FieldLines {
         }
     }
 
-    /// Adds the type of the entity whose metadata the packet has, if it is known.
+    /// Adds what earlier packets say about the packet, if it is known.
     #[must_use]
-    pub fn about(self, entity: Option<&'static str>) -> Self {
-        Self { tracker: self.tracker.about(entity), ..self }
+    pub fn about(self, about: Option<About>) -> Self {
+        Self { tracker: self.tracker.about(about), ..self }
     }
 
     /// Returns the lines, and behind them those about the chunks that the packet contains.
@@ -178,7 +178,7 @@ impl FieldLines {
         write_nbt_summary(&mut summary, &leaf.value, nbt, leaf.wire.len());
         self.set(summary);
         let mut tags = String::new();
-        write_nbt(&mut tags, nbt, 0, Paint::new(false));
+        write_nbt(&mut tags, nbt, 0, Paint::new(false), &self.tracker);
         let start = leaf.span().start;
         // Compressed tags have no places of their own.
         let spans = match leaf.value {

@@ -38,7 +38,7 @@ pub fn write_summary(out: &mut String, record: &Record) {
 }
 
 fn write_rest(out: &mut String, record: &Record, meanings: bool) {
-    if let Err(error) = write_short(out, &record.packet, false, meanings) {
+    if let Err(error) = write_short(out, &record.packet, false, meanings, None) {
         let _ = write!(out, " ! {}", Escaped(Reason(&error)));
     }
     for diagnostic in diagnose(&record.packet).iter() {

@@ -9,6 +9,7 @@ use super::escape::{Escaped, Quoted};
 use super::paint::{Color, Paint};
 use super::scalar::ByteSize;
 use mitmcraft_protocol::codec::Inflater;
+use mitmcraft_protocol::meaning::FieldTracker;
 use mitmcraft_protocol::schema::{Name, Scalar};
 use mitmcraft_protocol::wire::{Encoding, Nbt, Tag};
 
@@ -39,57 +40,83 @@ pub(super) fn write_nbt_summary(out: &mut String, scalar: &Scalar<'_>, nbt: &Nbt
     };
 }
 
-/// Appends one line per tag, indented by `depth` levels.
-pub(super) fn write_nbt(out: &mut String, nbt: &Nbt, depth: usize, paint: Paint) {
+/// Appends one line per tag, indented by `depth` levels, with the names that `tracker` knows.
+pub(super) fn write_nbt(
+    out: &mut String,
+    nbt: &Nbt,
+    depth: usize,
+    paint: Paint,
+    tracker: &FieldTracker,
+) {
+    let mut tree = NbtTree { out, paint, tracker, list: None };
     let name = nbt.name.as_ref().filter(|name| !name.is_empty());
     match (&nbt.root, name) {
         (Tag::Compound(compound), None) => {
             for (name, tag) in &compound.entries {
-                write_tag(out, &text(name), tag, depth, paint);
+                tree.write_tag(&text(name), tag, depth);
             }
         }
         (root, name) => {
             let name = name.map_or_else(|| "(root)".to_owned(), text);
-            write_tag(out, &name, root, depth, paint);
+            tree.write_tag(&name, root, depth);
         }
     }
 }
 
-fn write_tag(out: &mut String, name: &str, tag: &Tag, depth: usize, paint: Paint) {
-    for _ in 0..depth {
-        out.push_str("    ");
+/// Writes NBT as a tree.
+struct NbtTree<'o> {
+    out: &'o mut String,
+    paint: Paint,
+    tracker: &'o FieldTracker,
+    /// The name of the innermost list that has one.
+    list: Option<String>,
+}
+
+impl NbtTree<'_> {
+    fn write_tag(&mut self, name: &str, tag: &Tag, depth: usize) {
+        for _ in 0..depth {
+            self.out.push_str("    ");
+        }
+        let label = format!("{} ({}):", Escaped(name), tag.tag_type().name());
+        self.paint.text(self.out, Color::Dim, &label);
+        if let Some(number) = tag.as_int() {
+            let _ = write!(self.out, " {number}");
+            if let Some(meaning) = self.tracker.tag(self.list.as_deref(), name, number) {
+                let _ = write!(self.out, " ({meaning})");
+            }
+            self.out.push('\n');
+            return;
+        }
+        // Writing to a string does not fail.
+        let _ = match tag {
+            Tag::Byte(_) | Tag::Short(_) | Tag::Int(_) | Tag::Long(_) => Ok(()),
+            Tag::Float(value) => writeln!(self.out, " {value:?}"),
+            Tag::Double(value) => writeln!(self.out, " {value:?}"),
+            Tag::Text(value) => writeln!(self.out, " {}", Quoted(&text(value), usize::MAX)),
+            Tag::ByteArray(bytes) => {
+                let signed: Vec<i8> = bytes.iter().map(|byte| byte.cast_signed()).collect();
+                writeln!(self.out, " {signed:?}")
+            }
+            Tag::IntArray(ints) => writeln!(self.out, " {ints:?}"),
+            Tag::LongArray(longs) => writeln!(self.out, " {longs:?}"),
+            Tag::List(list) => {
+                let _ = writeln!(self.out, " {} of {}", list.items.len(), list.element.name());
+                let outer = self.list.replace(name.to_owned());
+                for (index, item) in list.items.iter().enumerate() {
+                    self.write_tag(&format!("[{index}]"), item, depth + 1);
+                }
+                self.list = outer;
+                Ok(())
+            }
+            Tag::Compound(compound) => {
+                self.out.push('\n');
+                for (name, tag) in &compound.entries {
+                    self.write_tag(&text(name), tag, depth + 1);
+                }
+                Ok(())
+            }
+        };
     }
-    let label = format!("{} ({}):", Escaped(name), tag.tag_type().name());
-    paint.text(out, Color::Dim, &label);
-    let _ = match tag {
-        Tag::Byte(value) => writeln!(out, " {value}"),
-        Tag::Short(value) => writeln!(out, " {value}"),
-        Tag::Int(value) => writeln!(out, " {value}"),
-        Tag::Long(value) => writeln!(out, " {value}"),
-        Tag::Float(value) => writeln!(out, " {value:?}"),
-        Tag::Double(value) => writeln!(out, " {value:?}"),
-        Tag::Text(value) => writeln!(out, " {}", Quoted(&text(value), usize::MAX)),
-        Tag::ByteArray(bytes) => {
-            let signed: Vec<i8> = bytes.iter().map(|byte| byte.cast_signed()).collect();
-            writeln!(out, " {signed:?}")
-        }
-        Tag::IntArray(ints) => writeln!(out, " {ints:?}"),
-        Tag::LongArray(longs) => writeln!(out, " {longs:?}"),
-        Tag::List(list) => {
-            let _ = writeln!(out, " {} of {}", list.items.len(), list.element.name());
-            for (index, item) in list.items.iter().enumerate() {
-                write_tag(out, &format!("[{index}]"), item, depth + 1, paint);
-            }
-            Ok(())
-        }
-        Tag::Compound(compound) => {
-            out.push('\n');
-            for (name, tag) in &compound.entries {
-                write_tag(out, &text(name), tag, depth + 1, paint);
-            }
-            Ok(())
-        }
-    };
 }
 
 /// Returns the range of each tag in a document as it is written, in the order of the lines of [`write_nbt`]: its type,
@@ -175,7 +202,7 @@ mod tests {
             nbt.name = name.map(|name| Bytes::copy_from_slice(name.as_bytes()));
             let (mut bytes, mut lines) = (Vec::new(), String::new());
             nbt.write(&mut bytes);
-            write_nbt(&mut lines, &nbt, 0, Paint::new(false));
+            write_nbt(&mut lines, &nbt, 0, Paint::new(false), &FieldTracker::default());
             let spans = nbt_spans(&nbt);
             assert_eq!(spans.len(), lines.lines().count(), "{lines}");
             for (line, span) in lines.lines().zip(spans) {

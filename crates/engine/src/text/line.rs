@@ -67,7 +67,7 @@ fn write_record(
     } else if detail == Some(Detail::Name) {
         None
     } else {
-        write_short(out, packet, options.color, true).err()
+        write_short(out, packet, options.color, true, annotation.about).err()
     };
     let fields_end = out.len();
     if let Some(error) = &error {
@@ -101,7 +101,7 @@ fn write_record(
         }
         let dumped = verbosity == Verbosity::Hex;
         let paint = Paint::new(options.color);
-        let mut fields = FieldTree::new(out, paint, packet, annotation.entity, dumped);
+        let mut fields = FieldTree::new(out, paint, packet, annotation.about, dumped);
         let walked = packet.walk_with_payload(&mut fields);
         fields.finish();
         write_contents(out, packet, "    ", dumped);

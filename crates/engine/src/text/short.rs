@@ -5,12 +5,13 @@ use super::component::Components;
 use super::cut::cut;
 use super::escape::{Escaped, QuotedText};
 use super::scalar::{ByteSize, write_scalar, write_value};
-use mitmcraft_protocol::meaning::FieldTracker;
+use mitmcraft_protocol::meaning::{About, FieldTracker};
 use mitmcraft_protocol::packet::{Content, Packet, Undecoded};
 use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// Appends a packet's fields on one line, or the number of bytes if it has no fields. Text components
-/// have their colours if `color`, and what values mean stands behind them if `meanings`.
+/// have their colours if `color`, and what values mean stands behind them if `meanings`;
+/// `about` is what earlier packets say about it.
 ///
 /// # Errors
 /// [`Undecoded`] if the packet does not decode; the fields before the error have been appended.
@@ -19,12 +20,16 @@ pub(super) fn write_short(
     packet: &Packet,
     color: bool,
     meanings: bool,
+    about: Option<About>,
 ) -> Result<(), Undecoded> {
     out.push(' ');
     if let Content::Raw(bytes, _) = packet.content() {
         let _ = write!(out, "[{}]", ByteSize(bytes.len() as u64));
     }
-    let tracker = if meanings { FieldTracker::new(packet) } else { FieldTracker::default() };
+    let tracker = match meanings {
+        true => FieldTracker::new(packet).about(about),
+        false => FieldTracker::default(),
+    };
     let mut fields = ShortFields::new(out, Components::of(packet), tracker, color);
     let walked = packet.walk_with_payload(&mut fields);
     fields.finish();
@@ -189,9 +194,7 @@ impl Visitor for ShortFields<'_> {
         }
         let number = matches!(leaf.value, Scalar::Int(_) | Scalar::Float32(_) | Scalar::Float64(_));
         self.note(start..self.out.len(), number);
-        if meaning.is_none_or(|meaning| meaning.fits_a_line())
-            && let Some(text) = self.tracker.words(meaning, &leaf.value)
-        {
+        if let Some(text) = self.tracker.words(meaning, &leaf.value) {
             let repeats = number && repeats(&text, &self.out[start..]);
             if !repeats {
                 let _ = write!(self.out, " ({text})");

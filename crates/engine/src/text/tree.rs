@@ -6,7 +6,7 @@ use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::{Color, Paint};
 use super::scalar::{ByteSize, write_hex_dump, write_value};
-use mitmcraft_protocol::meaning::FieldTracker;
+use mitmcraft_protocol::meaning::{About, FieldTracker};
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
@@ -27,15 +27,15 @@ pub(super) struct FieldTree<'o> {
 }
 
 impl<'o> FieldTree<'o> {
-    /// Creates a visitor of `packet`, which has the metadata of an `entity` of that type if it is known.
+    /// Creates a visitor of `packet`; `about` is what earlier packets say about it.
     pub(super) fn new(
         out: &'o mut String,
         paint: Paint,
         packet: &Packet,
-        entity: Option<&'static str>,
+        about: Option<About>,
         whole: bool,
     ) -> Self {
-        let tracker = FieldTracker::new(packet).about(entity);
+        let tracker = FieldTracker::new(packet).about(about);
         let components = Components::of(packet);
         let (name, open, numbers) = (None, Vec::new(), None);
         Self { out, paint, components, tracker, whole, name, open, numbers }
@@ -119,9 +119,13 @@ impl Visitor for FieldTree<'_> {
         let nbt = if self.whole || compressed { leaf.value.nbt() } else { None };
         if let Some(nbt) = nbt {
             write_nbt_summary(self.out, &leaf.value, &nbt, width);
+            if let Some(text) = self.tracker.words(meaning, &leaf.value) {
+                let _ = write!(self.out, " ({text})");
+            }
             self.out.push('\n');
             if self.whole {
-                write_nbt(self.out, &nbt, self.open.len().max(1) + 1, self.paint);
+                let depth = self.open.len().max(1) + 1;
+                write_nbt(self.out, &nbt, depth, self.paint, &self.tracker);
             }
             return Flow::Continue(());
         }
@@ -193,6 +197,9 @@ impl Visitor for FieldTree<'_> {
     }
 
     fn byte_list(&mut self, _at: usize, bytes: &[u8]) -> Option<Flow> {
+        if self.tracker.explains_elements() {
+            return None;
+        }
         self.tracker.skip();
         self.begin();
         let _ = write!(self.out, " [{}]", ByteSize(bytes.len() as u64));

@@ -1,29 +1,26 @@
 //! Single blocks that packets change: `block_change` and `multi_block_change`.
 
 use super::ContentsError;
-use super::contents::{Contents, int, ints};
-use crate::meaning::{RegistryKind, registry};
+use super::contents::{int, ints};
+use crate::meaning::{Registry, RegistryKind, registry};
 use crate::packet::Packet;
 use crate::schema::{Direction, Family, PacketType, State, Value};
 
-impl Contents {
-    /// Returns whether packets of a type say which block is somewhere: they contain chunks or change
-    /// blocks.
-    #[must_use]
-    pub fn has_blocks(kind: &PacketType) -> bool {
-        let changes = matches!(&**kind.name(), "block_change" | "multi_block_change");
-        let clientbound = (kind.state(), kind.direction()) == (State::Play, Direction::Clientbound);
-        clientbound && (changes || Self::has(kind))
+/// The blocks that a packet changes.
+pub(super) struct Changes {
+    all: Vec<Change>,
+    names: &'static Registry,
+}
+
+impl Changes {
+    /// Returns whether packets of a type change single blocks.
+    pub(super) fn has(kind: &PacketType) -> bool {
+        (kind.state(), kind.direction()) == (State::Play, Direction::Clientbound)
+            && matches!(&**kind.name(), "block_change" | "multi_block_change")
     }
 
-    /// Returns the name of the block that a packet puts at absolute coordinates; `None` if it puts none
-    /// there.
-    #[must_use]
-    pub fn block_in(packet: &Packet, x: i32, y: i32, z: i32) -> Option<String> {
-        let kind = packet.kind().filter(|kind| Self::has_blocks(kind))?;
-        if Self::has(kind) {
-            return Self::read(packet)?.ok()?.block(x, y, z);
-        }
+    /// Reads the changes of a packet; `None` if it is invalid, or blocks of its version have no names.
+    pub(super) fn read(packet: &Packet, kind: &PacketType) -> Option<Self> {
         let protocol = &packet.context().protocol;
         let fields = packet.value().ok()?;
         let shape = match protocol.family() {
@@ -36,9 +33,14 @@ impl Contents {
             "block_change" => single(&fields, shape),
             _ => several(&fields, shape),
         };
+        Some(Self { all: changes.ok()?, names: registry(protocol, RegistryKind::Block)? })
+    }
+
+    /// Returns the name of the block that is put at absolute coordinates, or its number.
+    pub(super) fn block(&self, x: i32, y: i32, z: i32) -> Option<String> {
         // Of several changes of a block the last holds.
-        let (_, number) = changes.ok()?.into_iter().rfind(|(at, _)| *at == [x, y, z])?;
-        let name = registry(protocol, RegistryKind::Block)?.name(number);
+        let (_, number) = self.all.iter().rfind(|(at, _)| *at == [x, y, z])?;
+        let name = self.names.name(*number);
         Some(name.map_or_else(|| format!("block {number}"), str::to_owned))
     }
 }

@@ -1,5 +1,16 @@
 use super::{BiomeMap, Section};
 
+/// The sections that a packet does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// They are as they were.
+    Kept,
+    /// They are air, up to 1.17, from y 0 to 255: the packet has a whole chunk.
+    Air,
+    /// The client forgets the chunk; up to 1.8.
+    Unloaded,
+}
+
 /// The part of a chunk that a packet has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
@@ -9,15 +20,23 @@ pub struct Column {
     pub z: i32,
     /// The sections, from the lowest up.
     pub sections: Vec<Section>,
+    /// What becomes of the sections that the packet does not have.
+    pub missing: Missing,
     /// The biomes, if the packet has any beside those of the sections.
     pub biomes: Option<BiomeMap>,
 }
 
 impl Column {
-    /// Returns the state of the block at absolute coordinates; `None` if the packet does not have it.
+    /// Returns the state of the block at absolute coordinates; `None` if the packet does not tell it.
     #[must_use]
     pub fn state(&self, x: i32, y: i32, z: i32) -> Option<u32> {
-        self.sections.iter().find_map(|section| section.state(x, y, z))
+        match self.sections.iter().find(|section| section.contains(x, y, z)) {
+            Some(section) => section.state(x, y, z),
+            None => (self.missing == Missing::Air
+                && (x >> 4, z >> 4) == (self.x, self.z)
+                && HEIGHTS.contains(&y))
+            .then_some(AIR),
+        }
     }
 
     /// Returns the ranges of y, least and greatest, in which sections have something.
@@ -35,3 +54,9 @@ impl Column {
         heights
     }
 }
+
+/// Heights of the blocks of a world, up to 1.17.
+const HEIGHTS: std::ops::Range<i32> = 0..256;
+
+/// The state of air in every version.
+const AIR: u32 = 0;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Column, ContentsError, light, packed, planar, region};
+use super::{Column, ContentsError, Missing, light, packed, planar, region};
 use crate::codec::Inflater;
 use crate::meaning::{FieldMeanings, Registry, RegistryKind, registry};
 use crate::packet::{Packet, SentRegistries};
@@ -39,7 +39,7 @@ impl Contents {
         let kind = packet.kind().filter(|kind| Self::has(kind))?;
         let protocol = &packet.context().protocol;
         let sent = &packet.context().registries;
-        let fields = packet.value().map_err(ContentsError::from);
+        let fields = packet.packed_value().map_err(ContentsError::from);
         Some(fields.and_then(|fields| Self::of(protocol, kind, &fields, sent)))
     }
 
@@ -61,7 +61,7 @@ impl Contents {
             (_, ..V1_9, _) => planar::bulk(fields, false)?,
             (_, _, "update_light") => {
                 let (x, z) = (int(fields, "chunkX")?, int(fields, "chunkZ")?);
-                vec![Column { x, z, sections: Vec::new(), biomes: None }]
+                vec![Column { x, z, sections: Vec::new(), missing: Missing::Kept, biomes: None }]
             }
             _ => packed::read(fields, version, sent)?,
         };
@@ -107,7 +107,7 @@ impl Contents {
     /// Returns what the data of a block says, in Alpha and 1.7: `falling`. `None` if it has no name.
     #[must_use]
     pub fn data_name(&self, state: u32) -> Option<Cow<'static, str>> {
-        let block = |_: &str| Some(self.block_number(state).into());
+        let block = |_: &str| Some(i64::from(self.block_number(state)).into());
         self.changes?.at("metadata", block)?.text(&Scalar::Int((state & 15).into()))
     }
 

@@ -13,6 +13,7 @@ mod container;
 mod contents;
 mod error;
 mod light;
+mod lookup;
 mod packed;
 mod planar;
 mod region;
@@ -23,7 +24,7 @@ mod tests;
 
 pub use biome_map::BiomeMap;
 pub use blocks::Blocks;
-pub use column::Column;
+pub use column::{Column, Missing};
 pub use container::{Container, Palette};
 pub use contents::Contents;
 pub use error::ContentsError;

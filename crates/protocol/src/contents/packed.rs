@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::container::Form;
 use super::contents::{bytes, int, ints, is_height, lowest, masked, origin, set_bits};
-use super::{BiomeMap, Blocks, Column, Container, ContentsError, Section};
+use super::{BiomeMap, Blocks, Column, Container, ContentsError, Missing, Section};
 use crate::packet::SentRegistries;
 use crate::schema::Value;
 use crate::wire::Reader;
@@ -30,9 +30,11 @@ pub(super) fn read(
         let above = if version >= V1_18 { i64::from(base) } else { 0 };
         section.origin = origin(x, i64::from(*number) + above, z);
     }
-    let mut column = Column { x, z, sections: Vec::new(), biomes: biomes(fields, rest, version)? };
-    column.sections = sections.into_iter().map(|(_, section)| section).collect();
-    Ok(vec![column])
+    // Since 1.18 no section is left out.
+    let missing = if full && version < V1_18 { Missing::Air } else { Missing::Kept };
+    let biomes = biomes(fields, rest, version)?;
+    let sections = sections.into_iter().map(|(_, section)| section).collect();
+    Ok(vec![Column { x, z, sections, missing, biomes }])
 }
 
 /// Sections with their numbers, and the bytes behind the last.

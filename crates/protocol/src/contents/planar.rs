@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::contents::{bytes, flag, int, zlib};
-use super::{BiomeMap, Blocks, Column, ContentsError, Section};
+use super::{BiomeMap, Blocks, Column, ContentsError, Missing, Section};
 use crate::schema::Value;
 
 /// A column as its packet announces it.
@@ -15,7 +15,10 @@ struct Announced {
     /// A bit for each section whose numbers have 12 bits; 1.7.
     add: u32,
     sky: bool,
-    biomes: bool,
+    /// `true` if it is a whole chunk.
+    full: bool,
+    /// `true` if without sections the client forgets the chunk.
+    unloads: bool,
 }
 
 /// Reads a `map_chunk` of 1.7 or 1.8. Whether there is sky light, only the size tells.
@@ -27,7 +30,8 @@ pub(super) fn single(fields: &Value, compressed: bool) -> Result<Vec<Column>, Co
         mask: mask(fields, "bitMap")?,
         add,
         sky: true,
-        biomes: flag(fields, "groundUp")?,
+        full: flag(fields, "groundUp")?,
+        unloads: true,
     };
     let expected = announced.size(compressed);
     let data = match compressed {
@@ -47,7 +51,8 @@ pub(super) fn bulk(fields: &Value, compressed: bool) -> Result<Vec<Column>, Cont
     let announced = meta.iter().map(|it| {
         let add = if compressed { mask(it, "addBitMap")? } else { 0 };
         let (x, z) = (int(it, "x")?, int(it, "z")?);
-        Ok(Announced { x, z, mask: mask(it, "bitMap")?, add, sky, biomes: true })
+        let mask = mask(it, "bitMap")?;
+        Ok(Announced { x, z, mask, add, sky, full: true, unloads: false })
     });
     let announced = announced.collect::<Result<Vec<_>, ContentsError>>()?;
     let expected = announced.iter().map(|it| it.size(compressed)).sum();
@@ -86,7 +91,7 @@ impl Announced {
         let light = if self.sky { 2 * HALF } else { HALF };
         let sections = self.mask.count_ones() as usize;
         let add = (self.add & self.mask).count_ones() as usize;
-        sections * (each + light) + add * HALF + if self.biomes { BIOMES } else { 0 }
+        sections * (each + light) + add * HALF + if self.full { BIOMES } else { 0 }
     }
 
     /// Reads the column from its bytes.
@@ -109,7 +114,7 @@ impl Announced {
         let block_light = part(sections, HALF);
         let sky_light = part(if self.sky { sections } else { 0 }, HALF);
         let adds = part((self.add & self.mask).count_ones() as usize, HALF);
-        let biomes = part(usize::from(self.biomes), BIOMES).pop();
+        let biomes = part(usize::from(self.full), BIOMES).pop();
         let set = (0..u32::BITS).filter(|bit| self.mask >> bit & 1 == 1);
         let sections = set.enumerate().map(|(place, bit)| {
             let before = self.add & self.mask & ((1 << bit) - 1);
@@ -134,7 +139,12 @@ impl Announced {
             }
         });
         let biomes = biomes.filter(|biomes| !biomes.is_empty()).map(BiomeMap::Bytes);
-        Column { x: self.x, z: self.z, sections: sections.collect(), biomes }
+        let missing = match self.full {
+            true if self.mask == 0 && self.unloads => Missing::Unloaded,
+            true => Missing::Air,
+            false => Missing::Kept,
+        };
+        Column { x: self.x, z: self.z, sections: sections.collect(), missing, biomes }
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::contents::{int, zlib};
-use super::{Blocks, Column, ContentsError, Section};
+use super::{Blocks, Column, ContentsError, Missing, Section};
 use crate::schema::Value;
 
 /// Reads the box of a `map_chunk` of Alpha.
@@ -39,5 +39,5 @@ pub(super) fn read(fields: &Value) -> Result<Vec<Column>, ContentsError> {
         upright: true,
     };
     let (x, z) = (origin[0] >> 4, origin[2] >> 4);
-    Ok(vec![Column { x, z, sections: vec![section], biomes: None }])
+    Ok(vec![Column { x, z, sections: vec![section], missing: Missing::Kept, biomes: None }])
 }

@@ -54,6 +54,12 @@ impl Section {
         self.size.iter().product()
     }
 
+    /// Returns whether the section has the block at absolute coordinates.
+    #[must_use]
+    pub fn contains(&self, x: i32, y: i32, z: i32) -> bool {
+        self.index(x, y, z).is_some()
+    }
+
     fn index(&self, x: i32, y: i32, z: i32) -> Option<usize> {
         let mut offsets = [0; 3];
         for (axis, at) in [x, y, z].into_iter().enumerate() {

@@ -55,6 +55,8 @@ impl Checked<'_> {
                 self.is("spawn_entity_painting")
                     && title.is_some_and(|title| title.chars().count() > MAX_PAINTING)
             }
+            Diagnostic::TeamMemberTooLong => self.has_long_member(),
+            Diagnostic::PackHashInvalid => self.is_pack_hash_invalid(),
             // Found without decoding the packet, or noted when it came.
             _ => false,
         }
@@ -127,6 +129,32 @@ impl Checked<'_> {
             && self.before(V1_9)
             && appears
             && matches!(metadata, Some(Value::List(items)) if items.is_empty())
+    }
+
+    /// From 1.17 on a name may have any length.
+    fn has_long_member(&self) -> bool {
+        let teams = self.is("scoreboard_team") || self.is("teams");
+        let long = |name: &Value| {
+            name.as_text().is_some_and(|name| name.encode_utf16().count() > MAX_MEMBER)
+        };
+        let members = self.fields.get("players").map(Value::plain);
+        teams
+            && self.family == Family::Java
+            && self.before(V1_17)
+            && matches!(members, Some(Value::List(names)) if names.iter().any(long))
+    }
+
+    /// A server that has no hash sends an empty text. Up to 1.8 the game compares the letters as they are.
+    fn is_pack_hash_invalid(&self) -> bool {
+        let packs = self.is("resource_pack_send") || self.is("add_resource_pack");
+        let old = self.before(V1_9);
+        let digit = |byte: u8| byte.is_ascii_hexdigit() && !(old && byte.is_ascii_uppercase());
+        let hash = self.fields.get("hash").and_then(Value::as_text);
+        packs
+            && self.family == Family::Java
+            && hash.is_some_and(|hash| {
+                !(hash.is_empty() || hash.len() == HASH && hash.bytes().all(digit))
+            })
     }
 
     fn is(&self, name: &str) -> bool {
@@ -251,8 +279,17 @@ const SERVERBOUND: [&str; 7] =
     ["chat", "chat_command", "chat_message", "look", "position", "position_look", "vehicle_move"];
 
 /// Packets of servers that are checked beside their text components.
-const CLIENTBOUND: [&str; 5] =
-    ["login", "named_entity_spawn", "respawn", "spawn_entity_living", "spawn_entity_painting"];
+const CLIENTBOUND: [&str; 9] = [
+    "add_resource_pack",
+    "login",
+    "named_entity_spawn",
+    "resource_pack_send",
+    "respawn",
+    "scoreboard_team",
+    "spawn_entity_living",
+    "spawn_entity_painting",
+    "teams",
+];
 
 /// Greatest number of characters of a message.
 const MAX_CHAT: usize = 256;
@@ -261,6 +298,12 @@ const MAX_CHAT_OLD: usize = 100;
 
 /// Greatest number of characters of the name of a painting.
 const MAX_PAINTING: usize = 13;
+
+/// Greatest number of characters of the name of a member of a team.
+const MAX_MEMBER: usize = 40;
+
+/// Digits of the hash of a resource pack.
+const HASH: usize = 40;
 
 /// Greatest distance from the origin, in blocks.
 const BORDER: f64 = 3.0e7;

@@ -24,28 +24,28 @@ impl FieldMeaning {
             Scalar::Int(int) | Scalar::Name(_, int) => int as f64,
             Scalar::Float32(float) => float.into(),
             Scalar::Float64(float) => float,
+            Scalar::Bool(bool) => f64::from(u8::from(bool)),
             _ => return None,
         };
         let int = match *value {
             Scalar::Int(int) | Scalar::Name(_, int) => Some(int),
             _ => (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64),
         };
+        let annotation = self.annotation;
         if let Some(text) = int.and_then(|int| self.int_text(int)) {
             return Some(text);
         }
-        self.annotation.unit?.text(number).map(Cow::Owned)
+        if let Some(range) = annotation.ranges.iter().find(|range| range.contains(number)) {
+            return Some(range.name.as_str().into());
+        }
+        let unit = annotation.unit.and_then(|unit| unit.text(number)).map(Cow::Owned);
+        unit.or_else(|| annotation.other.as_deref().map(Cow::Borrowed))
     }
 
     /// Returns `true` if each bit has a meaning of its own, so that hex is easier to read.
     #[must_use]
     pub fn is_flags(&self) -> bool {
         !self.annotation.flags.is_empty() && self.annotation.values.is_empty()
-    }
-
-    /// Returns `false` if the value itself tells enough where there is little room: a mask of sections.
-    #[must_use]
-    pub fn fits_a_line(&self) -> bool {
-        self.annotation.unit != Some(Unit::Sections)
     }
 
     /// Returns the number that a name stands for, of several the first: the state of a block.
@@ -206,14 +206,13 @@ impl FieldMeaning {
         if let Some(packed) = &annotation.packed {
             return Some(packed.text(int, |kind| self.registry(kind)).into());
         }
-        let named = match annotation.names {
+        match annotation.names {
             Some(Names::Of(kind)) => self.registry(kind)?.describe(int).map(Cow::Owned),
             Some(Names::KindsOfBlocks) => {
                 self.registry(RegistryKind::Block)?.kind(int).map(Cow::Borrowed)
             }
             Some(Names::Sent(_)) | None => None,
-        };
-        named.or_else(|| annotation.other.as_deref().map(Cow::Borrowed))
+        }
     }
 
     fn registry(&self, kind: RegistryKind) -> Option<&'static Registry> {

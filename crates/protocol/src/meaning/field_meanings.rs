@@ -1,8 +1,8 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::FieldMeaning;
-use super::annotation::Annotation;
+use super::annotation::{Annotation, Known, POSITION, bare};
 use super::reader::read;
 use super::version::Version;
 use crate::schema::{Direction, Family, PacketType, Protocol, Scalar, State, Value};
@@ -16,9 +16,28 @@ pub struct FieldMeanings {
     shared: Option<&'static Fields>,
 }
 
-/// Annotations by the path of their field, in which `[*]` stands for any element. Of several for a
-/// path the first that holds is right.
-pub(crate) type Fields = HashMap<String, Vec<Use>>;
+/// The annotations of a type of packet.
+#[derive(Debug, Default)]
+pub(crate) struct Fields {
+    /// By the path of their field, in which `[*]` stands for any element. Of several for a path the first
+    /// that holds is right.
+    pub(crate) uses: HashMap<String, Vec<Use>>,
+    /// The fields on which meanings depend, and those of them that come after what depends on them.
+    deciding: HashSet<String>,
+    later: HashSet<String>,
+}
+
+impl Fields {
+    pub(super) fn add(&mut self, path: &str, it: Use) {
+        for condition in &it.annotation.when {
+            self.deciding.extend(condition.fields.iter().cloned());
+            if condition.later {
+                self.later.extend(condition.fields.iter().cloned());
+            }
+        }
+        self.uses.entry(path.to_owned()).or_default().push(it);
+    }
+}
 
 /// An annotation of a field and the versions in which it holds.
 #[derive(Debug, Clone, Copy)]
@@ -54,17 +73,21 @@ impl FieldMeanings {
     /// Returns the meaning of the field at `path`, for example `items[*].itemId`. What depends on
     /// another field has a meaning if `other` returns its value.
     #[must_use]
-    pub fn at(&self, path: &str, other: impl Fn(&str) -> Option<i64>) -> Option<FieldMeaning> {
-        let own = || self.own?.get(path);
+    pub fn at<'k>(
+        &self,
+        path: &str,
+        other: impl Fn(&str) -> Option<Known<'k>>,
+    ) -> Option<FieldMeaning> {
+        let own = || self.own?.uses.get(path);
         let shared = || {
             let ends = |key: &str| key.strip_prefix(ANY).is_some_and(|end| path.ends_with(end));
-            let fitting = self.shared?.iter().filter(|(key, _)| ends(key));
+            let fitting = self.shared?.uses.iter().filter(|(key, _)| ends(key));
             fitting.max_by_key(|(key, _)| key.len()).map(|(_, uses)| uses)
         };
         let number = self.version.comparable();
         let holds = |it: &&Use| {
-            let when = it.annotation.when.as_ref();
-            (it.first..=it.last).contains(&number) && when.is_none_or(|when| when.holds(&other))
+            (it.first..=it.last).contains(&number)
+                && it.annotation.when.iter().all(|when| when.holds(&other))
         };
         let found = own().and_then(|uses| uses.iter().find(holds));
         let found = found.or_else(|| shared()?.iter().find(holds))?;
@@ -79,24 +102,32 @@ impl FieldMeanings {
             Value::Int(int) => Scalar::Int(*int),
             Value::Float32(float) => Scalar::Float32(*float),
             Value::Float64(float) => Scalar::Float64(*float),
+            Value::Bool(bool) => Scalar::Bool(*bool),
             _ => return None,
         };
-        let other = |field: &str| value_at(fields, &beside(field, path))?.as_int();
-        let mut any = String::new();
-        for part in path.split('[') {
-            match part.split_once(']') {
-                Some((_, rest)) => any = any + "[*]" + rest,
-                None => any.push_str(part),
+        let other = |field: &str| {
+            if field == POSITION {
+                return Some(position(path)?.into());
             }
-        }
-        Some(self.at(&any, other)?.text(&scalar)?.into_owned())
+            let place = beside(field, path);
+            Some(match value_at(fields, &place)?.plain() {
+                Value::Bool(bool) => i64::from(*bool).into(),
+                Value::Text(text) => Known { number: None, name: Some(bare(text)) },
+                value => {
+                    let number = value.as_int()?;
+                    let name = self.any_at(&any(&place)).and_then(|it| it.name(number));
+                    Known { number: Some(number), name }
+                }
+            })
+        };
+        Some(self.at(&any(path), other)?.text(&scalar)?.into_owned())
     }
 
     /// Returns the meaning that the field at `path` has under some condition.
     #[must_use]
     pub fn any_at(&self, path: &str) -> Option<FieldMeaning> {
         let number = self.version.comparable();
-        let uses = self.own.and_then(|own| own.get(path));
+        let uses = self.own.and_then(|own| own.uses.get(path));
         let found = uses.and_then(|it| it.iter().find(|it| (it.first..=it.last).contains(&number)));
         let meaning =
             found.map(|it| FieldMeaning { annotation: it.annotation, version: self.version });
@@ -105,15 +136,45 @@ impl FieldMeanings {
 
     /// Returns whether the meaning of another field depends on the value at `path`.
     pub(crate) fn decides(&self, path: &str) -> bool {
-        let conditions = self.own.into_iter().flat_map(|own| own.values().flatten());
-        let mut conditions = conditions.filter_map(|it| it.annotation.when.as_ref());
-        conditions.any(|when| when.fields.iter().any(|field| field == path))
+        let sibling = path.rsplit_once('.').map(|(_, name)| name);
+        [self.own, self.shared].into_iter().flatten().any(|fields| {
+            let relative = |field: &String| field.strip_prefix("*.") == sibling;
+            fields.deciding.contains(path)
+                || sibling.is_some() && fields.deciding.iter().any(relative)
+        })
+    }
+
+    /// Returns whether the meaning of a field depends on a value behind it.
+    pub(crate) fn looks_ahead(&self) -> bool {
+        self.own.is_some_and(|own| !own.later.is_empty())
     }
 }
 
+/// Returns a path in which `[*]` stands for each position.
+fn any(path: &str) -> String {
+    let mut any = String::new();
+    for part in path.split('[') {
+        match part.split_once(']') {
+            Some((_, rest)) => any = any + "[*]" + rest,
+            None => any.push_str(part),
+        }
+    }
+    any
+}
+
+/// Returns the position in the innermost list of a place: 3 for `items[3].itemId`.
+pub(super) fn position(place: &str) -> Option<i64> {
+    place.rsplit_once('[')?.1.split_once(']')?.0.parse().ok()
+}
+
 /// Returns the place of another field of the packet, of a list the element at the same position: for
-/// `types[*]` beside `metadata[3]` it is `types[3]`.
+/// `types[*]` beside `metadata[3]` it is `types[3]`. `*.blockId` is in the same container.
 pub(crate) fn beside(field: &str, place: &str) -> String {
+    if let Some(name) = field.strip_prefix("*.") {
+        return place
+            .rsplit_once('.')
+            .map_or_else(|| name.to_owned(), |(outer, _)| format!("{outer}.{name}"));
+    }
     let mut positions = place.split('[').skip(1).filter_map(|part| part.split_once(']'));
     let mut parts = field.split("[*]");
     let mut found = parts.next().unwrap_or_default().to_owned();

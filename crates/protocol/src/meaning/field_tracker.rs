@@ -3,11 +3,14 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::entity_types::{NAMED_SPAWN, PLAYER};
-use super::field_meanings::beside;
-use super::{FieldMeaning, FieldMeanings, Registry, RegistryKind, registry};
+use super::annotation::{Known, POSITION, WINDOW, bare};
+use super::field_meanings::{beside, position};
+use super::meaning_visitor::MeaningVisitor;
+use super::session_memory::{NAMED_SPAWN, PLAYER};
+use super::{About, FieldMeaning, FieldMeanings, Registry, RegistryKind, registry};
 use crate::packet::{Packet, SentRegistries};
 use crate::schema::{Leaf, Name, PacketType, Protocol, Scalar};
+use crate::wire::Tag;
 
 /// Follows a walk through a packet and gives the meaning of each value. A visitor calls the method
 /// of each of its own.
@@ -23,8 +26,8 @@ pub struct FieldTracker {
     place: String,
     /// The open containers and lists, the packet itself first.
     open: Vec<Level>,
-    /// Values that decide the meaning of later fields, by their places.
-    seen: HashMap<String, i64>,
+    /// Values that decide the meaning of other fields, by their places.
+    seen: HashMap<String, Seen>,
     /// The names that the server has sent.
     sent: Option<Arc<SentRegistries>>,
     /// The registry of the metadata's next value: `minecraft:cat_variant`.
@@ -37,6 +40,17 @@ pub struct FieldTracker {
     entity: Option<&'static str>,
     /// The name of the last value, if it is a key of metadata.
     key: Option<&'static str>,
+    /// The names of enchantments, which NBT has by number up to 1.12; `None` if they are not known.
+    enchantments: Option<&'static Registry>,
+    /// `true` if the last value is the NBT of an item.
+    is_item: bool,
+}
+
+/// A value that decides the meaning of other fields: its number, and its text or the name of the number.
+#[derive(Debug)]
+struct Seen {
+    number: Option<i64>,
+    name: Option<Cow<'static, str>>,
 }
 
 /// An open container or list.
@@ -56,7 +70,18 @@ impl FieldTracker {
         let kind = packet.kind();
         let tracker = kind.map(|kind| Self::of(&packet.context().protocol, kind));
         let sent = Some(Arc::clone(&packet.context().registries));
-        Self { sent, ..tracker.unwrap_or_default() }
+        let mut tracker = Self { sent, ..tracker.unwrap_or_default() };
+        if tracker.meanings.is_some_and(|meanings| meanings.looks_ahead()) {
+            let scout = kind.map(|kind| Self::of(&packet.context().protocol, kind));
+            let act = |tracker: &mut Self, leaf: &Leaf<'_>| {
+                tracker.leaf(leaf);
+            };
+            let mut visitor = MeaningVisitor { tracker: scout.unwrap_or_default(), act };
+            // An error leaves what was found before it.
+            let _ = packet.walk(&mut visitor);
+            tracker.seen = visitor.tracker.seen;
+        }
+        tracker
     }
 
     /// Creates a tracker for packets of that type.
@@ -65,14 +90,22 @@ impl FieldTracker {
         let meanings = FieldMeanings::of(protocol, packet);
         let keys = registry(protocol, RegistryKind::Metadata);
         let entity = (&**packet.name() == NAMED_SPAWN).then_some(PLAYER);
-        Self { meanings, keys, entity, ..Self::default() }
+        let enchantments = registry(protocol, RegistryKind::Enchantment);
+        Self { meanings, keys, entity, enchantments, ..Self::default() }
     }
 
-    /// Adds the type of the entity that a packet is about, as an [`EntityTypes`](super::EntityTypes)
-    /// knows it.
+    /// Adds what earlier packets say, as a [`SessionMemory`](super::SessionMemory) knows it.
     #[must_use]
-    pub fn about(self, entity: Option<&'static str>) -> Self {
-        Self { entity: entity.or(self.entity), ..self }
+    pub fn about(mut self, about: Option<About>) -> Self {
+        match about {
+            Some(About::Entity(entity)) => self.entity = Some(entity),
+            Some(About::Window(window)) => {
+                let seen = Seen { number: None, name: Some(window.into()) };
+                self.seen.insert(WINDOW.to_owned(), seen);
+            }
+            None => {}
+        }
+        self
     }
 
     /// Takes the name of the next field.
@@ -130,6 +163,9 @@ impl FieldTracker {
         if let Some(key) = self.key {
             return Some(key.into());
         }
+        if self.is_item {
+            return self.enchantments_in(value).map(Cow::Owned);
+        }
         if let (Some(registry), Some(sent)) = (&self.registry, &self.sent)
             && let Scalar::Int(number) = *value
             && let Some(name) = sent.name(registry, number)
@@ -145,6 +181,32 @@ impl FieldTracker {
         self.key
     }
 
+    /// Returns the name of a number in NBT that is `name` in an element of the list `list`: `id` in `ench`.
+    #[must_use]
+    pub fn tag(&self, list: Option<&str>, name: &str, number: i64) -> Option<&'static str> {
+        let enchants = name == "id" && list.is_some_and(|list| ENCHANTMENTS.contains(&list));
+        self.enchantments.filter(|_| enchants)?.name(number)
+    }
+
+    /// Returns the enchantments in the NBT of an item that are there by number: `sharpness 3, flame 1`.
+    fn enchantments_in(&self, value: &Scalar<'_>) -> Option<String> {
+        let Tag::Compound(item) = value.nbt()?.root else { return None };
+        let mut found = Vec::new();
+        for list in ENCHANTMENTS {
+            let Some(Tag::List(all)) = item.get(list) else { continue };
+            for enchantment in &all.items {
+                let Tag::Compound(enchantment) = enchantment else { continue };
+                let number = |name: &str| enchantment.get(name)?.as_int();
+                let name = number("id").and_then(|id| self.tag(Some(list), "id", id));
+                found.extend(name.map(|name| match number("lvl") {
+                    Some(level) => format!("{name} {level}"),
+                    None => name.to_owned(),
+                }));
+            }
+        }
+        (!found.is_empty()).then(|| found.join(", "))
+    }
+
     /// Takes a value whose parts are not reported.
     pub fn skip(&mut self) {
         if self.meanings.is_some() {
@@ -153,12 +215,27 @@ impl FieldTracker {
         }
     }
 
+    /// Returns whether the elements of the list that comes next have a meaning.
+    #[must_use]
+    pub fn explains_elements(&self) -> bool {
+        let (Some(meanings), Some(name)) = (self.meanings, &self.name) else { return false };
+        let dot = if self.path.is_empty() { "" } else { "." };
+        meanings.any_at(&format!("{}{dot}{name}[*]", self.path)).is_some()
+    }
+
     fn meaning(&mut self, leaf: &Leaf<'_>) -> Option<FieldMeaning> {
         let meanings = self.meanings?;
-        let seen = |path: &str| self.seen.get(&beside(path, &self.place)).copied();
+        let seen = |path: &str| {
+            if path == POSITION {
+                return position(&self.place).map(Known::from);
+            }
+            let Seen { number, name } = self.seen.get(&beside(path, &self.place))?;
+            Some(Known { number: *number, name: name.as_deref() })
+        };
         let meaning = meanings.at(&self.path, seen);
         self.registry = meaning.and_then(|meaning| meaning.sent_registry()).map(str::to_owned);
         self.key = None;
+        self.is_item = self.path.ends_with(ITEM_NBT);
         match (&*self.path, &leaf.value) {
             ("type", Scalar::Int(number)) => {
                 let of_entity = meaning.filter(|meaning| meaning.names_entities());
@@ -176,10 +253,10 @@ impl FieldTracker {
             }
             _ => {}
         }
-        if let Scalar::Int(value) | Scalar::Name(_, value) = leaf.value
-            && meanings.decides(&self.path)
+        if meanings.decides(&self.path)
+            && let Some(seen) = Seen::of(&leaf.value, meaning)
         {
-            self.seen.insert(self.place.clone(), value);
+            self.seen.insert(self.place.clone(), seen);
         }
         meaning
     }
@@ -220,6 +297,26 @@ impl FieldTracker {
     }
 }
 
+impl Seen {
+    fn of(value: &Scalar<'_>, meaning: Option<FieldMeaning>) -> Option<Self> {
+        let named = |name: &str| Some(Cow::Owned(bare(name).to_owned()));
+        Some(match *value {
+            Scalar::Bool(bool) => Self { number: Some(bool.into()), name: None },
+            Scalar::Int(number) => {
+                let name = meaning.and_then(|meaning| meaning.name(number)).map(Cow::Borrowed);
+                Self { number: Some(number), name }
+            }
+            Scalar::Name(name, number) => Self { number: Some(number), name: named(name) },
+            Scalar::Text(..) => Self { number: None, name: named(&value.text()?) },
+            _ => return None,
+        })
+    }
+}
+
+/// The lists in the NBT of an item that have enchantments, the second those of a book.
+const ENCHANTMENTS: [&str; 2] = ["ench", "StoredEnchantments"];
+
+const ITEM_NBT: &str = "nbtData";
 const METADATA_KEY: &str = "metadata[*].key";
 const METADATA_TYPE: &str = "metadata[*].type";
 const METADATA_VALUE: &str = "metadata[*].value";

@@ -1,21 +1,20 @@
-use super::FieldTracker;
+use super::{About, FieldTracker};
 use crate::packet::Packet;
 use crate::schema::{Flow, Leaf, Name, Visitor};
 
 /// A [`Visitor`] that calls a function with each value of a packet, and the tracker that knows its
 /// meaning.
-struct MeaningVisitor<F> {
-    tracker: FieldTracker,
-    act: F,
+pub(super) struct MeaningVisitor<F> {
+    pub(super) tracker: FieldTracker,
+    pub(super) act: F,
 }
 
 /// Returns what the values of a packet mean, up to the first field that does not decode, with the path
-/// of each: `items[3].itemId`, `diamond_sword`. `entity` is the type of the entity whose metadata the
-/// packet has, if it is known.
+/// of each: `items[3].itemId`, `diamond_sword`. `about` is what earlier packets say, if it is known.
 #[must_use]
-pub fn meanings(packet: &Packet, entity: Option<&'static str>) -> Vec<(String, String)> {
+pub fn meanings(packet: &Packet, about: Option<About>) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let tracker = FieldTracker::new(packet).about(entity);
+    let tracker = FieldTracker::new(packet).about(about);
     let act = |tracker: &mut FieldTracker, leaf: &Leaf<'_>| found.extend(tracker.text(leaf));
     // An error leaves what was found before it.
     let _ = packet.walk(&mut MeaningVisitor { tracker, act });

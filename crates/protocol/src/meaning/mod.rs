@@ -7,7 +7,6 @@
 
 pub(crate) mod annotation;
 mod diagnose;
-mod entity_types;
 mod field_meaning;
 pub(crate) mod field_meanings;
 mod field_tracker;
@@ -16,16 +15,18 @@ pub(crate) mod packed;
 mod reader;
 pub(crate) mod registries;
 mod registry;
+pub(crate) mod session_memory;
 #[cfg(test)]
 mod tests;
 pub(crate) mod unit;
 pub(crate) mod version;
 
+pub use annotation::Known;
 pub use diagnose::diagnose;
-pub use entity_types::EntityTypes;
 pub use field_meaning::FieldMeaning;
 pub use field_meanings::FieldMeanings;
 pub use field_tracker::FieldTracker;
 pub use meaning_visitor::{each_value, meanings};
 pub use registries::registry;
 pub use registry::{Registry, RegistryKind};
+pub use session_memory::{About, SessionMemory};

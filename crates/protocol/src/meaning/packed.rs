@@ -12,19 +12,28 @@ struct Part {
     bits: u32,
     name: String,
     registry: Option<RegistryKind>,
+    /// The names of its numbers, from 0.
+    names: Box<[String]>,
 }
 
 impl Packed {
-    /// Reads `52 block: block`, `4 x`: the width, the name and the registry of each part.
+    /// Reads `52 block: block`, `4 x`, `4 type (player, frame)`: the width, the name and the registry of
+    /// each part, or the names of its numbers.
     pub(super) fn parse<'t>(parts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let parts = parts.map(|text| {
             let (bits, rest) = text.split_once(' ')?;
+            let (rest, names) = match rest.split_once(" (") {
+                Some((rest, names)) => (rest, names.strip_suffix(')')?),
+                None => (rest, ""),
+            };
+            let names = names.split(", ").filter(|name| !name.is_empty()).map(str::to_owned);
             let (name, registry) = rest.split_once(": ").unwrap_or((rest, ""));
             let registry = match registry {
                 "" => None,
                 kind => Some(RegistryKind::ALL.into_iter().find(|it| it.name() == kind)?),
             };
-            Some(Part { bits: bits.parse().ok()?, name: name.to_owned(), registry })
+            let (bits, name, names) = (bits.parse().ok()?, name.to_owned(), names.collect());
+            Some(Part { bits, name, registry, names })
         });
         Some(Self { parts: parts.collect::<Option<_>>()? })
     }
@@ -48,15 +57,20 @@ impl Packed {
                     texts.insert(0, name.unwrap_or_else(text));
                 }
                 None if number == 0 && part.name == "data" => {}
-                None => texts.push(text()),
+                None => {
+                    let name = usize::try_from(number).ok().and_then(|it| part.names.get(it));
+                    texts.push(name.cloned().unwrap_or_else(text));
+                }
             }
         }
         texts.join(", ")
     }
 
-    /// Iterates over the widths, names and registries of the parts.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (u32, &str, Option<RegistryKind>)> {
-        self.parts.iter().map(|part| (part.bits, &*part.name, part.registry))
+    /// Iterates over the widths, names, registries and names of numbers of the parts.
+    pub(crate) fn parts(
+        &self,
+    ) -> impl Iterator<Item = (u32, &str, Option<RegistryKind>, &[String])> {
+        self.parts.iter().map(|part| (part.bits, &*part.name, part.registry, &*part.names))
     }
 
     /// Returns the part that `registry` names and the number of bits below it.
@@ -90,7 +104,11 @@ mod tests {
         let packed = Packed::parse(["20 data", "12 block: block"].into_iter()).unwrap();
         assert_eq!(packed.text(5 << 12 | 7, |_| None), "block 7, data 5");
         assert_eq!(packed.text(7, |_| None), "block 7");
+        let packed = Packed::parse(["4 type (player, frame)", "4 direction"].into_iter()).unwrap();
+        assert_eq!(packed.text(0x19, |_| None), "frame, direction 9");
+        assert_eq!(packed.text(0x29, |_| None), "type 2, direction 9");
         assert_eq!(Packed::parse(["x 4"].into_iter()), None);
+        assert_eq!(Packed::parse(["4 type (player"].into_iter()), None);
         assert_eq!(Packed::parse(["4 x: furniture"].into_iter()), None);
     }
 }

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use toml::de::{DeTable, DeValue};
 
 use super::RegistryKind;
-use super::annotation::{Annotation, Condition, Names};
+use super::annotation::{Annotation, Condition, Expected, Names, POSITION, Range, WINDOW};
 use super::field_meanings::{Fields, Place, Use};
 use super::packed::Packed;
 use super::unit::Unit;
@@ -40,14 +40,14 @@ fn read_entry(
     for (key, value) in table {
         let value = value.get_ref();
         match key.get_ref().as_ref() {
-            "values" => annotation.values = numbered(value)?,
-            "flags" => annotation.flags = numbered(value)?,
+            "values" => (annotation.values, annotation.ranges) = numbered(value)?,
+            "flags" => annotation.flags = numbered(value)?.0,
             "unit" => annotation.unit = Some(Unit::named(value.as_str()?)?),
             "bits" => annotation.packed = Some(Packed::parse(texts(value)?.into_iter())?),
             "registry" => annotation.names = Some(names(value.as_str()?)?),
             "things" => annotation.things = value.as_bool()?,
             "other" => annotation.other = Some(value.as_str()?.to_owned()),
-            "when" => annotation.when = Some(condition(value.as_table()?)?),
+            "when" => annotation.when = conditions(value)?,
             "state" => state = value.as_str()?.parse().ok()?,
             key => {
                 let direction: Direction = key.parse().ok()?;
@@ -69,7 +69,7 @@ fn read_entry(
         let place = Place { family, state, direction, packet: packet.to_owned() };
         let fields = tables.entry(place).or_default();
         for path in paths.split(' ') {
-            fields.entry(path.to_owned()).or_default().push(Use { first, last, annotation });
+            fields.add(path, Use { first, last, annotation });
         }
     }
     Some(())
@@ -86,21 +86,47 @@ fn names(kind: &str) -> Option<Names> {
     RegistryKind::ALL.into_iter().find(|it| it.name() == kind).map(Names::Of)
 }
 
-fn condition(table: &DeTable<'_>) -> Option<Condition> {
-    let fields = table.get("field")?.get_ref().as_str()?.split(' ').map(str::to_owned).collect();
-    let is = table.get("is")?.get_ref().as_array()?.iter();
-    let is = is.map(|number| integer(number.get_ref().as_integer()?.as_str()));
-    Some(Condition { fields, is: is.collect::<Option<_>>()? })
+/// Reads one condition, or a list of conditions that all hold.
+fn conditions(value: &DeValue<'_>) -> Option<Box<[Condition]>> {
+    match value.as_array() {
+        Some(all) => all.iter().map(|it| condition(it.get_ref().as_table()?)).collect(),
+        None => Some([condition(value.as_table()?)?].into()),
+    }
 }
 
-/// Reads a table of names by number, in the order of the numbers.
-fn numbered(value: &DeValue<'_>) -> Option<Box<[(i64, String)]>> {
-    let pairs = value.as_table()?.iter().map(|(number, name)| {
-        Some((integer(number.get_ref())?, name.get_ref().as_str()?.to_owned()))
+/// Reads `field` or `later` with the values in `is`, or the values of `window` or `position`.
+fn condition(table: &DeTable<'_>) -> Option<Condition> {
+    let get = |key: &str| table.get(key).map(|it| it.get_ref());
+    let paths = |value: &DeValue<'_>| -> Option<Box<[String]>> {
+        Some(value.as_str()?.split(' ').map(str::to_owned).collect())
+    };
+    let (fields, is) = match (get("window"), get("position")) {
+        (Some(is), None) => ([WINDOW.to_owned()].into(), is),
+        (None, Some(is)) => ([POSITION.to_owned()].into(), is),
+        _ => (paths(get("field").or_else(|| get("later"))?)?, get("is")?),
+    };
+    let is = is.as_array()?.iter().map(|it| match it.get_ref() {
+        DeValue::Integer(number) => Some(Expected::Number(integer(number.as_str())?)),
+        name => Some(Expected::Name(name.as_str()?.to_owned())),
     });
-    let mut pairs = pairs.collect::<Option<Vec<_>>>()?;
+    Some(Condition { fields, is: is.collect::<Option<_>>()?, later: get("later").is_some() })
+}
+
+/// Numbers with names, and ranges of them.
+type Numbered = (Box<[(i64, String)]>, Box<[Range]>);
+
+/// Reads a table of names by number, in the order of the numbers, and by range: `"<0"`.
+fn numbered(value: &DeValue<'_>) -> Option<Numbered> {
+    let (mut pairs, mut ranges) = (Vec::new(), Vec::new());
+    for (number, name) in value.as_table()? {
+        let (number, name) = (number.get_ref(), name.get_ref().as_str()?);
+        match integer(number) {
+            Some(number) => pairs.push((number, name.to_owned())),
+            None => ranges.push(Range::parse(number, name)?),
+        }
+    }
     pairs.sort_by_key(|(number, _)| *number);
-    Some(pairs.into())
+    Some((pairs.into(), ranges.into()))
 }
 
 fn integer(text: &str) -> Option<i64> {

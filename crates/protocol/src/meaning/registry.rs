@@ -17,13 +17,19 @@ pub enum RegistryKind {
     Sound,
     /// Biomes.
     Biome,
+    /// Enchantments, up to 1.20.6; later servers send them.
+    Enchantment,
+    /// Potions, from 1.9 on.
+    Potion,
+    /// Types of block entities, from 1.18 on.
+    BlockEntity,
     /// Entities with the keys of their metadata, which count from 0. Its own numbers mean nothing.
     Metadata,
 }
 
 impl RegistryKind {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Item,
         Self::Block,
         Self::Entity,
@@ -31,10 +37,14 @@ impl RegistryKind {
         Self::Particle,
         Self::Sound,
         Self::Biome,
+        Self::Enchantment,
+        Self::Potion,
+        Self::BlockEntity,
         Self::Metadata,
     ];
 
-    /// Returns `item`, `block`, `entity`, `effect`, `particle`, `sound`, `biome` or `metadata`.
+    /// Returns `item`, `block`, `entity`, `effect`, `particle`, `sound`, `biome`, `enchantment`, `potion`,
+    /// `block_entity` or `metadata`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,6 +55,9 @@ impl RegistryKind {
             Self::Particle => "particle",
             Self::Sound => "sound",
             Self::Biome => "biome",
+            Self::Enchantment => "enchantment",
+            Self::Potion => "potion",
+            Self::BlockEntity => "block_entity",
             Self::Metadata => "metadata",
         }
     }

@@ -1,5 +1,7 @@
 //! The data files against the descriptions of all versions.
 
+mod bytes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
@@ -36,7 +38,7 @@ fn every_annotation_is_of_a_field_that_every_version_of_its_range_has() {
         let newest = Version::of(protocols.last().unwrap()).comparable();
         for (place, fields) in tables().iter().filter(|(place, _)| place.family == family) {
             let Place { state, direction, packet, .. } = place;
-            for (path, uses) in fields {
+            for (path, uses) in &fields.uses {
                 for it in uses {
                     let last = it.last.min(newest.max(it.first));
                     assert!(it.first <= last, "{packet}.{path}: {} to {}", it.first / 2, last / 2);
@@ -61,7 +63,12 @@ fn every_annotation_is_of_a_field_that_every_version_of_its_range_has() {
                         let version = protocol.version();
                         let kind = protocol.named(*state, *direction, packet);
                         let kind = kind.unwrap_or_else(|| panic!("{version} has no {packet}"));
-                        let has = paths(protocol, kind, 6).contains_key(path);
+                        let has = match path.strip_prefix("payload.") {
+                            Some(path) => protocol
+                                .payload_layouts(kind)
+                                .any(|layout| paths(protocol, layout, 6).contains_key(path)),
+                            None => paths(protocol, kind, 6).contains_key(path),
+                        };
                         assert!(has, "{packet}.{path} is no field of {version}");
                         found = true;
                     }
@@ -250,5 +257,5 @@ fn a_packet_with_the_type_of_its_entity_names_the_keys_of_its_metadata() {
 fn the_tables_are_small() {
     let text: usize = FILES.iter().map(|(_, text)| text.len()).sum();
     let size = text + super::registries::FILE.len();
-    assert!(size < 100_000, "{size} bytes; docs/meanings.md has the sizes too");
+    assert!(size < 120_000, "{size} bytes; docs/meanings.md has the sizes too");
 }

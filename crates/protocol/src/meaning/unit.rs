@@ -1,3 +1,4 @@
+use crate::packet::Timestamp;
 use crate::schema::Catalog;
 
 /// The unit of a number on the wire.
@@ -33,6 +34,18 @@ pub(crate) enum Unit {
     Sections,
     /// Part of 250.
     Of250,
+    /// A number out of the greatest.
+    OutOf {
+        most: f64,
+    },
+    /// A number of something: `chunks`.
+    Count {
+        of: &'static str,
+    },
+    /// Milliseconds since 1970.
+    UnixTime,
+    /// Red, green and blue, 8 bits each.
+    Color,
     /// A protocol number.
     GameVersion,
 }
@@ -40,16 +53,29 @@ pub(crate) enum Unit {
 impl Unit {
     /// Returns the unit that a data file calls `name`.
     pub(super) fn named(name: &str) -> Option<Self> {
+        let forms = [
+            Self::TimeOfDay,
+            Self::LevelAboveOne,
+            Self::SizeLessOne,
+            Self::Sections,
+            Self::Of250,
+            Self::GameVersion,
+            Self::UnixTime,
+            Self::Color,
+        ];
+        if let Some(unit) = forms.into_iter().find(|unit| unit.form() == Some(name)) {
+            return Some(unit);
+        }
         Some(match name {
             "ticks" => Self::Ticks,
-            "time of day" => Self::TimeOfDay,
             "ms" => Self::Milliseconds,
             "seconds" => Self::Seconds,
-            "level above 1" => Self::LevelAboveOne,
-            "size less 1" => Self::SizeLessOne,
-            "sections" => Self::Sections,
-            "game version" => Self::GameVersion,
-            "of 250" => Self::Of250,
+            "chunks" => Self::Count { of: " chunks" },
+            "players" => Self::Count { of: " players" },
+            "semitones" => Self::Count { of: " semitones" },
+            _ if name.starts_with("out of ") => {
+                Self::OutOf { most: name.strip_prefix("out of ")?.parse().ok()? }
+            }
             "1" => Self::Share { per: 1.0 },
             _ => {
                 let (number, of) = name
@@ -79,24 +105,45 @@ impl Unit {
             Self::Ticks => (20.0, " s"),
             Self::Milliseconds => (1.0, " ms"),
             Self::Seconds => (1.0, " s"),
+            Self::Count { of } => (1.0, of),
             Self::TimeOfDay
             | Self::LevelAboveOne
             | Self::SizeLessOne
             | Self::Sections
             | Self::Of250
+            | Self::OutOf { .. }
+            | Self::UnixTime
+            | Self::Color
             | Self::GameVersion => return None,
         })
     }
 
+    /// Returns the name of a unit that is no factor, as data files have it.
+    pub(crate) fn form(self) -> Option<&'static str> {
+        Some(match self {
+            Self::TimeOfDay => "time of day",
+            Self::LevelAboveOne => "level above 1",
+            Self::SizeLessOne => "size less 1",
+            Self::Sections => "sections",
+            Self::Of250 => "of 250",
+            Self::GameVersion => "game version",
+            Self::UnixTime => "unix ms",
+            Self::Color => "color",
+            _ => return None,
+        })
+    }
+
     /// Returns a value in words: `100.06`, `90°`, `30 s`.
-    pub(super) fn text(self, value: f64) -> Option<String> {
+    pub(crate) fn text(self, value: f64) -> Option<String> {
         if let Some((per, unit)) = self.scale() {
             // Positions are blocks wherever players see them.
             let unit = if matches!(self, Self::Blocks { .. }) { "" } else { unit };
             return Some(format!("{}{unit}", rounded(value / per)));
         }
-        if self == Self::Of250 {
-            return Some(format!("{}/250", rounded(value * 250.0)));
+        match self {
+            Self::Of250 => return Some(format!("{}/250", rounded(value * 250.0))),
+            Self::OutOf { most } => return Some(format!("{}/{most}", rounded(value))),
+            _ => {}
         }
         // The others are integers.
         let int = value as i64;
@@ -110,6 +157,12 @@ impl Unit {
             Self::LevelAboveOne => format!("level {}", int + 1),
             Self::SizeLessOne => (int + 1).to_string(),
             Self::Sections => sections(int.cast_unsigned()),
+            Self::UnixTime => {
+                // A time in this century; else it counts from another moment.
+                let millis = u64::try_from(int).ok().filter(|it| CENTURY.contains(it))?;
+                format!("{}Z", &Timestamp(millis * 1_000_000).to_string()[..23])
+            }
+            Self::Color => format!("#{:06x}", int & 0xff_ffff),
             Self::GameVersion => {
                 let version = i32::try_from(int).ok()?;
                 let mut versions = Catalog::embedded().versions();
@@ -154,6 +207,9 @@ fn sections(bits: u64) -> String {
     }
 }
 
+/// The milliseconds of the years 2000 to 2099.
+const CENTURY: std::ops::Range<u64> = 946_684_800_000..4_102_444_800_000;
+
 /// Ticks of a day.
 const DAY: u64 = 24_000;
 
@@ -190,12 +246,19 @@ mod tests {
             ("sections", 139.0, "sections 0-1, 3, 7"),
             ("sections", 1.0, "section 0"),
             ("sections", 0.0, "no sections"),
+            ("out of 20", 18.5, "18.5/20"),
+            ("chunks", 10.0, "10 chunks"),
+            ("unix ms", 1_418_000_000_123.0, "2014-12-08T00:53:20.123Z"),
+            ("color", 3694022.0, "#385dc6"),
             ("game version", 47.0, "1.8-1.8.9"),
             ("game version", 763.0, "1.20-1.20.1"),
         ] {
             assert_eq!(text(unit, value), expected, "{unit} {value}");
         }
+        // Uptimes are no dates.
+        assert_eq!(Unit::UnixTime.text(86_400_000.0), None);
         assert_eq!(Unit::named("1/x block"), None);
+        assert_eq!(Unit::named("out of x"), None);
         assert_eq!(Unit::named("furlongs"), None);
     }
 }

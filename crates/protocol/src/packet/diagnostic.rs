@@ -35,11 +35,15 @@ pub enum Diagnostic {
     MetadataMissing,
     /// The name of a painting is longer than any that exists.
     PaintingTitleTooLong,
+    /// The name of a member of a team is longer than the version allows.
+    TeamMemberTooLong,
+    /// The hash of a resource pack has not the form of one.
+    PackHashInvalid,
 }
 
 impl Diagnostic {
     /// All diagnostics.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::CompressedBelowThreshold,
         Self::UncompressedAboveThreshold,
         Self::KeepAliveLate,
@@ -54,6 +58,8 @@ impl Diagnostic {
         Self::HeldItemInvalid,
         Self::MetadataMissing,
         Self::PaintingTitleTooLong,
+        Self::TeamMemberTooLong,
+        Self::PackHashInvalid,
     ];
 
     /// Returns the name in captures, expressions and statistics: `chat-too-long`.
@@ -74,6 +80,8 @@ impl Diagnostic {
             Self::HeldItemInvalid => "held-item-invalid",
             Self::MetadataMissing => "metadata-missing",
             Self::PaintingTitleTooLong => "painting-title-too-long",
+            Self::TeamMemberTooLong => "team-member-too-long",
+            Self::PackHashInvalid => "pack-hash-invalid",
         }
     }
 
@@ -125,6 +133,12 @@ impl Diagnostic {
             Self::HeldItemInvalid => "the number of the item in a player's hand is negative",
             Self::MetadataMissing => "a player or mob appears without metadata",
             Self::PaintingTitleTooLong => "the name of a painting is longer than 13 characters",
+            Self::TeamMemberTooLong => {
+                "the name of a member of a team is longer than 40 characters"
+            }
+            Self::PackHashInvalid => {
+                "the hash of a resource pack is not 40 hexadecimal digits, in lower case up to 1.8"
+            }
         }
     }
 }

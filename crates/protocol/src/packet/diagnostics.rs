@@ -43,7 +43,7 @@ impl Diagnostics {
 
     /// Returns the set with this number, without bits that stand for no diagnostic.
     pub fn of_bits(bits: u16) -> Self {
-        Self(bits & ((1 << Diagnostic::ALL.len()) - 1))
+        Self(bits & (u16::MAX >> (u16::BITS as usize - Diagnostic::ALL.len())))
     }
 }
 

@@ -488,6 +488,11 @@ impl Packet {
         Ok(protocol.decode(packet, &body, start)?)
     }
 
+    /// Decodes the fields to be read only: lists of single bytes are [`Value::Bytes`].
+    pub(crate) fn packed_value(&self) -> Result<Value, Undecoded> {
+        self.with_type(Protocol::decode_packed)
+    }
+
     /// Decodes the fields, with the payload of a plugin channel, if its layout is known, as a last field
     /// `payload`.
     ///

@@ -6,6 +6,8 @@ use crate::wire::{Nbt, Reader};
 /// Builds a lossless [`Value`] from the parts of a walk.
 #[derive(Debug, Default)]
 pub(super) struct ValueVisitor {
+    /// `true` if lists of single bytes become [`Value::Bytes`], which takes less time and memory.
+    packs: bool,
     open: Vec<Open>,
     /// Prefixes of the next value, outermost first.
     prefixes: Vec<Bytes>,
@@ -25,6 +27,11 @@ enum Parts {
 }
 
 impl ValueVisitor {
+    /// Creates a visitor whose lists of single bytes become [`Value::Bytes`].
+    pub(super) fn packing() -> Self {
+        Self { packs: true, ..Self::default() }
+    }
+
     pub(super) fn finish(self) -> Value {
         self.root.unwrap_or(Value::Absent)
     }
@@ -91,6 +98,13 @@ impl Visitor for ValueVisitor {
         self.close()
     }
 
+    fn byte_list(&mut self, _at: usize, bytes: &[u8]) -> Option<Flow> {
+        self.packs.then(|| {
+            self.put(Value::Bytes(Bytes::copy_from_slice(bytes)));
+            Flow::Continue(())
+        })
+    }
+
     fn prefix(&mut self, wire: &[u8]) {
         self.prefixes.push(match wire {
             PRESENT => Bytes::from_static(PRESENT),
@@ -114,7 +128,7 @@ pub(super) fn value(leaf: &Leaf<'_>) -> Value {
         Scalar::Bytes(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
         Scalar::Text(bytes, encoding) => {
             let text = encoding.decode_lossy(bytes);
-            let same = encoding.encode(&text).is_ok_and(|encoded| *encoded == *bytes);
+            let same = *encoding.encode(&text) == *bytes;
             let value = Value::Text(text.as_ref().into());
             return if same && leaf.canonical { value } else { exact(value, wire()) };
         }

@@ -218,6 +218,7 @@ mod tests {
 
     use super::*;
     use crate::schema::Catalog;
+    use crate::wire::Tag;
     use crate::wire::write_varint;
 
     /// Decodes a plugin message of a version. An empty channel is that of a login response.
@@ -292,6 +293,60 @@ mod tests {
             decoded(47, Direction::Serverbound, "BungeeCord", b"\0\x04Mine\0\x02\x01\x02");
         assert_eq!(forwarded.get("data"), Some(&Value::Bytes(vec![1, 2].into())));
         assert_eq!(clientbound(47, "BungeeCord", b"\0\x07Connect\0\x06lobby"), Json::Null);
+    }
+
+    /// The payloads of the game's own channels up to 1.12, each byte by byte.
+    #[test]
+    fn the_channels_of_the_game_itself_are_decoded() {
+        // A written book with a title, in NBT.
+        let book = b"\x01\x82\x01\x00\x00\x0a\x00\x00\x08\x00\x05title\x00\x02Hi\x00";
+        for channel in ["MC|BSign", "MC|BEdit"] {
+            for version in [47, 340] {
+                let found = decoded(version, Direction::Serverbound, channel, book);
+                let item = found.get("book").unwrap();
+                assert_eq!(item.get("blockId").and_then(Value::as_int), Some(386));
+                let Some(Value::Nbt(nbt)) = item.get("nbtData") else { panic!("{found:?}") };
+                let Tag::Compound(root) = &nbt.root else { panic!("{nbt:?}") };
+                assert_eq!(root.get("title"), Some(&Tag::text("Hi")));
+            }
+            assert_eq!(serverbound(47, channel, b"\xff\xff"), json!({ "book": { "blockId": -1 } }));
+        }
+        assert_eq!(clientbound(47, "MC|BOpen", b""), json!({ "hand": null }));
+        assert_eq!(clientbound(340, "MC|BOpen", b"\x01"), json!({ "hand": 1 }));
+        let url = json!({ "url": "https://example.org/a.zip" });
+        assert_eq!(clientbound(5, "MC|RPack", b"https://example.org/a.zip"), url);
+        assert_eq!(clientbound(47, "MC|RPack", b"https://example.org/a.zip"), url);
+        let block = json!({ "target": "block", "x": 1, "y": 64, "z": -1, "command": "/say",
+            "trackOutput": true });
+        let data = b"\x00\0\0\0\x01\0\0\0\x40\xff\xff\xff\xff\x04/say\x01";
+        assert_eq!(serverbound(47, "MC|AdvCdm", data), block);
+        let minecart = json!({ "target": "minecart", "entityId": 7, "command": "/say",
+            "trackOutput": false });
+        assert_eq!(serverbound(47, "MC|AdvCdm", b"\x01\0\0\0\x07\x04/say\x00"), minecart);
+        let old = serverbound(5, "MC|AdvCdm", b"\x01\0\0\0\x07\x04/say");
+        assert_eq!(old["command"], "/say");
+        let beacon = json!({ "primary": 1, "secondary": 10 });
+        assert_eq!(serverbound(47, "MC|Beacon", b"\0\0\0\x01\0\0\0\x0a"), beacon);
+        let name = json!({ "name": "Blade" });
+        assert_eq!(serverbound(47, "MC|ItemName", b"\x05Blade"), name);
+        assert_eq!(serverbound(5, "MC|ItemName", b"Blade"), name);
+        assert_eq!(serverbound(47, "MC|TrSel", b"\0\0\0\x02"), json!({ "trade": 2 }));
+        assert_eq!(serverbound(47, "MC|TrSel", b"\0\0\x02"), Json::Null, "a byte is missing");
+        // One trade: two emeralds and nothing for a book, used once of seven times.
+        let trades = b"\0\0\0\x07\x01\x01\x84\x02\0\0\0\x01\x54\x01\0\0\0\0\0\0\0\0\x01\0\0\0\x07";
+        let found = clientbound(47, "MC|TrList", trades);
+        assert_eq!(found["windowId"], 7);
+        let trade = &found["trades"][0];
+        assert_eq!(trade["first"]["blockId"], 388);
+        assert_eq!(trade["first"]["itemCount"], 2);
+        assert_eq!(trade["result"]["blockId"], 340);
+        assert_eq!((&trade["hasSecond"], &trade["second"]), (&json!(false), &Json::Null));
+        assert_eq!((&trade["uses"], &trade["maxUses"]), (&json!(1), &json!(7)));
+        // Of 1.7: no uses, and items end with the length of their NBT.
+        let trades = b"\0\0\0\x07\x01\x01\x84\x02\0\0\xff\xff\x01\x54\x01\0\0\xff\xff\0\x01";
+        let found = clientbound(5, "MC|TrList", trades);
+        assert_eq!(found["trades"][0]["disabled"], true);
+        assert_eq!(found["trades"][0].get("uses"), None);
     }
 
     #[test]

@@ -277,6 +277,19 @@ impl Protocol {
         Ok(visitor.finish())
     }
 
+    /// Decodes the fields of a body as [`decode`](Self::decode) does, but for lists of single bytes, which
+    /// become [`Value::Bytes`]: the light of a chunk is 100,000 numbers.
+    pub(crate) fn decode_packed(
+        &self,
+        packet: &PacketType,
+        body: &[u8],
+        start: usize,
+    ) -> Result<Value, DecodeError> {
+        let mut visitor = ValueVisitor::packing();
+        self.walk(packet, body, start, &mut visitor)?;
+        Ok(visitor.finish())
+    }
+
     /// Encodes a body: the packet id and the fields of `value`, a [`Value::Map`].
     ///
     /// # Errors

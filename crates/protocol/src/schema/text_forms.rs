@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::given::{Encoded, fault, field, int, invalid, text};
+use super::given::{Encoded, field, int, invalid, text};
 use super::types::Count;
 use super::{Name, Value};
 use crate::wire::Encoding;
@@ -91,7 +91,7 @@ impl TextForms {
             whole.push_str(&piece);
             written.push(piece);
         }
-        let bytes = self.encoding.encode(&whole).map_err(fault)?;
+        let bytes = self.encoding.encode(&whole);
         let read = self.split(&bytes);
         for (index, (part, piece)) in form.parts.iter().zip(&written).enumerate() {
             let found = read.get(index).filter(|found| found.part.name == part.name);

@@ -13,7 +13,8 @@ pub enum Encoding {
     ModifiedUtf8,
     /// Big-endian UTF-16, used by Beta 1.5 to 1.6 and by legacy pings. Lengths count 16-bit units.
     Utf16,
-    /// ISO 8859-1, one byte per character, used by Query.
+    /// ISO 8859-1, one byte per character, used by Query. Bytes that are valid UTF-8 are decoded as such,
+    /// because many servers send it, and text that Latin-1 cannot represent is encoded as UTF-8.
     Latin1,
 }
 
@@ -63,8 +64,10 @@ impl Encoding {
                     .map(Cow::Owned)
                     .map_err(|_| WireError::Text("UTF-16"))
             }
-            Self::Latin1 if bytes.is_ascii() => Ok(String::from_utf8_lossy(bytes)),
-            Self::Latin1 => Ok(Cow::Owned(bytes.iter().copied().map(char::from).collect())),
+            Self::Latin1 => Ok(match str::from_utf8(bytes) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
+            }),
         }
     }
 
@@ -89,21 +92,19 @@ impl Encoding {
     }
 
     /// Encodes `text`.
-    ///
-    /// # Errors
-    /// [`WireError::Text`] if the encoding cannot represent a character, such as one above U+00FF
-    /// in Latin-1.
-    pub fn encode(self, text: &str) -> Result<Cow<'_, [u8]>, WireError> {
+    #[must_use]
+    pub fn encode(self, text: &str) -> Cow<'_, [u8]> {
         match self {
-            Self::Utf8 => Ok(Cow::Borrowed(text.as_bytes())),
-            Self::ModifiedUtf8 => Ok(simd_cesu8::mutf8::encode(text)),
-            Self::Utf16 => Ok(Cow::Owned(text.encode_utf16().flat_map(u16::to_be_bytes).collect())),
-            Self::Latin1 => text
-                .chars()
-                .map(|char| u8::try_from(u32::from(char)))
-                .collect::<Result<Vec<u8>, _>>()
-                .map(Cow::Owned)
-                .map_err(|_| WireError::Text("Latin-1")),
+            Self::Utf8 => Cow::Borrowed(text.as_bytes()),
+            Self::ModifiedUtf8 => simd_cesu8::mutf8::encode(text),
+            Self::Utf16 => Cow::Owned(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
+            Self::Latin1 => {
+                let bytes = text.chars().map(|char| u8::try_from(u32::from(char)));
+                match bytes.collect::<Result<Vec<u8>, _>>() {
+                    Ok(bytes) => Cow::Owned(bytes),
+                    Err(_) => Cow::Borrowed(text.as_bytes()),
+                }
+            }
         }
     }
 }
@@ -119,7 +120,7 @@ mod tests {
         for encoding in [Encoding::Utf8, Encoding::ModifiedUtf8, Encoding::Utf16, Encoding::Latin1]
         {
             for text in ["", "hello", "caf\u{e9}", "nul \0 in it"] {
-                let bytes = encoding.encode(text).unwrap();
+                let bytes = encoding.encode(text);
                 assert_eq!(encoding.decode(&bytes).unwrap(), text, "{encoding:?}");
             }
         }
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn modified_utf8_writes_nul_in_two_bytes_and_supplementary_characters_in_six() {
-        let bytes = Encoding::ModifiedUtf8.encode("\0\u{1f600}").unwrap();
+        let bytes = Encoding::ModifiedUtf8.encode("\0\u{1f600}");
         assert_eq!(bytes[..], hex!("c080 eda0bd edb880"));
         assert_eq!(Encoding::ModifiedUtf8.decode(&bytes).unwrap(), "\0\u{1f600}");
         assert_eq!(Encoding::ModifiedUtf8.decode("\u{1f600}".as_bytes()).unwrap(), "\u{1f600}");
@@ -140,6 +141,15 @@ mod tests {
         assert_eq!(Encoding::Utf16.decode(&hex!("d800")), Err(WireError::Text("UTF-16")));
         assert_eq!(Encoding::Utf16.decode_lossy(&hex!("0061 d800")), "a\u{fffd}");
         assert_eq!(Encoding::Utf16.decode(&hex!("00")), Err(WireError::Text("UTF-16")));
-        assert_eq!(Encoding::Latin1.encode("\u{100}"), Err(WireError::Text("Latin-1")));
+    }
+
+    #[test]
+    fn latin_1_gives_way_to_utf_8() {
+        let latin1 = Encoding::Latin1;
+        assert_eq!(latin1.decode(&hex!("43 61 66 e9")).unwrap(), "Caf\u{e9}");
+        assert_eq!(latin1.decode(&hex!("43 61 66 c3a9")).unwrap(), "Caf\u{e9}");
+        assert_eq!(latin1.decode(&hex!("a7 61 c3")).unwrap(), "\u{a7}a\u{c3}");
+        assert_eq!(latin1.encode("Caf\u{e9}")[..], hex!("43 61 66 e9"));
+        assert_eq!(latin1.encode("\u{100}")[..], hex!("c480"));
     }
 }

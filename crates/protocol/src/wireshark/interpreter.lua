@@ -204,7 +204,7 @@ end
 
 local nbt_sizes = { 1, 2, 4, 8, 4, 8 }
 
-local nbt_payload
+local nbt_payload, name_in
 
 local function nbt_text(w)
   local size = unsigned(w, 2)
@@ -213,8 +213,12 @@ local function nbt_text(w)
   return sub(w.s, w.at - size + 1, w.at)
 end
 
--- Passes over a tag's payload and puts it into the tree as text.
-nbt_payload = function(w, tree, kind, label, levels)
+-- Lists of enchantments by number.
+local enchantments = { ench = true, StoredEnchantments = true }
+
+-- Passes over a tag's payload and puts it into the tree as text. `enchants` is true in a list of
+-- enchantments.
+nbt_payload = function(w, tree, kind, label, levels, enchants)
   if levels == 0 then fail(w, "NBT of more than 512 levels") end
   local at = w.at
   if kind >= 1 and kind <= 6 then
@@ -226,7 +230,10 @@ nbt_payload = function(w, tree, kind, label, levels)
     if kind == 4 then value = tostring(range:int64())
     elseif kind >= 5 then value = tostring(range:float())
     else value = tostring(range:int()) end
-    tree:add(range, label .. ": " .. value)
+    local item = tree:add(range, label .. ": " .. value)
+    local name = enchants and label == "id" and w.version
+      and name_in(w.version, "enchantment", tonumber(value))
+    if name then item:append_text(" (" .. name .. ")") end
   elseif kind == 7 or kind == 11 or kind == 12 then
     local count = unsigned(w, 4)
     local size = count * (kind == 7 and 1 or kind == 11 and 4 or 8)
@@ -245,7 +252,8 @@ nbt_payload = function(w, tree, kind, label, levels)
     end
     local list = tree and tree:add(w.tvb:range(at, 0), label .. ": [" .. count .. "]")
     for i = 0, count - 1 do
-      nbt_payload(w, i < MAX_SHOWN and list or nil, of, "[" .. i .. "]", levels - 1)
+      nbt_payload(w, i < MAX_SHOWN and list or nil, of, "[" .. i .. "]", levels - 1,
+        enchants or enchantments[label])
     end
     if list then list:set_len(w.at - at) end
   elseif kind == 10 then
@@ -254,7 +262,7 @@ nbt_payload = function(w, tree, kind, label, levels)
       local of = u8(w)
       if of == 0 then break end
       local name = nbt_text(w)
-      nbt_payload(w, map, of, name:gsub("[%z\1-\31]", "?") .. "", levels - 1)
+      nbt_payload(w, map, of, name:gsub("[%z\1-\31]", "?") .. "", levels - 1, enchants)
     end
     if map then map:set_len(w.at - at) end
   else
@@ -315,7 +323,7 @@ local function registry(version, kind)
   return found
 end
 
-local function name_in(version, kind, number)
+name_in = function(version, kind, number)
   local found = registry(version, kind)
   if not found or number < 0 or number > found.last then return nil end
   local low, high = 1, #found.first
@@ -335,6 +343,39 @@ local function rounded(number)
   return text == "-0" and "0" or text
 end
 
+-- Numbers in the forms that are no factors; nil if the number has none.
+local forms = {
+  ["time of day"] = function(number)
+    local time = math.abs(number) % 24000
+    local hour, minute = floor(time / 1000 + 6) % 24, floor(time % 1000 * 60 / 1000)
+    return string.format("%02d:%02d%s", hour, minute, number < 0 and ", fixed" or "")
+  end,
+  ["level above 1"] = function(number) return string.format("level %d", number + 1) end,
+  ["size less 1"] = function(number) return string.format("%d", number + 1) end,
+  ["sections"] = function(number)
+    local runs, count = {}, 0
+    for bit = 0, 63 do
+      if floor(number / 2 ^ bit) % 2 == 1 then
+        count = count + 1
+        local last = runs[#runs]
+        if last and last[2] == bit - 1 then last[2] = bit else runs[#runs + 1] = { bit, bit } end
+      end
+    end
+    if count == 0 then return "no sections" end
+    for i, run in ipairs(runs) do
+      runs[i] = run[1] == run[2] and string.format("%d", run[1]) or string.format("%d-%d", run[1], run[2])
+    end
+    return (count == 1 and "section " or "sections ") .. table.concat(runs, ", ")
+  end,
+  ["of 250"] = function(number) return rounded(number * 250) .. "/250" end,
+  ["unix ms"] = function(number)
+    if number < 946684800000 or number >= 4102444800000 then return nil end
+    return os.date("!%Y-%m-%dT%H:%M:%S", floor(number / 1000)) .. string.format(".%03dZ", number % 1000)
+  end,
+  ["color"] = function(number) return string.format("#%06x", number % 16777216) end,
+  ["game version"] = function(number) return GAMES[number] end,
+}
+
 -- What a number means; nil if nothing.
 local function describe_number(version, meaning, number)
   local int = number == floor(number)
@@ -353,8 +394,17 @@ local function describe_number(version, meaning, number)
   end
   local value = int and meaning.values and meaning.values[floor(number)]
   if value then return value end
+  for _, range in ipairs(meaning.ranges or {}) do
+    local limit = range[2]
+    if range[1] == "<" and number < limit or range[1] == "<=" and number <= limit
+      or range[1] == ">" and number > limit then
+      return range[3]
+    end
+  end
   if meaning.per then return rounded(number / meaning.per) .. (meaning.unit == " blocks" and "" or meaning.unit) end
-  if not int then return nil end
+  if meaning.most then return rounded(number) .. "/" .. meaning.most end
+  local text = meaning.form and forms[meaning.form](number)
+  if text or not int then return text or meaning.other end
   if meaning.bits then
     local left = 0
     for _, part in ipairs(meaning.bits) do left = left + part[1] end
@@ -363,9 +413,10 @@ local function describe_number(version, meaning, number)
       local bits = floor(number / 2 ^ left) % 2 ^ part[1]
       local name = part[3] and name_in(version, part[3], bits)
       if part[3] then
-        table.insert(set, 1, name or part[2] .. " " .. floor(bits))
+        table.insert(set, 1, name or string.format("%s %.0f", part[2], bits))
       elseif bits ~= 0 or part[2] ~= "data" then
-        set[#set + 1] = part[2] .. " " .. floor(bits)
+        local known = part[4] and part[4][floor(bits) + 1]
+        set[#set + 1] = known or string.format("%s %.0f", part[2], bits)
       end
     end
     return table.concat(set, ", ")
@@ -400,23 +451,79 @@ local function meanings(version, direction)
   return found
 end
 
+local function without_namespace(name)
+  return name:match("^minecraft:(.*)$") or name
+end
+
+-- The meanings of a field, whatever other fields say.
+local function meanings_at(w, path)
+  local all = w.meanings[path]
+  if all then return all end
+  local outer, name = path:match("^(.*)%.([^.]+)$")
+  return outer and outer:find(".", 1, true) and w.meanings["*." .. name] or nil
+end
+
+-- The value on which a condition depends, and its name: that of another field, of the window that is
+-- open, or of the place in a list.
+local function known(w, path, field)
+  if field == "(window)" then
+    return nil, w.window and w.window.number == w.root.windowId and w.window.kind or nil
+  end
+  if field == "(position)" then return w.index, nil end
+  local sibling = field:match("^%*%.(.*)$")
+  local place = sibling and path:match("^(.*)%.") .. "." .. sibling or path:match("^[^.]+") .. "." .. field
+  local seen = w.seen[place]
+  if type(seen) == "string" then return nil, seen, place end
+  if type(seen) == "table" then return seen[1], seen[2], place end
+  if not seen then return nil, nil, place end
+  for _, meaning in ipairs(meanings_at(w, place) or {}) do
+    local name = meaning.values and meaning.values[seen]
+      or meaning.names and name_in(w.version, meaning.names, seen)
+      or meaning.kinds and (registry(w.version, "block") or { name = {} }).name[seen + 1]
+    if name then return seen, name, place end
+  end
+  return seen, nil, place
+end
+
+-- Whether a condition holds; nil and the place of a field if that comes later.
+local function holds(w, path, condition)
+  local place
+  for _, field in ipairs(condition[1]) do
+    local number, name, at = known(w, path, field)
+    if number and condition[2][number] or name and condition[2][name] then return true end
+    if number or name then return false end
+    place = place or at
+  end
+  if condition[3] then return nil, place end
+  return false
+end
+
 -- Adds what a number means to its line in the tree.
 local function annotate(w, item, path, number)
   if not w.meanings then return end
-  local all = w.meanings[path]
-  if not all then
-    local outer, name = path:match("^(.*)%.([^.]+)$")
-    all = outer and outer:find(".", 1, true) and w.meanings["*." .. name]
-  end
-  for _, meaning in ipairs(all or {}) do
-    local seen = meaning.when and w.seen[path:match("^[^.]+") .. "." .. meaning.when[1]]
-    if not meaning.when or seen and meaning.when[2][seen] then
+  local waits
+  for _, meaning in ipairs(meanings_at(w, path) or {}) do
+    local all = true
+    for _, condition in ipairs(meaning.when or {}) do
+      local yes, place = holds(w, path, condition)
+      if yes == nil then waits = place end
+      all = all and yes
+    end
+    if waits then break end
+    if all then
       local text = describe_number(w.version, meaning, number)
       if text then item:append_text(" (" .. text .. ")") end
       break
     end
   end
+  if waits then
+    w.waiting[waits] = w.waiting[waits] or {}
+    table.insert(w.waiting[waits], { item, path, number })
+  end
   w.seen[path] = number
+  local waiting = w.waiting[path]
+  w.waiting[path] = nil
+  for _, it in ipairs(waiting or {}) do annotate(w, it[1], it[2], it[3]) end
 end
 
 -- Walking ------------------------------------------------------------------------------------------
@@ -532,6 +639,7 @@ ops[2] = function(w, ty, tree, node)
   local at = w.at
   local set = u8(w) ~= 0
   show(tree, w.tvb, node.path, "bool", at, 1, set)
+  w.seen[node.path] = set and 1 or 0
   return set
 end
 
@@ -571,7 +679,9 @@ local function text(w, tree, node, size, encoding)
   w.at = at + size
   show_text(tree, w.tvb, node.path, at, size, encodings[encoding])
   if encoding == 2 then return nil end
-  return sub(w.s, at + 1, w.at)
+  local seen = sub(w.s, at + 1, w.at)
+  w.seen[node.path] = without_namespace(seen)
+  return seen
 end
 
 -- text behind its length
@@ -767,6 +877,7 @@ ops[20] = function(w, ty, tree, node)
   local number = integer(w, w.types[ty[2]])
   local name = ty[3][number]
   show(tree, w.tvb, node.path, "text", at, w.at - at, name or string.format("%d", number))
+  w.seen[node.path] = name and { number, without_namespace(name) } or number
   return name or number
 end
 
@@ -787,7 +898,7 @@ ops[22] = function(w, ty, tree, node)
   local size = w.at - at
   local item = show_bytes(tree, w.tvb, node.path, at, size)
   if size <= MAX_NBT then
-    local again = { s = w.s, tvb = w.tvb, at = start, size = w.size }
+    local again = { s = w.s, tvb = w.tvb, at = start, size = w.size, version = w.version }
     nbt_payload(again, item, kind, name, 512)
   end
   return nil
@@ -847,7 +958,8 @@ ops[26] = function(w, ty, tree, node, mark)
   local into = open_node(tree, w.tvb, node.path, at)
   w.index = nil
   if number ~= 0 then
-    show_int(into, w.tvb, child(node, ty[2]).path, at, size, number - 1)
+    local path = child(node, ty[2]).path
+    annotate(w, show_int(into, w.tvb, path, at, size, number - 1), path, number - 1)
   else
     value(w, ty[4], into, child(node, ty[3]), mark, false)
   end
@@ -1010,7 +1122,8 @@ local function show_body(tvb, tree, connection, direction)
   local size = tvb:len()
   local w = {
     s = size > 0 and tvb:raw() or "", tvb = tvb, at = 0, size = size, scope = {}, depth = 400,
-    empty = 65536, root = {}, types = connection.protocol.types, seen = {},
+    empty = 65536, root = {}, types = connection.protocol.types, seen = {}, waiting = {},
+    window = connection.window,
     version = connection.protocol.number,
     meanings = meanings(connection.protocol.number, direction),
   }
@@ -1048,6 +1161,11 @@ local function show_body(tvb, tree, connection, direction)
   if connection.version and not connection.exact then
     tree:add_proto_expert_info(guessed, "version " .. connection.version .. " is read as "
       .. connection.protocol.name)
+  end
+  if name == "open_window" and direction == "clientbound" then
+    local kind = w.root.inventoryType
+    if type(kind) == "number" then _, kind = known(w, "open_window", "inventoryType") end
+    connection.window = { number = w.root.windowId, kind = kind and WINDOWS[without_namespace(kind)] }
   end
   drive(connection, direction, packet, w.root)
   return name

@@ -3,14 +3,15 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::meaning::RegistryKind;
-use crate::meaning::annotation::{Annotation, Names};
+use crate::meaning::annotation::{Annotation, Condition, Expected, Names, Side};
 use crate::meaning::field_meanings::tables;
 use crate::meaning::registries::Registries;
+use crate::meaning::session_memory::WINDOWS;
+use crate::meaning::unit::Unit;
 use crate::meaning::version::Version;
-use crate::schema::{Direction, Family, Protocol};
+use crate::schema::{Catalog, Direction, Family, Protocol};
 
-/// Writes the meanings of values in these versions as Lua tables. Meanings that need more than a name, a
-/// flag or a factor are left out: times of day, masks of sections, game versions.
+/// Writes the meanings of values in these versions as Lua tables, and the names of all versions.
 pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
     let mut numbers: HashMap<*const Annotation, usize> = HashMap::new();
     let (mut meanings, mut uses) = (String::new(), String::new());
@@ -21,7 +22,7 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
             continue;
         }
         let side = if place.direction == Direction::Clientbound { "C" } else { "S" };
-        let fields: BTreeMap<_, _> = fields.iter().collect();
+        let fields: BTreeMap<_, _> = fields.uses.iter().collect();
         for (path, of_field) in fields {
             for it in of_field {
                 let next = numbers.len() + 1;
@@ -38,6 +39,12 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
             }
         }
     }
+    let mut games = String::new();
+    for (number, _) in Catalog::embedded().versions() {
+        if let Some(text) = Unit::GameVersion.text(number.into()) {
+            let _ = writeln!(games, "[{number}]={text:?},");
+        }
+    }
     let mut names = String::new();
     for protocol in protocols {
         let kinds = RegistryKind::ALL.into_iter().filter(|kind| *kind != RegistryKind::Metadata);
@@ -47,10 +54,16 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
         });
         let _ = writeln!(names, "[{}]={{{}}},", protocol.version(), of.collect::<String>());
     }
+    let windows: String = WINDOWS
+        .iter()
+        .flat_map(|(names, window)| names.iter().map(move |name| format!("[{name:?}]={window:?},")))
+        .collect();
     let lines = Registries::lines_before(RegistryKind::Metadata);
     let _ = write!(
         out,
         "local MEANINGS = {{\n{meanings}}}\nlocal USES = [==[\n{uses}]==]\n\
+         local WINDOWS = {{{windows}}}\n\
+         local GAMES = {{\n{games}}}\n\
          local NAMES = {{\n{names}}}\nlocal NAME_LINES = [==[\n{lines}\n]==]\n\n"
     );
 }
@@ -65,13 +78,34 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
         let flags = annotation.flags.iter().map(|(bit, name)| format!("{{{bit},{name:?}}},"));
         let _ = write!(out, "flags={{{}}},", flags.collect::<String>());
     }
-    if let Some((per, unit)) = annotation.unit.and_then(|unit| unit.scale()) {
-        let _ = write!(out, "per={per:?},unit={unit:?},");
+    if !annotation.ranges.is_empty() {
+        let ranges = annotation.ranges.iter().map(|range| {
+            let side = match range.side {
+                Side::Below => "<",
+                Side::AtMost => "<=",
+                Side::Above => ">",
+            };
+            format!("{{{side:?},{:?},{:?}}},", range.limit, range.name)
+        });
+        let _ = write!(out, "ranges={{{}}},", ranges.collect::<String>());
+    }
+    match annotation.unit {
+        Some(Unit::OutOf { most }) => {
+            let _ = write!(out, "most={most},");
+        }
+        Some(unit) => {
+            let _ = match unit.scale() {
+                Some((per, unit)) => write!(out, "per={per:?},unit={unit:?},"),
+                None => write!(out, "form={:?},", unit.form().unwrap_or_default()),
+            };
+        }
+        None => {}
     }
     if let Some(packed) = &annotation.packed {
-        let parts = packed.parts().map(|(bits, name, kind)| {
-            let kind = kind.map(|kind| format!(",\"{kind}\"")).unwrap_or_default();
-            format!("{{{bits},{name:?}{kind}}},")
+        let parts = packed.parts().map(|(bits, name, kind, names)| {
+            let kind = kind.map_or_else(|| "false".to_owned(), |kind| format!("\"{kind}\""));
+            let names: String = names.iter().map(|name| format!("{name:?},")).collect();
+            format!("{{{bits},{name:?},{kind},{{{names}}}}},")
         });
         let _ = write!(out, "bits={{{}}},", parts.collect::<String>());
     }
@@ -85,12 +119,20 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
     if let Some(other) = &annotation.other {
         let _ = write!(out, "other={other:?},");
     }
-    if let Some(when) = &annotation.when {
-        let is = when.is.iter().map(|number| format!("[{number}]=true,"));
-        let is = is.collect::<String>();
-        // A packet of later versions than Alpha has one field that decides.
-        let field = when.fields.first().map(|field| field.replace("[*]", "")).unwrap_or_default();
-        let _ = write!(out, "when={{{field:?},{{{is}}}}},");
+    if !annotation.when.is_empty() {
+        let when: String = annotation.when.iter().map(condition).collect();
+        let _ = write!(out, "when={{{when}}},");
     }
     out.push_str("},\n");
+}
+
+/// Returns a condition as a table: the fields, the values, and whether the field comes later.
+fn condition(condition: &Condition) -> String {
+    let fields = condition.fields.iter().map(|field| format!("{:?},", field.replace("[*]", "")));
+    let is = condition.is.iter().map(|expected| match expected {
+        Expected::Number(number) => format!("[{number}]=true,"),
+        Expected::Name(name) => format!("[{name:?}]=true,"),
+    });
+    let (fields, is) = (fields.collect::<String>(), is.collect::<String>());
+    format!("{{{{{fields}}},{{{is}}},{}}},", condition.later)
 }

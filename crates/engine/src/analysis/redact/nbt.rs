@@ -86,7 +86,7 @@ impl NbtRedaction<'_> {
 
 fn redact_bytes(bytes: &[u8], pseudonyms: &Pseudonyms) -> Bytes {
     let text = pseudonyms.text(&Encoding::ModifiedUtf8.decode_lossy(bytes));
-    let mut encoded = Encoding::ModifiedUtf8.encode(&text).unwrap_or_default().into_owned();
+    let mut encoded = Encoding::ModifiedUtf8.encode(&text).into_owned();
     // Serialised again, JSON may be longer than NBT allows.
     if encoded.len() > usize::from(u16::MAX) {
         encoded = vec![b'x'; usize::from(u16::MAX)];

@@ -1,6 +1,6 @@
 use super::super::{Entry, EventKind};
 use super::line::{Form, Meanings};
-use mitmcraft_protocol::meaning::EntityTypes;
+use mitmcraft_protocol::meaning::SessionMemory;
 
 /// Chooses the form of each entry of a file. Follows the entities of the sessions, as what they are
 /// decides what values mean.
@@ -8,7 +8,7 @@ use mitmcraft_protocol::meaning::EntityTypes;
 pub(in crate::capture) struct Forms {
     no_bodies: bool,
     /// `None` if what values mean is not wanted.
-    entities: Option<EntityTypes>,
+    memory: Option<SessionMemory>,
 }
 
 impl Forms {
@@ -17,22 +17,22 @@ impl Forms {
     }
 
     pub(in crate::capture) fn add_meanings(&mut self) {
-        self.entities = Some(EntityTypes::default());
+        self.memory = Some(SessionMemory::default());
     }
 
     pub(super) fn omit_meanings(&mut self) {
-        self.entities = None;
+        self.memory = None;
     }
 
     /// Returns the form of the next entry.
     pub(in crate::capture) fn of(&mut self, entry: &Entry) -> Form {
-        let meanings = self.entities.as_mut().map(|entities| match entry {
-            Entry::Packet(record) => Meanings { entity: entities.take(&record.packet) },
+        let meanings = self.memory.as_mut().map(|memory| match entry {
+            Entry::Packet(record) => Meanings { about: memory.take(&record.packet) },
             Entry::Event(event) => {
                 if let EventKind::Close(_) = event.kind {
-                    entities.forget(event.context.session);
+                    memory.forget(event.context.session);
                 }
-                Meanings { entity: None }
+                Meanings { about: None }
             }
         });
         if self.no_bodies { Form::NoBody(meanings) } else { Form::Full(meanings) }

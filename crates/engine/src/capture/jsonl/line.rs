@@ -7,7 +7,7 @@ use super::super::{Entry, Event, EventKind, LegState, Record};
 use super::map::JsonMap;
 use super::version::Version;
 use crate::capture::head::RawKind;
-use mitmcraft_protocol::meaning::{diagnose, meanings};
+use mitmcraft_protocol::meaning::{About, diagnose, meanings};
 use mitmcraft_protocol::packet::{Content, Diagnostic, Packet, RawReason, Timestamp, Undecoded};
 use mitmcraft_protocol::schema::{Family, JsonVisitor, Protocol};
 use mitmcraft_protocol::wire::json::write_json_uint;
@@ -38,8 +38,8 @@ impl Form {
 /// Facts from earlier packets of a session that decide what a packet's values mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::capture) struct Meanings {
-    /// The type of the entity whose metadata it has.
-    pub(in crate::capture) entity: Option<&'static str>,
+    /// What earlier packets say about it.
+    pub(in crate::capture) about: Option<About>,
 }
 
 /// Appends an entry's line, without a line feed.
@@ -207,7 +207,7 @@ fn write_meanings(map: &mut JsonMap<'_>, packet: &Packet, known: Meanings) {
 /// Returns an object in JSON of what values mean, by the paths of their fields; `None` if none has a
 /// meaning.
 pub(in crate::capture) fn meaning_object(packet: &Packet, known: Meanings) -> Option<Vec<u8>> {
-    let meanings = meanings(packet, known.entity);
+    let meanings = meanings(packet, known.about);
     if meanings.is_empty() {
         return None;
     }

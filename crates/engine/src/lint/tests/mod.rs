@@ -62,7 +62,8 @@ fn string(text: &str) -> String {
 #[test]
 fn every_fault_is_found_in_its_packet_and_at_its_place() {
     use Diagnostic::{
-        DimensionInvalid, HeldItemInvalid, JsonInvalid, MetadataMissing, PaintingTitleTooLong,
+        DimensionInvalid, HeldItemInvalid, JsonInvalid, MetadataMissing, PackHashInvalid,
+        PaintingTitleTooLong, TeamMemberTooLong,
     };
     use LintRule::{
         BytesLeft, BytesMissing, ChunkInvalid, Diagnosed, EntryUnknown, FieldInvalid, IdUnknown,
@@ -96,6 +97,21 @@ fn every_fault_is_found_in_its_packet_and_at_its_place() {
             Diagnosed(PaintingTitleTooLong),
             true,
             Some(2..17),
+        ),
+        // A member of a team with a name of 41 characters, and a hash of three digits.
+        (
+            47,
+            format!("3e {} 03 01 {}", string("a"), string(&"x".repeat(41))),
+            Diagnosed(TeamMemberTooLong),
+            true,
+            Some(4..5),
+        ),
+        (
+            47,
+            format!("48 {} {}", string("a"), string("abc")),
+            Diagnosed(PackHashInvalid),
+            false,
+            Some(3..7),
         ),
         // A chunk with a section whose data is 3 bytes.
         (47, "21 00000000 00000000 01 0001 03 000000".to_owned(), ChunkInvalid, true, Some(12..16)),
@@ -318,7 +334,7 @@ version         packets   at fault  id-unknown  bytes-left
     );
     let xml = report.junit(&LineOptions::default());
     assert!(
-        xml.contains("<testsuite name=\"1.8\" tests=\"26\" failures=\"2\" errors=\"0\">"),
+        xml.contains("<testsuite name=\"1.8\" tests=\"28\" failures=\"2\" errors=\"0\">"),
         "{xml}"
     );
     assert!(xml.contains("<testcase classname=\"1.8\" name=\"chunk-invalid\"/>"), "{xml}");

@@ -61,6 +61,53 @@ fn keep_alives_are_timed_by_the_rules_of_their_version() {
 }
 
 #[test]
+fn a_keep_alive_that_does_not_come_is_missed() {
+    let overdue = Diagnostics::from_iter([Diagnostic::KeepAliveOverdue]);
+    for (version, limit) in [(47, 20), (107, 30), (765, 30)] {
+        for (direction, name) in [
+            (Clientbound, "keep_alive"),
+            (Clientbound, "update_health"),
+            (Serverbound, "held_item_slot"),
+            (Clientbound, "kick_disconnect"),
+        ] {
+            if (version, name) == (765, "kick_disconnect") {
+                continue;
+            }
+            for late in [false, true] {
+                let mut game = Game::new(version, "");
+                let mut say = |seconds: u64, direction, name: &str| {
+                    game.pair.clock += seconds * 1_000_000_000;
+                    let value = match name {
+                        "keep_alive" => fields([("keepAliveId", Value::Int(7))]),
+                        "kick_disconnect" => fields([("reason", "\"Timed out\"".into())]),
+                        "held_item_slot" => fields([("slotId", Value::Int(1))]),
+                        _ => fields([
+                            ("health", Value::Float32(20.0)),
+                            ("food", Value::Int(20)),
+                            ("foodSaturation", Value::Float32(5.0)),
+                        ]),
+                    };
+                    game.says(direction, State::Play, name, value);
+                    game.pair.records().last().unwrap().packet.noted()
+                };
+                // The game begins with its first packet.
+                assert_eq!(say(0, Clientbound, "update_health"), Diagnostics::NONE, "{version}");
+                let found = say(if late { limit + 1 } else { limit - 1 }, direction, name);
+                let expected = if late { overdue } else { Diagnostics::NONE };
+                assert_eq!(found, expected, "{version} {name}, late: {late}");
+                // Once is enough, but the late one is marked too.
+                if late && name == "update_health" {
+                    assert_eq!(say(1, Serverbound, "held_item_slot"), Diagnostics::NONE);
+                    assert_eq!(say(1, Clientbound, "keep_alive"), overdue);
+                    assert_eq!(say(1, Clientbound, "update_health"), Diagnostics::NONE);
+                    assert_eq!(say(limit, Clientbound, "update_health"), overdue);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn of_many_unanswered_keep_alives_the_last_ones_are_known() {
     let asked = (1..=70).map(|number| (0, Clientbound, Some(number), &[][..]));
     let answered = (7..=70).map(|number| (0, Serverbound, Some(number), &[][..]));

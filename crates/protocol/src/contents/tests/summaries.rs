@@ -1,6 +1,7 @@
 //! What changed blocks, chunks and light say to people and filters: names, heights, blocks by place.
 
 use super::*;
+use crate::contents::Missing;
 use crate::meaning::meanings;
 
 #[test]
@@ -121,4 +122,104 @@ fn a_world_begins_where_its_dimension_type_says() {
         assert_eq!(lowest(version, 16, &[(-64, 384)]), 0, "{version}");
         assert_eq!(lowest(version, 24, &[]), -64, "{version}");
     }
+}
+
+#[test]
+fn sections_that_a_whole_chunk_leaves_out_are_air() {
+    let sections = [(2, vec![16; 4096]), (5, vec![16; 4096])];
+    for version in [47, 107, 340, 404, 477, 578, 754, 755, 756] {
+        for (full, air) in [(true, Some("air")), (false, None)] {
+            let mut fields = match version {
+                47 => {
+                    let size = 2 * (8192 + 4096) + if full { 256 } else { 0 };
+                    let data = [&[16, 0].repeat(4096)[..], &vec![0; size - 8192]].concat();
+                    json!({"x": -9, "z": 12, "bitMap": 0b100100, "chunkData": base64(&data)})
+                }
+                _ => chunk(version, &sections, true),
+            };
+            fields["groundUp"] = json!(full);
+            // Only whole chunks have biomes behind their sections; since 1.17 all chunks are whole.
+            if version >= 755 && !full {
+                continue;
+            }
+            if !full && version >= 550 {
+                fields.as_object_mut().unwrap().remove("biomes");
+            }
+            if !full && (107..550).contains(&version) {
+                let data = BASE64_STANDARD.decode(fields["chunkData"].as_str().unwrap()).unwrap();
+                let biomes = if version < 393 { 256 } else { 1024 };
+                fields["chunkData"] = json!(base64(&data[..data.len() - biomes]));
+            }
+            let packet = packet(version, "map_chunk", &fields);
+            let block = |x, y, z| Contents::block_in(&packet, x, y, z);
+            let contents = Contents::read(&packet).unwrap().unwrap();
+            assert_eq!(contents.columns[0].sections.len(), 2, "{version}");
+            assert!(block(-144, 32, 192).is_some_and(|it| it != "air"), "{version}");
+            for y in [0, 31, 48, 79, 96, 255] {
+                assert_eq!(block(-144, y, 192).as_deref(), air, "{version}, y {y}");
+                assert_eq!(block(-129, y, 207).as_deref(), air, "{version}, y {y}");
+            }
+            // Outside of the world, and of the chunk.
+            for (x, y, z) in [(-144, -1, 192), (-144, 256, 192), (-145, 0, 192), (-144, 0, 208)] {
+                assert_eq!(block(x, y, z), None, "{version}, {x} {y} {z}");
+            }
+        }
+    }
+    // Since 1.18 a chunk has all sections, and what is outside of it is not known.
+    let fields = chunk(757, &(0..16).map(|it| (it, states(1, 2))).collect::<Vec<_>>(), true);
+    assert_eq!(read(757, "map_chunk", &fields).unwrap().block(-144, 256, 192), None);
+    // A chunk that is unloaded has no blocks, one without sections among several has only air.
+    let fields = json!({"x": 0, "z": 0, "groundUp": true, "bitMap": 0, "chunkData": ""});
+    let unloads = read(47, "map_chunk", &fields).unwrap();
+    assert_eq!((unloads.columns[0].missing, unloads.block(0, 0, 0)), (Missing::Unloaded, None));
+    let fields = json!({"skyLightSent": true, "meta": [{"x": 0, "z": 0, "bitMap": 0}],
+        "data": base64(&[0; 256])});
+    let air = read(47, "map_chunk_bulk", &fields).unwrap();
+    assert_eq!(air.block(0, 0, 0).as_deref(), Some("air"));
+}
+
+#[test]
+fn a_packet_is_read_once_for_all_its_blocks() {
+    use crate::contents::lookup::reads::READS;
+
+    let whole = |state: u32| {
+        let sections: Vec<(i32, Vec<u32>)> =
+            (-4..20).map(|number| (number, vec![state; 4096])).collect();
+        chunk(765, &sections, true)
+    };
+    let first = packet(765, "map_chunk", &whole(1));
+    let second = packet(765, "map_chunk", &whole(2));
+    let at = json!({"x": -8, "y": 4, "z": 39});
+    let change = packet(765, "block_change", &json!({"location": at, "type": 79}));
+    let begin = READS.get();
+    // Rules ask about the same packet, and about clones of it.
+    for _ in 0..20 {
+        for y in -64..320 {
+            assert!(Contents::block_in(&first.clone(), -144, y, 192).is_some());
+        }
+    }
+    assert_eq!(READS.get() - begin, 1);
+    let found = |packet: &Packet| Contents::block_in(packet, -144, 0, 192);
+    assert_eq!(found(&first).as_deref(), Some("stone"));
+    assert_eq!(found(&second).as_deref(), Some("granite"));
+    assert_eq!(READS.get() - begin, 2);
+    for _ in 0..20 {
+        assert_eq!(Contents::block_in(&change, -8, 4, 39).as_deref(), Some("bedrock"));
+        assert_eq!(found(&change), None);
+    }
+    assert_eq!(READS.get() - begin, 3);
+    // What the server has sent since says where the world begins.
+    let fields = whole(1);
+    let known = packet_in(765, State::Play, "map_chunk", &fields, &dimensions(765, &[(0, 384)]));
+    assert!(Contents::block_in(&first, -144, -1, 192).is_some());
+    assert_eq!(Contents::block_in(&known, -144, -1, 192), None);
+    // A packet that is invalid is not read again either.
+    let mut fields = whole(1);
+    fields["chunkData"] = json!(base64(&[9; 40]));
+    let invalid = packet(765, "map_chunk", &fields);
+    let begin = READS.get();
+    for y in 0..20 {
+        assert_eq!(Contents::block_in(&invalid, -144, y, 192), None);
+    }
+    assert_eq!(READS.get() - begin, 1);
 }

@@ -10,8 +10,7 @@ impl<'j> Compiler<'j> {
         let whole = self.name(whole);
         let encoding = self.encoding(options)?;
         let bytes = |compiler: &Self, form: &'j Json, key: &str| {
-            let bytes = encoding.encode(compiler.text(form, key)?);
-            bytes.map(Box::from).map_err(|error| compiler.fault(format!("`{key}`: {error}")))
+            compiler.text(form, key).map(|text| Box::from(encoding.encode(text)))
         };
         let mut forms = Vec::new();
         for form in items(options, "forms") {

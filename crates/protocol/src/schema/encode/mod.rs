@@ -110,14 +110,14 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::Uuid => self.out.extend_from_slice(&uuid(value)?.to_be_bytes()),
             Type::Text { count, encoding } => {
                 let text = text(value)?;
-                let bytes = encoding.encode(text).map_err(fault)?;
+                let bytes = encoding.encode(text);
                 self.count(count, bytes.len() / encoding.unit(), mark)?;
                 self.out.extend_from_slice(&bytes);
                 return Ok(FieldValue::Text(text));
             }
             Type::Terminated(encoding) => {
                 let text = text(value)?;
-                let bytes = encoding.encode(text).map_err(fault)?;
+                let bytes = encoding.encode(text);
                 if bytes.contains(&0) {
                     return Err(invalid("text contains NUL"));
                 }
@@ -408,8 +408,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             Value::Absent => Cow::Owned(forms.join(given)?),
             whole => Cow::Borrowed(text(whole).map_err(inside)?),
         };
-        let bytes = forms.encoding.encode(&whole).map_err(fault);
-        let bytes = bytes.map_err(inside)?;
+        let bytes = forms.encoding.encode(&whole);
         self.count(&forms.count, bytes.len() / forms.encoding.unit(), mark).map_err(inside)?;
         self.out.extend_from_slice(&bytes);
         Ok(FieldValue::Absent)

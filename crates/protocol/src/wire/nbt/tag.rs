@@ -41,6 +41,18 @@ impl Tag {
         Self::Text(Bytes::copy_from_slice(&encode(text)))
     }
 
+    /// Returns the number, if this is an integer of any width.
+    #[must_use]
+    pub fn as_int(&self) -> Option<i64> {
+        Some(match self {
+            Self::Byte(value) => (*value).into(),
+            Self::Short(value) => (*value).into(),
+            Self::Int(value) => (*value).into(),
+            Self::Long(value) => *value,
+            _ => return None,
+        })
+    }
+
     /// Returns the type of the tag, which is never [`TagType::End`].
     #[must_use]
     pub fn tag_type(&self) -> TagType {
@@ -105,7 +117,7 @@ impl Compound {
 
 /// Returns the modified UTF-8 of `text`.
 pub(super) fn encode(text: &str) -> Cow<'_, [u8]> {
-    Encoding::ModifiedUtf8.encode(text).expect("modified UTF-8 has a form for every character")
+    Encoding::ModifiedUtf8.encode(text)
 }
 
 #[cfg(test)]
