@@ -104,7 +104,7 @@ enum Verb {
     Proxy(Box<proxy::Arguments>),
     Check(check::Arguments),
     Expect(expect::Arguments),
-    Lint(lint::Arguments),
+    Lint(Box<lint::Arguments>),
     Demo(demo::Arguments),
     Show(show::Arguments),
     View(view::Arguments),

@@ -86,5 +86,5 @@ fn read(path: &str) -> String {
 }
 
 /// What is corrected without a patch.
-const EFFECTS: &str = "`examples/import_tables/registries.rs`";
+const EFFECTS: &str = "`tools/import_tables/registries.rs`";
 const DERIVED: &str = "4";

@@ -74,7 +74,7 @@ fn an_account_joins_old_servers_in_online_mode_and_verified_players_may_play_as_
         ("1.6.1", "account", true),
         ("1.6.4", "verify", true),
     ] {
-        let (mut services, url) = services(&[]);
+        let (services, url) = services(&[]);
         let mut server = peer(release, &["server", "0", &url]);
         let upstream = format!("127.0.0.1:{}", server.port());
         let mut online = Online::start(&upstream, &url, &["--auth", auth]);

@@ -47,7 +47,7 @@ impl MetadataEntry {
 fn type_name(version: i32, number: i64) -> Option<&'static str> {
     let names: &[&str] = match version {
         ..V1_9 => &TYPES_1_8,
-        ..V1_13 => &TYPES_1_9,
+        V1_9..V1_13 => &TYPES_1_9,
         _ => &TYPES_1_13,
     };
     names.get(usize::try_from(number).ok()?).copied()

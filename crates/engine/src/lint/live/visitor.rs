@@ -217,11 +217,11 @@ impl Visitor {
             }
             Role::Join => self.on_join(),
             Role::Teleport => self.on_teleport(&fields),
-            Role::Transaction => {
-                if fields.get("accepted").map(Value::plain) == Some(&Value::Bool(false)) {
-                    let confirmed = fields.with_field("accepted", Value::Bool(true));
-                    self.endpoint.send_role(Role::Transaction, &confirmed);
-                }
+            Role::Transaction
+                if fields.get("accepted").map(Value::plain) == Some(&Value::Bool(false)) =>
+            {
+                let confirmed = fields.with_field("accepted", Value::Bool(true));
+                self.endpoint.send_role(Role::Transaction, &confirmed);
             }
             _ => {}
         }

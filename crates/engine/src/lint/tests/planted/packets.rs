@@ -298,8 +298,13 @@ fn texts(version: i32) -> Vec<Plant> {
     let extra = |parts: &[Vec<u8>]| named(9, "extra", &list(parts));
     let a = string("text", "a");
     vec![
-        nbt("chat that is a number", all(&[a.clone()]), vec![3, 0, 0, 0, 5], "chat"),
-        nbt("chat that is an empty list", all(&[a.clone()]), vec![9, 0, 0, 0, 0, 0], "chat"),
+        nbt("chat that is a number", all(std::slice::from_ref(&a)), vec![3, 0, 0, 0, 5], "chat"),
+        nbt(
+            "chat that is an empty list",
+            all(std::slice::from_ref(&a)),
+            vec![9, 0, 0, 0, 0, 0],
+            "chat",
+        ),
         nbt(
             "reason in a colour that there is not",
             all(&[a.clone(), string("color", "gold")]),
@@ -314,7 +319,7 @@ fn texts(version: i32) -> Vec<Plant> {
         ),
         nbt(
             "chat whose text is a number",
-            all(&[a.clone()]),
+            all(std::slice::from_ref(&a)),
             all(&[named(3, "text", &[0, 0, 0, 1])]),
             "chat",
         ),
