@@ -27,10 +27,10 @@ pub(crate) const COMPARED: &[Patch] = &[
         },
     },
     Patch {
-        name: "the columns and rows of a map have no sign (1.8 to 1.16.5)",
+        name: "the columns and rows of a map have no sign (1.9 to 1.16.5)",
         reason: "MCProtocolLib 1.12.2 and 1.16.5 (`ServerMapDataPacket`); the tables have it from 1.17 on. A whole \
-                 map has 128 columns, not -128.",
-        versions: 47..=754,
+                 map has 128 columns, not -128. In 1.8 the document has bytes with a sign.",
+        versions: 107..=754,
         apply: |tables| {
             let map = packet(tables, "map");
             let unsigned = |place: &mut Json| replace(place, &json!("i8"), json!("u8"));
@@ -150,9 +150,9 @@ pub(crate) const COMPARED: &[Patch] = &[
             let old = json!(["option", "string"]);
             if types["entityMetadataEntry"].is_null() {
                 let fields = &mut types["entityMetadataItem"][1]["fields"];
-                return ["optional_global_pos", "21", "22"]
-                    .into_iter()
-                    .any(|name| replace(&mut fields[name], &old, place()));
+                return ["optional_global_pos", "21", "22"].into_iter().any(|name| {
+                    fields.get_mut(name).is_some_and(|field| replace(field, &old, place()))
+                });
             }
             let value = field(&mut types["entityMetadataEntry"], "value");
             replace(&mut value[1]["fields"]["optional_global_pos"], &old, place())

@@ -27,9 +27,11 @@ fn the_type_of_metadata_of_1_9_is_a_varint() {
 
 #[test]
 fn a_whole_map_has_128_columns() {
-    for (version, start) in
-        [(47, &hex!("00 03 00")[..]), (340, &hex!("00 03 00 00")), (754, &hex!("00 03 00 00 00"))]
-    {
+    for (version, start) in [
+        (107, &hex!("00 03 00 00")[..]),
+        (340, &hex!("00 03 00 00")),
+        (754, &hex!("00 03 00 00 00")),
+    ] {
         let value = decoded(version, "map", &[start, &hex!("80 80 00 00 02 0102")].concat());
         assert_eq!(at(&value, &["columns"]).as_int(), Some(128), "{version}");
         assert_eq!(at(&value, &["rows"]).as_int(), Some(128), "{version}");
