@@ -47,11 +47,12 @@ fn every_real_packet_decodes_as_another_decoder_did() {
         // The other decoder has lists of single bytes as numbers.
         let mut visitor = JsonVisitor::new(&mut out).with_bytes_as_numbers();
         protocol.walk(packet, &real.body, start, &mut visitor).unwrap();
-        let ours = serde_json::from_slice(&out).unwrap();
+        let ours: Json = serde_json::from_slice(&out).unwrap();
         let theirs = fs::read(real.file.with_extension("json")).unwrap();
         // The package has an empty file for a packet without fields.
         let theirs = if theirs.is_empty() { &b"null"[..] } else { &theirs };
-        match same(&ours, &serde_json::from_slice(theirs).unwrap()) {
+        let theirs = corrected(&real.name, &ours, serde_json::from_slice(theirs).unwrap());
+        match same(&ours, &theirs) {
             Ok(()) => agreed += 1,
             Err(_) if RENAMED.contains(&&*real.name) => {}
             Err(difference) => failures.push(format!("{}: {difference}", real.file.display())),
@@ -119,6 +120,25 @@ impl Visitor for Secrets {
         self.name = name.to_string();
         Flow::Continue(())
     }
+}
+
+/// Returns the fields of a packet without the errors of the tables that the other decoder shares
+/// (`docs/upstream.md`).
+fn corrected(name: &str, ours: &Json, mut theirs: Json) -> Json {
+    match name {
+        "map" if ours["columns"] == 128 && theirs["columns"] == -128 => {
+            for key in ["columns", "rows", "x", "y"] {
+                let number = theirs[key].as_i64().unwrap();
+                theirs[key] = number.rem_euclid(256).into();
+            }
+        }
+        "respawn" if ours["copyMetadata"].is_number() => {
+            let copied = theirs["copyMetadata"].as_bool().unwrap();
+            theirs["copyMetadata"] = i64::from(copied).into();
+        }
+        _ => {}
+    }
+    theirs
 }
 
 fn comes_back(real: &Real) -> Result<(), String> {
