@@ -252,11 +252,19 @@ async function conversation (it) {
   await click('#tab-conversation')
   await until(async () => await page.locator('#conversation li').count() > 40, 'much was said')
   // A place in one of the lines that are seen.
-  const line = (i, dx = 30) => page.locator('#conversation button').evaluateAll((all, [i, dx]) => {
-    const boxes = all.map(it => it.getBoundingClientRect()).filter(it => it.top > 200 && it.bottom < 600)
-    const { left, top, height } = boxes[i % 5]
-    return { x: left + dx, y: top + height / 2 }
-  }, [i, dx])
+  const line = async (i, dx = 30) => {
+    let place
+    await until(async () => {
+      place = await page.locator('#conversation button').evaluateAll((all, [i, dx]) => {
+        const boxes = all.map(it => it.getBoundingClientRect()).filter(it => it.top > 200 && it.bottom < 600)
+        if (boxes.length < 5) return null
+        const { left, top, height } = boxes[i % 5]
+        return { x: left + dx, y: top + height / 2 }
+      }, [i, dx])
+      return place
+    }, 'lines are seen')
+    return place
+  }
   await presses(it, 'a line of the conversation', '#list .line.selected', line, () => press('3', page.keyboard, 0))
   // What is selected there stays selected, and what has the focus keeps it.
   await press('3')

@@ -238,6 +238,7 @@ async function several ({ page, apply, selected, shows, until, click, press, row
   await page.focus('#list')
   await press('Home')
   await selected(0, /./)
+  await until(async () => Number(await text('#list', 'aria-rowcount')) > 5, 'more than four packets are listed')
   const total = Number(await text('#list', 'aria-rowcount')) - 1
   const chosen = () => page.locator('#list .line[aria-selected="true"]').count()
   await page.keyboard.down('Shift')

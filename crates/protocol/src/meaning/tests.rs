@@ -257,5 +257,5 @@ fn a_packet_with_the_type_of_its_entity_names_the_keys_of_its_metadata() {
 fn the_tables_are_small() {
     let text: usize = FILES.iter().map(|(_, text)| text.len()).sum();
     let size = text + super::registries::FILE.len();
-    assert!(size < 120_000, "{size} bytes; docs/meanings.md has the sizes too");
+    assert!(size < 125_000, "{size} bytes; docs/meanings.md has the sizes too");
 }

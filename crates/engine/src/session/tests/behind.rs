@@ -84,10 +84,14 @@ fn a_client_that_has_to_be_verified_gets_through_neither_as_bytes_nor_as_an_olde
             pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
             pair.send(Side::Client, request);
             pair.input(Input::Closed(Side::Client));
+            // Since 1.3 the client is asked to prove its name, for which a key is made; then the server hears that
+            // the client has closed.
+            pair.input(Input::Key(material()));
+            pair.input(Input::Closed(Side::Server));
             let got = String::from_utf8_lossy(&pair.got(Side::Server)).into_owned();
             assert!(!got.contains("Steve") && !got.contains("GET"), "{request:02x?}: {got}");
             assert!(!got.contains('S'), "{request:02x?}: {got}");
-            assert!(pair.session.is_over());
+            assert!(pair.session.is_over(), "{request:02x?}");
         }
     }
 }
