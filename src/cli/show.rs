@@ -144,7 +144,7 @@ struct Selection {
     condition: Option<Expr>,
 }
 
-/// What is found in a capture.
+/// An item of a capture, as a thread has read it.
 enum Found {
     Entry {
         entry: Entry,
@@ -154,7 +154,7 @@ enum Found {
     Pause,
     /// A server that speaks another version than its client.
     Mismatch(VersionMismatch),
-    /// What is wrong with the capture, which is said after all others.
+    /// The error of the capture, which is reported after all others.
     Damage(anyhow::Error),
 }
 

@@ -135,7 +135,7 @@ struct Selection {
     sessions: Vec<u64>,
 }
 
-/// What was counted in a capture.
+/// The counts of a capture.
 #[derive(Default)]
 struct Counted {
     stats: Stats,

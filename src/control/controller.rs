@@ -30,7 +30,7 @@ pub struct Controller {
     order: BTreeMap<u64, HeldId>,
     /// The number of packets that were ever held.
     came: u64,
-    /// What is sent repeatedly, by the number of its command.
+    /// The packets that are sent repeatedly, by the number of their command.
     sending: BTreeMap<u64, Sending>,
     /// How often a held packet was decided on or released.
     changes: u64,

@@ -16,7 +16,7 @@ pub struct Snapshot {
     pub(super) chunks: Vec<Chunk>,
     /// The leg states of the sessions, each from a row on.
     pub(super) legs: Arc<super::session::Legs>,
-    /// What people noted, by row.
+    /// The notes of people, by row.
     pub(super) annotations: Arc<BTreeMap<u64, Annotation>>,
 }
 

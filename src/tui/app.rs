@@ -6,7 +6,7 @@ use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
 use super::commands::Asked;
-use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, summary};
+use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, TimeMode, View, summary};
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::protocol::Request;
 use crate::view::{
@@ -49,7 +49,7 @@ pub struct App {
     pub(super) columns: Vec<Column>,
     history: History,
     pub(super) highlights: Highlights,
-    /// What the list is sorted by, as the person typed it.
+    /// The sort key of the list, as the person typed it.
     pub(super) sort: String,
     /// The packets that are selected besides the one of the cursor.
     pub(super) chosen: BTreeSet<u64>,
@@ -77,40 +77,6 @@ pub struct App {
     pub(super) suspends: bool,
     /// The lines that fit on the screen.
     height: usize,
-}
-
-/// What is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum View {
-    Packets,
-    Sessions,
-    Held,
-    Conversation,
-    Statistics,
-    Timeline,
-    Comparison,
-    Help,
-}
-
-/// How times are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TimeMode {
-    /// Seconds since the session began.
-    Relative,
-    /// Seconds since the row before.
-    Delta,
-    /// Date and time.
-    Absolute,
-}
-
-impl TimeMode {
-    fn next(self) -> Self {
-        match self {
-            Self::Relative => Self::Delta,
-            Self::Delta => Self::Absolute,
-            Self::Absolute => Self::Relative,
-        }
-    }
 }
 
 impl App {

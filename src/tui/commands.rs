@@ -4,9 +4,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value as Json, json};
 
-use super::app::{App, View};
 use super::inbox::News;
-use super::{DetailsPane, Prompt, Purpose};
+use super::{App, DetailsPane, Prompt, Purpose, View};
 use crate::control::{HeldId, HeldPacket};
 use crate::view::protocol::{Answer, Failure, Request};
 use mitmcraft_engine::link::Side;

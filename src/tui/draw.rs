@@ -2,8 +2,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
-use super::app::{App, TimeMode, View};
-use super::{Column, DetailsPane, Purpose};
+use super::{App, Column, DetailsPane, Purpose, TimeMode, View};
 use crate::store::{Annotation, Snapshot};
 use crate::view::{Action, Binding, ConversationLine, HighlightColor, List, Sorting, words};
 use mitmcraft_engine::capture::Record;

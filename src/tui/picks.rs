@@ -1,7 +1,6 @@
-//! What the person picks: fields to filter by, to list and to copy; several packets; marks.
+//! Things that the person picks: fields to filter by, to list and to copy; several packets; marks.
 
-use super::app::{App, View};
-use super::{Column, Purpose};
+use super::{App, Column, Purpose, View};
 use crate::store::Annotation;
 use crate::view::{Action, Combination, PickedField, SortKey, combined};
 use mitmcraft_engine::lang::{Expr, Vocabulary};

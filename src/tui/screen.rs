@@ -17,7 +17,7 @@ use ratatui_crossterm::crossterm::terminal::{
 };
 use ratatui_crossterm::crossterm::{cursor, execute};
 
-use super::app::View;
+use super::View;
 use super::draw::{Layout, byte_at};
 use super::{App, Painter};
 use crate::view::protocol::Request;

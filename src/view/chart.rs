@@ -32,7 +32,7 @@ struct Series {
     bins: Vec<(u64, u64)>,
 }
 
-/// What is being done.
+/// The current step of counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Finding,

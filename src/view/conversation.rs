@@ -5,7 +5,7 @@ use crate::store::{Matches, Store};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::schema::Catalog;
 
-/// What players write and read among the packets of a list: chat and commands of all versions.
+/// Chat and commands among the packets of a list, in all versions.
 ///
 /// Before 1.19 commands are chat; since then they are packets of their own, which are part of it as well.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ pub struct List {
     search: Option<(Expr, Matches)>,
     /// The order, unless it is that in which the packets were recorded.
     order: Option<Order>,
-    /// How often the order has become another one.
+    /// The number of times that the order has changed.
     orders: u64,
     /// `true` if packets are left out that were sent in place of others.
     folds: bool,
@@ -267,7 +267,7 @@ impl List {
         self.selection().since.saturating_sub(self.snapshot().first())
     }
 
-    /// How often the order of the list has become another one.
+    /// Returns the number of times that the order of the list has changed.
     #[must_use]
     pub fn orders(&self) -> u64 {
         self.orders

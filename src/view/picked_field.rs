@@ -23,7 +23,7 @@ pub struct PickedField {
     pub hex: String,
 }
 
-/// How a condition is added to a filter.
+/// The way in which a condition is added to a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Combination {
     /// In place of the filter.

@@ -5,7 +5,7 @@ use mitmcraft_engine::lang::{ExprError, Vocabulary};
 use mitmcraft_engine::text::{Column, field_text};
 use mitmcraft_protocol::schema::{Direction, Value};
 
-/// What a list is sorted by: what its rows have, or any value of the packets.
+/// The key by which a list is sorted: a column of its rows, or any value of the packets.
 #[derive(Debug, Clone)]
 pub enum SortKey {
     /// The time.
@@ -26,7 +26,7 @@ pub enum SortKey {
     Size,
     /// The size on the wire.
     Wire,
-    /// What the proxy did.
+    /// The verdict on the packet.
     Verdict,
     /// A value of the filter language, for which packets are decoded.
     Value(Box<Column>),

@@ -92,7 +92,7 @@ pub(super) fn first_fields(protocol: &Protocol, kind: &PacketType) -> Json {
     completed(protocol, kind, json!({}), None)
 }
 
-/// What becomes of the fields of a packet when it is sent.
+/// The result of encoding the fields of a packet that is to be sent.
 pub(super) struct Checked {
     /// Id and fields in hex; `None` if they cannot be encoded.
     body: Option<String>,

@@ -230,6 +230,13 @@ fn statistics_and_timeline_go_on_while_they_are_shown() {
 }
 
 #[test]
+fn ten_thousand_messages_per_second_are_all_on_the_page() {
+    let mut stage = Stage::open(&["--parts", "live", "--part", "flooded"], "1", COUNTED);
+    stage.browser.tell("begin");
+    stage.finish();
+}
+
+#[test]
 fn presses_of_100_ms_hit_in_the_list_while_packets_come_in() {
     presses("list");
 }

@@ -18,7 +18,7 @@ use crate::cli::notice::{claim_error, write_error};
 use crate::cli::output::Output;
 use crate::cli::stdio::is_stdio;
 
-/// How captures are converted.
+/// The options of a conversion.
 pub(super) struct Conversion {
     pub(super) options: CreateOptions,
     /// The format on stdout.
@@ -30,11 +30,11 @@ pub(super) struct Conversion {
     pub(super) redaction: RedactionSeed,
 }
 
-/// What became of a capture.
+/// The outcome of converting a capture.
 struct Converted {
     /// `true` if it has the wanted session.
     found: bool,
-    /// What is wrong with the capture, which was converted up to the damage.
+    /// The error of the capture, which was converted up to the damage.
     damage: anyhow::Result<()>,
 }
 

@@ -31,16 +31,16 @@ pub(crate) struct Input {
     ahead: Option<Entry>,
     /// Entries of the current file that could not be read.
     invalid: u64,
-    /// What ended the current file early.
+    /// The error that ended the current file early.
     fault: Option<ReadError>,
-    /// What is wrong with the files before.
+    /// The errors of the files before.
     damage: Vec<anyhow::Error>,
     /// `true` if more open sessions than fit the memory end reading.
     strict: bool,
     reading: Reading,
 }
 
-/// What is found in files.
+/// A step of reading files.
 enum Step {
     /// The file at this place begins.
     Begin(usize),

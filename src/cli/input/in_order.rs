@@ -8,7 +8,7 @@ use std::vec;
 /// Works on several items at the same time, as many as there are processors; iterates over the results
 /// in the order of the items.
 ///
-/// What is done of later items waits until earlier ones are over: at most a few batches per thread, so
+/// Results of later items wait until earlier ones are over: at most a few batches per thread, so
 /// that memory does not depend on the number of items or their size.
 pub(crate) struct InOrder<R> {
     /// The results of the items after the current one.

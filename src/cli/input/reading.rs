@@ -13,8 +13,7 @@ use crate::cli::notice::read_error;
 use crate::cli::output::Output;
 use crate::cli::stdio::is_stdio;
 
-/// How captures are read: with which descriptions, in how much memory, and the progress bar of all of
-/// them together.
+/// The options of reading captures: the descriptions, the memory, and one progress bar for all of them.
 #[derive(Clone)]
 pub(crate) struct Reading {
     pub(super) catalog: Catalog,

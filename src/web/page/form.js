@@ -235,12 +235,16 @@ export class PacketForm {
     if (problem && !problem.pointer) this.message.textContent = problem.message;
     this.text = form.text;
     this.body = form.body;
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.pointer : undefined;
+    const at = document.activeElement;
+    const focused = at instanceof HTMLElement ? at.dataset.pointer : undefined;
+    // What is typed and not left yet is newer than the answer.
+    const typed = at instanceof HTMLElement && at.dataset.typed ? at.closest("[data-line]") : null;
+    const range = at instanceof HTMLInputElement && at.type === "text" ? [at.selectionStart, at.selectionEnd, at.value.length] : null;
     // A line that is as before stays, with what is being typed there.
     const before = new Map([...this.fields.children].map((it) => [it.getAttribute("data-line"), it]));
     const lines = form.lines.map((line) => {
       const shown = JSON.stringify([line, problem?.pointer === line.pointer ? problem.message : null]);
-      const row = before.get(shown) ?? this.line(line, problem);
+      const row = (focused === line.pointer ? typed : null) ?? before.get(shown) ?? this.line(line, problem);
       row.setAttribute("data-line", shown);
       return row;
     });
@@ -250,7 +254,14 @@ export class PacketForm {
       this.message.textContent = `${problem.pointer.slice(1)}: ${problem.message}`;
     }
     const again = [...this.fields.querySelectorAll("[data-pointer]")].find((it) => it instanceof HTMLElement && it.dataset.pointer === focused);
-    if (again instanceof HTMLElement) again.focus();
+    if (again instanceof HTMLElement && again !== at) {
+      again.focus();
+      // The next key replaces what was selected.
+      if (range && again instanceof HTMLInputElement && again.type === "text") {
+        if (range[0] === 0 && range[1] === range[2]) again.select();
+        else again.setSelectionRange(range[0], range[1]);
+      }
+    }
     this.showMode();
   }
 

@@ -287,9 +287,11 @@ export class Packets {
   async chooseSpan(index) {
     const target = Math.min(Math.max(0, index), this.list.count - 1);
     const [start, end] = [Math.min(this.from, target), Math.max(this.from, target)];
+    // The next key goes on from here, also if it is pressed before the answer comes.
+    this.index = target;
     const { rows = [] } = await this.connection.ask("row_numbers", { start, count: Math.min(end - start + 1, MOST) });
     const row = rows[target === start ? 0 : rows.length - 1];
-    if (row === undefined) return;
+    if (row === undefined || this.index !== target) return;
     this.showSelected(target, row);
     this.setChosen(rows);
   }
@@ -336,6 +338,7 @@ export class Packets {
     const target = Math.min(Math.max(0, index), this.list.count - 1);
     let row = this.rowAt(target);
     if (!row) {
+      this.index = target;
       const answer = await this.connection.ask("rows", { start: target, count: 1 });
       row = answer.rows?.[0];
     }

@@ -5,7 +5,7 @@ const assert = require('assert')
 const mc = require('minecraft-protocol')
 const { released } = require('./held')
 
-module.exports = { join, many, repeated, counted, large }
+module.exports = { join, many, repeated, counted, large, flooded }
 
 // While a player walks, and while very much comes in.
 for (const [name, rate] of [['walking', 20], ['crowded', 2000]]) {
@@ -186,6 +186,30 @@ async function counted (it) {
   const before = await drawn()
   for (let i = 0; i < 200; i++) player.write('chat', { message: 'many' })
   await until(async () => await drawn() !== before, 'the chart goes on')
+  player.end()
+}
+
+// A player says 10,000 lines per second: the page goes on meanwhile, and has every one of them in the end.
+async function flooded (it) {
+  const { page, port, apply, until, click, text } = it
+  const player = await join(port)
+  await click('#tab-conversation')
+  const all = 30_000
+  let said = 0
+  const over = new Promise(resolve => {
+    const talk = setInterval(() => {
+      for (let i = 0; i < 500 && said < all; i++) player.write('chat', { message: `line ${++said} of many` })
+      if (said === all) resolve(clearInterval(talk))
+    }, 50)
+  })
+  await goesOn(it)
+  await over
+  const last = () => page.locator('#conversation li').last().textContent()
+  for (let seen = await last(); !seen.includes(`line ${all} of many`); seen = await last()) {
+    await until(async () => await last() !== seen, `the conversation goes on after ${seen}`)
+  }
+  await apply('serverbound and chat')
+  await until(async () => Number(await text('#list', 'aria-rowcount')) === all + 1, 'every line is a packet of the list')
   player.end()
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Breach {
     pub(super) field: Option<String>,
 }
 
-/// What a linter knows of a session.
+/// The state of a session in a linter.
 #[derive(Debug, Default)]
 pub(super) struct LintSession {
     bundle: Bundle,

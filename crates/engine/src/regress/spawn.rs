@@ -7,13 +7,13 @@ use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Packet};
 use mitmcraft_protocol::schema::{Name, Role, Value};
 
-/// How far apart the places are where the player appeared in two runs, which servers choose at random.
+/// The distance between the places where the player appeared in two runs, which servers choose at random.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SpawnOffset {
     blocks: [f64; 3],
-    /// The same in whole blocks.
+    /// The offset in whole blocks.
     places: [i64; 3],
-    /// The same in chunks, along x and z.
+    /// The offset in chunks, along x and z.
     chunks: [i64; 2],
 }
 

@@ -29,9 +29,9 @@ pub struct Filtered<E> {
     outputs: VecDeque<Output>,
     /// The parts that wait for a key, in the order of their requests.
     awaiting_keys: VecDeque<Part>,
-    /// Whether the replay sends no more.
+    /// The state of the replay's side of the connection between the two.
     replay_closes: Closes,
-    /// Whether the session passes no more on to the replay.
+    /// The state of the session's side of the connection between the two.
     session_closes: Closes,
     /// The reason for the replay's end, once it is over.
     reason: Option<String>,
@@ -46,7 +46,7 @@ enum Part {
     Session,
 }
 
-/// How far a part has closed its connection to the other one.
+/// The progress of a part in closing its connection to the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Closes {
     #[default]

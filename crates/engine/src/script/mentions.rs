@@ -1,4 +1,4 @@
-//! What callbacks mention: functions, fields and packets that do not exist, found before they are used.
+//! Functions, fields and packets that callbacks mention and that do not exist, found before they are used.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

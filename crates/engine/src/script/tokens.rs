@@ -8,7 +8,7 @@ pub(super) struct Token<'t> {
     pub(super) span: Range<usize>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind<'t> {
     /// A name or a keyword.

@@ -26,7 +26,7 @@ pub struct LineAnnotation {
     /// all of it. It is empty if nothing is new: each direction enters a state by a packet of its own, and each file of a
     /// series begins with the events of its open sessions.
     pub news: Option<String>,
-    /// What earlier packets say about a packet, for the meanings of its values.
+    /// The knowledge from earlier packets that the meanings of a packet's values need.
     pub about: Option<About>,
 }
 

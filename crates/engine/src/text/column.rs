@@ -36,7 +36,7 @@ impl Column {
         &self.name
     }
 
-    /// What computes its value; `None` for a list or a container.
+    /// Returns the formula of its value; `None` for a list or a container.
     #[must_use]
     pub fn formula(&self) -> Option<&Formula> {
         self.formula.as_ref()

@@ -20,7 +20,7 @@ pub struct Column {
     pub z: i32,
     /// The sections, from the lowest up.
     pub sections: Vec<Section>,
-    /// What becomes of the sections that the packet does not have.
+    /// The fate of the sections that the packet does not have.
     pub missing: Missing,
     /// The biomes, if the packet has any beside those of the sections.
     pub biomes: Option<BiomeMap>,

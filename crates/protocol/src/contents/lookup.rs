@@ -21,7 +21,7 @@ struct Lookup {
     blocks: Option<Found>,
 }
 
-/// What a packet has of blocks.
+/// The blocks that a packet contains.
 enum Found {
     Chunks(Contents),
     Changes(Changes),

@@ -82,7 +82,7 @@ pub(crate) enum Expected {
     Name(String),
 }
 
-/// What is known about a value on which a meaning depends.
+/// The knowledge about a value on which a meaning depends.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known<'k> {
     /// The number; 0 or 1 for a boolean.

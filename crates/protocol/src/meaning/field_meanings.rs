@@ -19,8 +19,8 @@ pub struct FieldMeanings {
 /// The annotations of a type of packet.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
-    /// By the path of their field, in which `[*]` stands for any element. Of several for a path the first
-    /// that holds is right.
+    /// The uses by the path of their field, in which `[*]` stands for any element. If several hold for a path,
+    /// the first one is right.
     pub(crate) uses: HashMap<String, Vec<Use>>,
     /// The fields on which meanings depend, and those of them that come after what depends on them.
     deciding: HashSet<String>,

@@ -5,8 +5,8 @@ use super::{FieldMeanings, RegistryKind, registry};
 use crate::packet::Packet;
 use crate::schema::{Direction, PacketType, State, Value};
 
-/// What a client knows in each session from earlier packets: the types of entities, and the window that
-/// is open.
+/// The knowledge of a client from earlier packets of each session: the types of entities, and the window
+/// that is open.
 #[derive(Debug, Default)]
 pub struct SessionMemory {
     sessions: HashMap<u64, Session>,
@@ -14,7 +14,7 @@ pub struct SessionMemory {
     windows_only: bool,
 }
 
-/// What earlier packets say about what a packet is about.
+/// The subject of a packet, as earlier packets describe it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// The type of the entity whose metadata the packet has.

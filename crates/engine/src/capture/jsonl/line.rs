@@ -38,7 +38,7 @@ impl Form {
 /// Facts from earlier packets of a session that decide what a packet's values mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::capture) struct Meanings {
-    /// What earlier packets say about it.
+    /// The knowledge from earlier packets about the packet.
     pub(in crate::capture) about: Option<About>,
 }
 

@@ -4,14 +4,14 @@ use super::{Stage, VisitOptions};
 use crate::replay::Position;
 use mitmcraft_protocol::packet::Timestamp;
 
-/// What the player does in the game, and when.
+/// The actions of the player in the game, and their times.
 #[derive(Debug)]
 pub(super) struct Script {
     /// The number of actions that were taken.
     taken: usize,
     /// The time of the next action.
     next: Timestamp,
-    /// What the player waits for, and until when.
+    /// The stage that the player waits for, and the time until which it does.
     awaited: Option<(Stage, Timestamp)>,
     /// The time until which the player stays.
     stay: Timestamp,

@@ -5,7 +5,7 @@ use mitmcraft_protocol::schema::{
     Direction, EncodeCause, Name, PacketType, Protocol, State, Value,
 };
 
-/// What a client says, in the form that its version has.
+/// The packets that a client sends, in the form that its version has.
 pub(super) struct Speech<'p> {
     protocol: &'p Protocol,
     state: State,
