@@ -146,6 +146,7 @@ impl Frame {
 
     /// Passes the body to `read`, like [`Frame::body`], but shares it with nobody: counting who holds the
     /// bytes takes longer than looking at a small body.
+    #[inline]
     pub fn with_body<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T, CodecError> {
         Ok(match &self.content {
             Content::Stored | Content::Bare => read(self.data()),
