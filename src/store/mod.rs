@@ -58,7 +58,7 @@ use spool::{Spool, Stored};
 pub use store::Store;
 pub use text_search::search_expression;
 
-/// What people noted, by row.
+/// The notes of people, by row.
 type Annotations = std::collections::BTreeMap<u64, Annotation>;
 
 /// Most rows of a chunk. Rows refer to their context by a 16-bit index.

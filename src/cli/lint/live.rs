@@ -59,7 +59,7 @@ pub(super) struct LiveArguments {
     account: OwnAccount,
 }
 
-/// How the player joins.
+/// The way in which the player joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
     /// Without an account

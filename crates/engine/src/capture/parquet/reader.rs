@@ -37,7 +37,7 @@ pub struct ParquetReader {
     row: u64,
     text: Vec<u8>,
     memory: usize,
-    /// Is told the bytes of each row group that has been read.
+    /// Receives the size in bytes of each row group that has been read.
     progress: Box<dyn Fn(u64) + Send>,
     done: bool,
 }
