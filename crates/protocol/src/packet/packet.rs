@@ -435,6 +435,8 @@ impl Packet {
                 .unwrap_or(false)
     }
 
+    // Inlined into a loop over packets, it takes the registers that the walk needs.
+    #[inline(never)]
     fn with_type<T>(
         &self,
         read: impl FnOnce(&Protocol, &PacketType, &[u8], usize) -> Result<T, DecodeError>,

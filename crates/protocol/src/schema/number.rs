@@ -39,18 +39,27 @@ impl Number {
 
 /// Reads an integer of fixed width, keeping only the bits of `first` in its first byte.
 pub(super) fn read_int(reader: &mut Reader<'_>, int: Int, first: u8) -> Result<Number, WireError> {
-    let mut bytes = [0; 8];
-    let bytes = &mut bytes[..usize::from(int.bytes)];
-    bytes.copy_from_slice(reader.take(bytes.len())?);
-    bytes[0] &= first;
-    let fold = |raw: u64, byte: &u8| raw << 8 | u64::from(*byte);
-    let raw =
-        if int.little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) };
+    let bytes = reader.take(usize::from(int.bytes))?;
+    let raw = match *bytes {
+        _ if int.little || first != u8::MAX => unusual(bytes, int, first),
+        [byte] => byte.into(),
+        [a, b] => u16::from_be_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_be_bytes([a, b, c, d]).into(),
+        [a, b, c, d, e, f, g, h] => u64::from_be_bytes([a, b, c, d, e, f, g, h]),
+        _ => unusual(bytes, int, first),
+    };
     let unused = 64 - 8 * u32::from(int.bytes);
     if int.signed {
         return Ok(Number::Int((raw << unused).cast_signed() >> unused));
     }
     Ok(Number::from_raw(raw))
+}
+
+fn unusual(bytes: &[u8], int: Int, first: u8) -> u64 {
+    let masked =
+        bytes.iter().enumerate().map(|(at, byte)| byte & if at == 0 { first } else { u8::MAX });
+    let fold = |raw: u64, byte: u8| raw << 8 | u64::from(byte);
+    if int.little { masked.rev().fold(0, fold) } else { masked.fold(0, fold) }
 }
 
 /// Writes the low bits of `raw`, as many as the integer has.

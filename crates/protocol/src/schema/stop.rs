@@ -20,6 +20,9 @@ pub(super) enum Step {
 }
 
 impl Stop {
+    /// Adds a step to the path of the error. Kept out of the way of what can be decoded.
+    #[cold]
+    #[inline(never)]
     pub(super) fn inside(mut self, step: impl FnOnce() -> Step) -> Self {
         if let Self::Fault(fault) = &mut self {
             fault.path.push(step());
