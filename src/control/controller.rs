@@ -75,8 +75,9 @@ impl Controller {
         }
     }
 
-    /// Adds a user interface and returns its number. It is told what is held and sent already, and the condition
-    /// that was set when the last interface had gone: nothing is held by it before a person wants that again.
+    /// Adds a user interface and returns its number. Queues for it pushes about the packets that are held or sent
+    /// repeatedly already, and the condition that was set when the last interface detached. That condition holds
+    /// nothing until it is set again.
     pub fn attach(&mut self) -> u64 {
         self.abandoned = false;
         self.attached += 1;
@@ -341,7 +342,7 @@ impl Controller {
 
     /// Answers the request of a command that is not carried out.
     fn fail(&mut self, command: u64, error: ControlError) {
-        // Nothing is repeated: no interface was told of it.
+        // Nothing is repeated: no interface needs a push.
         self.sending.remove(&command);
         if let Some(asked) = self.asked.remove(&command) {
             self.answer(asked.interface, asked.id, Err(error));

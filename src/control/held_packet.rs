@@ -33,7 +33,7 @@ pub struct HeldPacket {
     pub summary: String,
     /// Why later packets wait although they should overtake it.
     pub in_order: Option<&'static str>,
-    /// What becomes of it when its turn comes, if that is decided.
+    /// The decision on it that takes effect when its turn comes, if there is one.
     pub decided: Option<Decided>,
 }
 

@@ -14,7 +14,7 @@ pub enum Message {
         /// The answer.
         answer: Result<Answer, ControlError>,
     },
-    /// Something that all interfaces are told.
+    /// A push to all interfaces.
     Push(Push),
 }
 
@@ -60,7 +60,7 @@ pub struct Holding {
 #[serde(tag = "push", rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ControlPush"))]
 pub enum Push {
-    /// What is held from now on, and by whom.
+    /// The condition on packets to hold was set or cleared.
     Control {
         /// The condition on what is held; `None` if nothing is.
         #[serde(rename = "break")]
@@ -72,9 +72,9 @@ pub enum Push {
         /// The number of attached interfaces.
         interfaces: usize,
     },
-    /// A packet is held. An interface is told of all that are held when it attaches.
+    /// A packet is held. An interface that attaches gets this push for each packet that is held already.
     Held(HeldPacket),
-    /// What becomes of a held packet when its turn comes.
+    /// A held packet was decided on; the decision takes effect when its turn comes.
     Decided {
         /// Its session.
         session: u64,
@@ -89,11 +89,11 @@ pub enum Push {
         session: u64,
         /// Its number among those held in its session.
         held: u64,
-        /// What became of it, and why.
+        /// Its outcome, with the reason.
         how: Release,
     },
-    /// A packet is sent repeatedly: at first, at most twice a second, and once no more are sent. An interface is told
-    /// of all when it attaches.
+    /// A packet is sent repeatedly. Pushed when that begins, then at most twice a second, and when it ends. An
+    /// interface that attaches gets this push for each that is still being sent.
     Sending(Sending),
     /// A command could not be carried out to its end.
     Message {

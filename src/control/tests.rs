@@ -214,7 +214,7 @@ fn all_interfaces_see_what_is_held_and_the_last_command_wins() {
     assert_eq!(room.got(1), ["a", "b"]);
     let released = room.pushes(other, "released");
     assert_eq!((released.len(), &released[0]["how"]), (2, &json!("forwarded")));
-    // One that comes later is told what is held.
+    // One that attaches later gets what is held.
     let late = room.attach();
     assert_eq!(room.pushes(late, "held")[0]["session"], 2);
 }

@@ -103,11 +103,11 @@ pub enum RunNotice<'a> {
     },
     /// The sink that stalled takes entries again.
     SinkContinues,
-    /// A sink has been completed, and did not take all entries.
+    /// A sink has been completed, and lacks entries.
     SinkIncomplete {
         /// The sink, as the user named it.
         sink: &'a str,
-        /// Number of entries that it did not take.
+        /// Number of entries that it did not take, or could not write at the end.
         missing: u64,
     },
 }

@@ -41,7 +41,7 @@ enum Phase {
     Done,
 }
 
-/// A chart as it is told.
+/// The data of a chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ChartData {

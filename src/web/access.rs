@@ -23,7 +23,7 @@ pub enum Audience {
 }
 
 impl Audience {
-    /// Returns what one too many is told.
+    /// Returns the message to an interface that exceeds the limit.
     pub(super) fn too_many(self) -> &'static str {
         match self {
             Self::Page => "too many pages are open: close one",

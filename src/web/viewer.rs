@@ -313,7 +313,7 @@ impl Viewer {
         let times = times.map(|(from, to)| moment(from)..moment(to));
         self.forget_statistics();
         (self.chart, self.export) = (None, None);
-        // The page is told about the new list, also if that is as long as the one before.
+        // The page gets the state of the new list, even if that is as long as the one before.
         self.pushed = None;
         self.list.fold(fold);
         self.list.select(expr, sessions, times);

@@ -23,7 +23,7 @@ pub struct ControlHandle {
     holding: watch::Receiver<Holding>,
 }
 
-/// What an interface is told about held packets.
+/// The news about held packets that an interface gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeldNews {
     /// What happens to each of them.
@@ -32,7 +32,7 @@ pub enum HeldNews {
     Count,
 }
 
-/// What the controller's task is told.
+/// A message to the controller's task.
 #[derive(Debug)]
 pub(super) enum ToController {
     Attach(HeldNews, oneshot::Sender<(u64, mpsc::Receiver<Message>)>),

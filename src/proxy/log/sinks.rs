@@ -106,9 +106,12 @@ impl LogSinks {
     pub(super) fn finish(mut self) -> Vec<LogFault> {
         self.each(|written| written.sink.finish());
         self.report_unrecorded();
-        for written in self.sinks.iter().filter(|written| written.left_out > 0) {
-            let NamedState { name: sink, left_out: missing, .. } = written;
-            self.notices.show(&RunNotice::SinkIncomplete { sink, missing: *missing });
+        for written in &mut self.sinks {
+            let missing = written.left_out + written.sink.unwritten();
+            if missing > 0 {
+                let sink = &written.name;
+                self.notices.show(&RunNotice::SinkIncomplete { sink, missing });
+            }
         }
         self.faults
     }

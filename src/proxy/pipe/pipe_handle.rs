@@ -20,7 +20,7 @@ pub struct PipeHandle {
     sender: mpsc::Sender<ToPipe>,
 }
 
-/// What the task is told.
+/// A message to the task.
 #[derive(Debug)]
 pub(super) enum ToPipe {
     Open(u64, mpsc::UnboundedSender<Answered>),

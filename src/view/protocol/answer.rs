@@ -18,14 +18,14 @@ pub enum Answer {
     Done {},
     /// The packets of the list are selected, and are being found.
     View {
-        /// What may be wrong with the filter.
+        /// Warnings about the filter.
         warnings: Vec<Warning>,
         /// The number of packets found so far.
         total: u64,
     },
     /// The filter is right.
     Check {
-        /// What may be wrong with it nevertheless.
+        /// Warnings about it.
         warnings: Vec<Warning>,
     },
     /// The names that complete a filter.
@@ -49,7 +49,7 @@ pub enum Answer {
         /// The rows, in the order of the list.
         rows: Vec<u64>,
     },
-    /// What can be done with a field.
+    /// A field, in the forms in which it is filtered, shown as a column and copied.
     Field {
         /// Its path: `items[3].itemCount`.
         path: String,
@@ -90,7 +90,7 @@ pub enum Answer {
         /// The packets.
         rows: Vec<Row>,
     },
-    /// What came back within a second.
+    /// The packets of the other direction within a second after a sent packet.
     Replies {
         /// The packets.
         rows: Vec<Row>,
@@ -116,11 +116,11 @@ pub enum Answer {
         /// The number of older sessions.
         left_out: usize,
     },
-    /// Packets and sessions are told.
+    /// The subscription is active.
     Subscribe {
-        /// What may be wrong with the filter.
+        /// Warnings about the filter.
         warnings: Vec<Warning>,
-        /// The row from which on packets are told.
+        /// The first row whose packet can be pushed.
         from: u64,
     },
     /// Lines of the conversation.
@@ -151,7 +151,7 @@ pub enum Answer {
         /// `true` if nothing follows.
         last: bool,
     },
-    /// What selects packets like one.
+    /// An expression and a rule that match packets like one.
     Expression {
         /// An expression; `None` if the packet's type is not known.
         expression: Option<String>,
@@ -183,12 +183,12 @@ pub enum Answer {
         files: Vec<RuleFile>,
         /// A text for each that is another one once it has changed.
         versions: Vec<String>,
-        /// What their rules did, by file.
+        /// The results of their rules, by file.
         counts: Vec<Vec<RuleResult>>,
     },
-    /// What the rules did.
+    /// The results of the rules.
     RuleCounts {
-        /// What they did, by file.
+        /// The results, by file.
         counts: Vec<Vec<RuleResult>>,
         /// A text for each file that is another one once it has changed.
         versions: Vec<String>,
@@ -198,7 +198,7 @@ pub enum Answer {
         /// Its errors and warnings.
         faults: Vec<RulesFault>,
     },
-    /// What became of a filter file that was to be saved.
+    /// The outcome of saving a filter file.
     SaveRules(SavedRules),
     /// The content of a held packet.
     Held(HeldContent),
@@ -221,7 +221,7 @@ pub struct Found {
     pub index: u64,
 }
 
-/// What may be wrong with an expression.
+/// A possible mistake in an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Warning {
@@ -253,7 +253,7 @@ pub struct ChatLine {
     pub sender: Option<Vec<TextPiece>>,
     /// The text; `None` if the packet does not decode as far.
     pub text: Option<Vec<TextPiece>>,
-    /// What the proxy did with the packet.
+    /// The proxy's verdict on the packet.
     pub verdict: &'static str,
 }
 
@@ -273,7 +273,7 @@ pub struct ComparedValues {
     pub same: bool,
 }
 
-/// What became of a filter file that was to be saved.
+/// The outcome of saving a filter file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]

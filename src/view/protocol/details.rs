@@ -40,7 +40,7 @@ pub struct PacketDetails {
     pub guess: bool,
     /// Who made it.
     pub origin: &'static str,
-    /// What the proxy did with it: `pass`, `drop`, `replace` and others.
+    /// The proxy's verdict on it: `pass`, `drop`, `replace` and others.
     pub verdict: &'static str,
     /// The number of the packet that it replaces.
     pub of: Option<u64>,
@@ -72,7 +72,7 @@ pub struct PacketDetails {
 pub struct Diagnostic {
     /// Its name, as in `docs/diagnostics.md`.
     pub name: &'static str,
-    /// What is wrong.
+    /// A description of the problem.
     pub description: &'static str,
 }
 
@@ -102,7 +102,7 @@ pub struct Field {
     pub start: usize,
     /// The offset after its last byte.
     pub end: usize,
-    /// What the value means, in words.
+    /// The meaning of the value, in words.
     pub meaning: Option<String>,
     /// The text that a player reads, if it is a text component.
     pub text: Option<Vec<TextPiece>>,

@@ -13,7 +13,7 @@ pub struct Form {
     pub body: Option<String>,
     /// Why the packet cannot be sent.
     pub problem: Option<FormProblem>,
-    /// What a peer does with a packet like this once it was changed.
+    /// A warning that the peer may reject a packet of this kind if it was changed.
     pub warning: Option<&'static str>,
     /// The values, each after the containers that it is in.
     pub lines: Vec<FormLine>,

@@ -12,7 +12,7 @@ pub struct Login {
     pub token: String,
 }
 
-/// What an interface gets once its token was accepted.
+/// The first message to an interface whose token was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Hello {
@@ -38,7 +38,7 @@ impl Hello {
     pub const PROTOCOL: u32 = 1;
 }
 
-/// What a person does with a key.
+/// An action that a person can perform with a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ActionInfo {
@@ -48,7 +48,7 @@ pub struct ActionInfo {
     pub keys: &'static [&'static str],
     /// The keys as people read them: `j ↓`.
     pub names: String,
-    /// What it does, for people.
+    /// A description for people.
     pub help: &'static str,
     /// The heading above it.
     pub group: &'static str,

@@ -11,7 +11,8 @@ use crate::view::{ChartData, List, Sorting};
 #[serde(tag = "push", rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum Push {
-    /// What is stored or found has changed: at most ten times a second, and only as fast as the interface reads.
+    /// The stored packets or those found have changed: at most ten times a second, and only as fast as the interface
+    /// reads.
     State(StoreState),
     /// The packets of the list are counted.
     Statistics {
@@ -27,24 +28,24 @@ pub enum Push {
         /// The packets, each as its line in a JSONL capture, with its `row`.
         #[cfg_attr(test, ts(type = "({ row: number } & Record<string, any>)[]"))]
         packets: Vec<PacketJson>,
-        /// The packets before the next push of this kind that cannot be told: their bytes are missing, or they were
-        /// forgotten before anybody looked whether they match.
+        /// The number of packets before the next push of this kind that cannot be pushed: their bytes are missing, or
+        /// they were forgotten before they were compared with the filter.
         missed: u64,
     },
     /// Sessions that are new, have changed other than in their counts, or have ended, if the interface has
     /// [subscribed](super::Request::Subscribe): at first, all that are stored.
     Sessions {
-        /// The sessions. Each is told before its first packet that is told, and one that ends behind its last.
+        /// The sessions. A session is pushed before its first packet, and again after its last once it has ended.
         sessions: Vec<SessionInfo>,
     },
-    /// What is held has changed: at most ten times a second for a page. `held_rows` has the packets.
+    /// The held packets have changed: at most ten times a second for a page. `held_rows` returns them.
     Holding(control::Holding),
     /// Something happened to the running sessions.
     #[serde(untagged)]
     Control(control::Push),
 }
 
-/// What is stored, and what was found of it.
+/// The state of the stored packets, and of those found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct StoreState {
@@ -68,13 +69,13 @@ pub struct StoreState {
     pub sorting: Option<Sorting>,
     /// A number that changes when the order of the list does.
     pub order: u64,
-    /// What became of marks and comments when they were saved last.
+    /// The outcome of saving marks and comments the last time.
     pub saved: Option<String>,
     /// Why older packets are not stored.
     pub limit: Option<String>,
     /// The list.
     pub list: Progress,
-    /// What the search has found, if something is searched.
+    /// The packets that the search has found, if there is a search.
     pub search: Option<Progress>,
     /// The conversation, once it was asked for.
     pub conversation: Option<Progress>,

@@ -111,12 +111,13 @@ pub enum Request {
     },
     /// Returns the sessions, the newest 1000.
     Sessions {},
-    /// Tells packets and sessions from now on, in the pushes `packets` and `sessions`. What was subscribed before
-    /// ends.
+    /// Subscribes to packets and sessions, which come in the pushes `packets` and `sessions`. Ends an earlier
+    /// subscription.
     Subscribe {
         /// An expression that the packets match; empty for all packets.
         filter: String,
-        /// The row from which on packets are told, 0 for all that are stored; those that come from now on if absent.
+        /// The first row whose packet can be pushed, 0 for all that are stored; if absent, only packets that come from
+        /// now on are.
         from: Option<u64>,
     },
     /// Ends what was subscribed.
@@ -304,7 +305,7 @@ pub enum Request {
         session: u64,
         /// The packets' numbers among those held in their session.
         held: Vec<u64>,
-        /// What becomes of them.
+        /// The decision.
         decision: HeldDecision,
     },
     /// Forwards a held packet.
@@ -374,7 +375,7 @@ pub enum Request {
     },
 }
 
-/// What becomes of several held packets.
+/// A decision on several held packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]

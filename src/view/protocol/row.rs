@@ -37,7 +37,7 @@ pub struct Row {
     pub size: u32,
     /// Its size on the wire.
     pub wire: u32,
-    /// What the proxy did with it: `pass`, `drop`, `replace` and others.
+    /// The proxy's verdict on it: `pass`, `drop`, `replace` and others.
     pub verdict: &'static str,
     /// Who made it.
     pub origin: &'static str,

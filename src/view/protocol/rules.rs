@@ -14,7 +14,7 @@ pub struct RuleFile {
     pub error: Option<String>,
 }
 
-/// What a rule did.
+/// The results of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RuleResult {

@@ -251,14 +251,14 @@ const HEAD: &str = "\
 /** The name of a request. */
 export type RequestName = Request[\"do\"];
 
-/** What a request has besides its name. */
+/** The arguments of a request. */
 export type Arguments<Name extends RequestName> = Omit<Extract<Request, { do: Name }>, \"do\">;
 
 /** The answer to a request: that of the same name, or `done`. */
 export type AnswerTo<Name extends RequestName> =
   Name extends Answer[\"answer\"] ? Extract<Answer, { answer: Name }> : Extract<Answer, { answer: \"done\" }>;
 
-/** What comes back for a request. None of the answer is there if there is an `error`. */
+/** The reply to a request: its answer, or an `error`. */
 export type Reply<Name extends RequestName> =
   | (AnswerTo<Name> & { error?: undefined })
   | ({ [Key in keyof AnswerTo<Name>]?: undefined } & { error: Failure });

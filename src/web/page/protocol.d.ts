@@ -4,19 +4,19 @@
 /** The name of a request. */
 export type RequestName = Request["do"];
 
-/** What a request has besides its name. */
+/** The arguments of a request. */
 export type Arguments<Name extends RequestName> = Omit<Extract<Request, { do: Name }>, "do">;
 
 /** The answer to a request: that of the same name, or `done`. */
 export type AnswerTo<Name extends RequestName> =
   Name extends Answer["answer"] ? Extract<Answer, { answer: Name }> : Extract<Answer, { answer: "done" }>;
 
-/** What comes back for a request. None of the answer is there if there is an `error`. */
+/** The reply to a request: its answer, or an `error`. */
 export type Reply<Name extends RequestName> =
   | (AnswerTo<Name> & { error?: undefined })
   | ({ [Key in keyof AnswerTo<Name>]?: undefined } & { error: Failure });
 
-/** What a person does with a key. */
+/** An action that a person can perform with a key. */
 export type ActionInfo = {
   /** Its name. */
   name: string,
@@ -24,7 +24,7 @@ export type ActionInfo = {
   keys: Array<string>,
   /** The keys as people read them: `j ↓`. */
   names: string,
-  /** What it does, for people. */
+  /** A description for people. */
   help: string,
   /** The heading above it. */
   group: string,
@@ -34,12 +34,12 @@ export type ActionInfo = {
 /** The answer to a `Request` of the same name; `Done` to all others. */
 export type Answer = { "answer": "done", }
 | { "answer": "view",
-  /** What may be wrong with the filter. */
+  /** Warnings about the filter. */
   warnings: Array<Warning>,
   /** The number of packets found so far. */
   total: number, }
 | { "answer": "check",
-  /** What may be wrong with it nevertheless. */
+  /** Warnings about it. */
   warnings: Array<Warning>, }
 | { "answer": "complete",
   /** The offset from which on a name replaces the text before the cursor. */
@@ -106,9 +106,9 @@ export type Answer = { "answer": "done", }
   /** The number of older sessions. */
   left_out: number, }
 | { "answer": "subscribe",
-  /** What may be wrong with the filter. */
+  /** Warnings about the filter. */
   warnings: Array<Warning>,
-  /** The row from which on packets are told. */
+  /** The first row whose packet can be pushed. */
   from: number, }
 | { "answer": "conversation",
   /** The index of the first one. */
@@ -153,10 +153,10 @@ export type Answer = { "answer": "done", }
   files: Array<RuleFile>,
   /** A text for each that is another one once it has changed. */
   versions: Array<string>,
-  /** What their rules did, by file. */
+  /** The results of their rules, by file. */
   counts: Array<Array<RuleResult>>, }
 | { "answer": "rule_counts",
-  /** What they did, by file. */
+  /** The results, by file. */
   counts: Array<Array<RuleResult>>,
   /** A text for each file that is another one once it has changed. */
   versions: Array<string>, }
@@ -174,7 +174,7 @@ export type BreakCondition = {
   /** `true` if later packets overtake a held one where the game bears it. */
   overtaken: boolean, };
 
-/** A chart as it is told. */
+/** The data of a chart. */
 export type ChartData = {
   /** The beginning of the first bin in milliseconds since 1970; `null` without packets. */
   begin: number | null,
@@ -210,7 +210,7 @@ export type ChatLine = {
   sender: Array<TextPiece> | null,
   /** The text; `null` if the packet does not decode as far. */
   text: Array<TextPiece> | null,
-  /** What the proxy did with the packet. */
+  /** The proxy's verdict on the packet. */
   verdict: string, };
 
 /** A field of two packets. */
@@ -248,7 +248,7 @@ export type ControlPush = { "push": "control",
   session: number,
   /** Its number among those held in its session. */
   held: number,
-  /** What became of it, and why. */
+  /** Its outcome, with the reason. */
   how: Release, }
 | { "push": "sending" } & Sending | { "push": "message",
   /** The session. */
@@ -270,7 +270,7 @@ export type DecodeError = {
 export type Diagnostic = {
   /** Its name, as in `docs/diagnostics.md`. */
   name: string,
-  /** What is wrong. */
+  /** A description of the problem. */
   description: string, };
 
 /** The direction in which a packet travels. */
@@ -309,7 +309,7 @@ export type Field = {
   start: number,
   /** The offset after its last byte. */
   end: number,
-  /** What the value means, in words. */
+  /** The meaning of the value, in words. */
   meaning: string | null,
   /** The text that a player reads, if it is a text component. */
   text: Array<TextPiece> | null, };
@@ -322,7 +322,7 @@ export type Form = {
   body: string | null,
   /** Why the packet cannot be sent. */
   problem: FormProblem | null,
-  /** What a peer does with a packet like this once it was changed. */
+  /** A warning that the peer may reject a packet of this kind if it was changed. */
   warning: string | null,
   /** The values, each after the containers that it is in. */
   lines: Array<FormLine>,
@@ -418,7 +418,7 @@ export type HeldContent = {
   /** Id and fields as base64. */
   body: string, };
 
-/** What becomes of several held packets. */
+/** A decision on several held packets. */
 export type HeldDecision = "forward" | "drop";
 
 /** A packet that a session holds, as interfaces list it. */
@@ -443,7 +443,7 @@ export type HeldPacket = {
   summary: string,
   /** Why later packets wait although they should overtake it. */
   in_order: string | null,
-  /** What becomes of it when its turn comes, if that is decided. */
+  /** The decision on it that takes effect when its turn comes, if there is one. */
   decided: Decided | null, };
 
 /** Some of the packets that are held, in the order in which they came. */
@@ -457,7 +457,7 @@ export type HeldRows = {
   /** The index of the packet with the number that was asked for, or of the next one after it. */
   anchor: number | null, };
 
-/** What an interface gets once its token was accepted. */
+/** The first message to an interface whose token was accepted. */
 export type Hello = {
   /** The version of mitmcraft. */
   version: string,
@@ -523,12 +523,12 @@ export type Message = {
   /** The number of the request. */
   id: number | null, } & ({ "answer": "done", }
 | { "answer": "view",
-  /** What may be wrong with the filter. */
+  /** Warnings about the filter. */
   warnings: Array<Warning>,
   /** The number of packets found so far. */
   total: number, }
 | { "answer": "check",
-  /** What may be wrong with it nevertheless. */
+  /** Warnings about it. */
   warnings: Array<Warning>, }
 | { "answer": "complete",
   /** The offset from which on a name replaces the text before the cursor. */
@@ -595,9 +595,9 @@ export type Message = {
   /** The number of older sessions. */
   left_out: number, }
 | { "answer": "subscribe",
-  /** What may be wrong with the filter. */
+  /** Warnings about the filter. */
   warnings: Array<Warning>,
-  /** The row from which on packets are told. */
+  /** The first row whose packet can be pushed. */
   from: number, }
 | { "answer": "conversation",
   /** The index of the first one. */
@@ -642,10 +642,10 @@ export type Message = {
   files: Array<RuleFile>,
   /** A text for each that is another one once it has changed. */
   versions: Array<string>,
-  /** What their rules did, by file. */
+  /** The results of their rules, by file. */
   counts: Array<Array<RuleResult>>, }
 | { "answer": "rule_counts",
-  /** What they did, by file. */
+  /** The results, by file. */
   counts: Array<Array<RuleResult>>,
   /** A text for each file that is another one once it has changed. */
   versions: Array<string>, }
@@ -688,7 +688,7 @@ export type PacketDetails = {
   guess: boolean,
   /** Who made it. */
   origin: string,
-  /** What the proxy did with it: `pass`, `drop`, `replace` and others. */
+  /** The proxy's verdict on it: `pass`, `drop`, `replace` and others. */
   verdict: string,
   /** The number of the packet that it replaces. */
   of: number | null,
@@ -730,12 +730,12 @@ export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   /** The packets, each as its line in a JSONL capture, with its `row`. */
   packets: ({ row: number } & Record<string, any>)[],
 /**
- * The packets before the next push of this kind that cannot be told: their bytes are missing, or they were
- * forgotten before anybody looked whether they match.
+ * The number of packets before the next push of this kind that cannot be pushed: their bytes are missing, or
+ * they were forgotten before they were compared with the filter.
  */
 missed: number, }
 | { "push": "sessions",
-  /** The sessions. Each is told before its first packet that is told, and one that ends behind its last. */
+  /** The sessions. A session is pushed before its first packet, and again after its last once it has ended. */
   sessions: Array<SessionInfo>, }
 | { "push": "holding" } & Holding | ControlPush;
 
@@ -810,8 +810,11 @@ by?: string | null,
 | { "do": "subscribe",
   /** An expression that the packets match; empty for all packets. */
   filter: string,
-  /** The row from which on packets are told, 0 for all that are stored; those that come from now on if absent. */
-  from?: number | null, }
+/**
+ * The first row whose packet can be pushed, 0 for all that are stored; if absent, only packets that come from
+ * now on are.
+ */
+from?: number | null, }
 | { "do": "unsubscribe", }
 | { "do": "conversation",
   /** The index of the first line. */
@@ -942,7 +945,7 @@ text?: string | null,
   session: number,
   /** The packets' numbers among those held in their session. */
   held: Array<number>,
-  /** What becomes of them. */
+  /** The decision. */
   decision: HeldDecision, }
 | { "do": "forward",
   /** The session. */
@@ -1021,7 +1024,7 @@ export type Row = {
   size: number,
   /** Its size on the wire. */
   wire: number,
-  /** What the proxy did with it: `pass`, `drop`, `replace` and others. */
+  /** The proxy's verdict on it: `pass`, `drop`, `replace` and others. */
   verdict: string,
   /** Who made it. */
   origin: string,
@@ -1051,7 +1054,7 @@ export type RuleFile = {
   /** Why it cannot be read. */
   error: string | null, };
 
-/** What a rule did. */
+/** The results of a rule. */
 export type RuleResult = {
   /** The rule's name. */
   name: string,
@@ -1079,7 +1082,7 @@ export type RulesFault = {
   /** Advice on fixing it. */
   hint: string | null, };
 
-/** What became of a filter file that was to be saved. */
+/** The outcome of saving a filter file. */
 export type SavedRules = { "outcome": "saved", }
 | { "outcome": "changed",
   /** Its text now; `null` if it was deleted. */
@@ -1151,7 +1154,7 @@ export type Sorting = "busy" | "sorted" | "too_many";
 /** The state of a connection, which determines the meaning of packet ids. */
 export type State = "handshaking" | "status" | "login" | "configuration" | "play";
 
-/** What is stored, and what was found of it. */
+/** The state of the stored packets, and of those found. */
 export type StoreState = {
   /** The oldest row that is stored. */
   first: number,
@@ -1173,13 +1176,13 @@ export type StoreState = {
   sorting: Sorting | null,
   /** A number that changes when the order of the list does. */
   order: number,
-  /** What became of marks and comments when they were saved last. */
+  /** The outcome of saving marks and comments the last time. */
   saved: string | null,
   /** Why older packets are not stored. */
   limit: string | null,
   /** The list. */
   list: Progress,
-  /** What the search has found, if something is searched. */
+  /** The packets that the search has found, if there is a search. */
   search: Progress | null,
   /** The conversation, once it was asked for. */
   conversation: Progress | null,
@@ -1198,7 +1201,7 @@ export type TextPiece = {
 /** A thing with a context menu. */
 export type Thing = "packet" | "field" | "held" | "session";
 
-/** What may be wrong with an expression. */
+/** A possible mistake in an expression. */
 export type Warning = {
   /** A description of the mistake. */
   message: string,

@@ -32,8 +32,12 @@ pub fn run(input: &[u8]) -> Features {
         pipeline.on_event(event, &moment(context, Timestamp(0)));
     };
     tell(&mut pipeline, SessionEvent::Open);
+    let mut long = 0;
     for record in records() {
-        judge(&mut pipeline, record, &text, &mut features);
+        long += usize::from(judge(&mut pipeline, record, &text, &mut features));
+        if long == MAX_LONG {
+            break;
+        }
     }
     for _ in 0..MAX_TIMEOUTS {
         let Some(at) = pipeline.poll_timeout() else { break };
@@ -52,8 +56,9 @@ fn moment(context: &Arc<mitmcraft_protocol::packet::Context>, at: Timestamp) -> 
     Moment { at, context, states: PerDirection::from_fn(|_| State::Play) }
 }
 
-/// A packet whose callback fails passes as it came; what a script makes of another decodes.
-fn judge(pipeline: &mut Pipeline, record: &Record, text: &str, features: &mut Features) {
+/// A packet whose callback fails passes as it came; what a script makes of another decodes. Returns whether
+/// a callback has had its share of time.
+fn judge(pipeline: &mut Pipeline, record: &Record, text: &str, features: &mut Features) -> bool {
     let judgement = pipeline.apply(&record.packet);
     let effects = &judgement.effects;
     let failed = effects.notes.comments.iter().any(|it| it.starts_with("script failed: "));
@@ -69,6 +74,7 @@ fn judge(pipeline: &mut Pipeline, record: &Record, text: &str, features: &mut Fe
         }
         Verdict::Drop => {}
     }
+    effects.notes.comments.iter().any(|it| it.contains("ran for too long"))
 }
 
 pub fn seeds() -> Vec<Vec<u8>> {
@@ -341,6 +347,9 @@ impl Writer<'_> {
 
 /// Statements and values of a script.
 const MAX_PARTS: usize = 200;
+
+/// Packets whose callbacks take all the time that they may, some 0.3 s: so would those of the next packets.
+const MAX_LONG: usize = 3;
 
 /// Timers that are fired.
 const MAX_TIMEOUTS: usize = 8;

@@ -231,3 +231,26 @@ fn piped(arguments: &[&str], stdin: &[u8]) -> Vec<u8> {
     assert!(output.status.success(), "{arguments:?}");
     output.stdout
 }
+
+/// The parser of Parquet panics on some damage, which is an error like any other.
+#[test]
+fn damage_in_a_parquet_file_prints_an_error_and_no_line_of_rust() {
+    let whole = scratch_file("whole.parquet");
+    let capture = root().join("captures/ping-1.4.jsonl");
+    convert(&[text(&capture), text(&whole)]);
+    let bytes = fs::read(&whole).unwrap();
+    let folder = scratch_file("damaged");
+    fs::create_dir(&folder).unwrap();
+    for place in (0..bytes.len()).step_by(3) {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 0x80;
+        fs::write(folder.join(format!("{place:06}.parquet")), damaged).unwrap();
+    }
+    let (status, said) = Program::mitmcraft(&["stats", text(&folder)]).fail();
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(status.code(), Some(2));
+    // The text of a panic that was caught.
+    assert!(said.contains("the file is damaged: Parquet error: invalid data in a column"));
+    let of_rust = |line: &&str| line.contains("panicked") || line.contains("RUST_BACKTRACE");
+    assert_eq!(said.lines().find(of_rust), None);
+}

@@ -5,6 +5,8 @@ mod captures;
 mod closing;
 mod expect;
 mod formats;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod lake;
 mod lint;
 mod log;

@@ -13,6 +13,8 @@ pub(crate) struct EntryWriter<W: Write> {
     writer: W,
     /// Entries that have not been written yet.
     buffer: Vec<u8>,
+    /// Where each of them ends in the buffer.
+    ends: Vec<usize>,
     /// Number of bytes that `writer` has taken.
     written: u64,
     /// The places of the last packet's bytes; `None` if nobody asks for them.
@@ -23,7 +25,8 @@ pub(crate) struct EntryWriter<W: Write> {
 
 impl<W: Write> EntryWriter<W> {
     pub(crate) fn new(writer: W) -> Self {
-        Self { writer, buffer: Vec::new(), written: 0, places: None, chunk: LARGE_CHUNK }
+        let (buffer, ends) = (Vec::new(), Vec::new());
+        Self { writer, buffer, ends, written: 0, places: None, chunk: LARGE_CHUNK }
     }
 
     /// Writes 64 KiB at a time from now on, so that a file does not exceed its greatest size by more.
@@ -47,11 +50,28 @@ impl<W: Write> EntryWriter<W> {
     }
 
     /// Marks the entry in the buffer as complete.
-    pub(crate) fn end(&mut self) -> io::Result<()> {
+    ///
+    /// The entry is taken even if it cannot be written: the error comes back with the next one, or from
+    /// `flush`.
+    pub(crate) fn end(&mut self) {
+        let end = self.buffer.len();
+        if self.ends.last().map_or(end > 0, |last| end > *last) {
+            self.ends.push(end);
+        }
+        self.end_part();
+    }
+
+    /// Marks what is in the buffer as complete, which is no entry.
+    pub(crate) fn end_part(&mut self) {
         if let Some(places) = &mut self.places {
             places.share();
         }
-        self.drain_full()
+        let _ = self.drain_full();
+    }
+
+    /// Returns the number of entries that the underlying writer has not taken whole.
+    pub(crate) fn unwritten(&self) -> u64 {
+        self.ends.len() as u64
     }
 
     /// Starts reporting the offset of each packet in the bytes of the underlying writer.
@@ -84,7 +104,15 @@ impl<W: Write> EntryWriter<W> {
     fn drain(&mut self) -> io::Result<()> {
         let before = self.buffer.len();
         let result = drain(&mut self.writer, &mut self.buffer);
-        self.written += (before - self.buffer.len()) as u64;
+        let gone = before - self.buffer.len();
+        self.written += gone as u64;
+        match self.buffer.is_empty() {
+            true => self.ends.clear(),
+            false => {
+                self.ends.retain(|end| *end > gone);
+                self.ends.iter_mut().for_each(|end| *end -= gone);
+            }
+        }
         self.buffer.shrink_to(KEPT);
         result
     }
@@ -158,7 +186,7 @@ mod tests {
             while entries.writer.taken.is_empty() {
                 entries.begin().unwrap();
                 entries.buffer().extend_from_slice(&[7; 1000]);
-                entries.end().unwrap();
+                entries.end();
             }
             assert_eq!(entries.writer.taken.len(), first);
             entries.buffer().extend_from_slice(&[7; 1000]);
@@ -174,13 +202,26 @@ mod tests {
         let mut entries = EntryWriter::new(&mut disk);
         entries.limit_writes();
         entries.buffer().extend(entry(1));
-        entries.end().unwrap();
+        entries.end();
+        assert_eq!(entries.unwritten(), 1);
+        // It is taken, though only a part of it is written.
         entries.buffer().extend(entry(2));
-        assert_eq!(entries.end().unwrap_err().kind(), ErrorKind::StorageFull);
-        entries.writer.room = usize::MAX;
+        entries.end();
+        assert_eq!((entries.writer.taken.len(), entries.unwritten()), (70_000, 1));
         entries.begin().unwrap();
         entries.buffer().extend(entry(3));
+        entries.end();
+        assert_eq!(entries.unwritten(), 2);
+        for _ in 0..2 {
+            assert_eq!(entries.begin().unwrap_err().kind(), ErrorKind::StorageFull);
+            assert_eq!(entries.flush().unwrap_err().kind(), ErrorKind::StorageFull);
+        }
+        entries.writer.room = 110_000;
+        assert_eq!(entries.flush().unwrap_err().kind(), ErrorKind::StorageFull);
+        assert_eq!(entries.unwritten(), 1);
+        entries.writer.room = usize::MAX;
         entries.flush().unwrap();
+        assert_eq!(entries.unwritten(), 0);
         drop(entries);
         assert_eq!(disk.taken, [entry(1), entry(2), entry(3)].concat());
     }

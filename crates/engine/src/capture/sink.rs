@@ -60,6 +60,12 @@ pub trait Sink: Send {
         self.inner().map(|inner| inner.take_unrecorded()).unwrap_or_default()
     }
 
+    /// Returns the number of entries that were taken and are not written yet. If [`finish`](Self::finish)
+    /// fails, they are lost.
+    fn unwritten(&mut self) -> u64 {
+        self.inner().map_or(0, |inner| inner.unwritten())
+    }
+
     /// Signals that no entry follows immediately, so that a sink that people watch can catch up.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub struct Moment<'a> {
     pub states: PerDirection<State>,
 }
 
-/// An event of a session that a filter is told of.
+/// An event of a session that filters handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionEvent {
     /// The session has been opened, or the filter has come into force in an open session.

@@ -45,13 +45,13 @@ pub trait Filter: Send {
         let _ = budget;
     }
 
-    /// Returns whether the filter has timers, or is to be told of the events of its session.
+    /// Returns whether the filter has timers, or handles the events of its session.
     fn is_active(&self) -> bool {
         false
     }
 
-    /// Handles an event of the session. An active filter is told that the session is open before it
-    /// judges the first packet.
+    /// Handles an event of the session. An active filter gets [`SessionEvent::Open`] before it judges the
+    /// first packet.
     fn on_event(&mut self, event: SessionEvent, moment: &Moment<'_>, effects: &mut Effects) {
         let _ = (event, moment, effects);
     }
@@ -188,7 +188,7 @@ impl Pipeline {
         Judgement { verdict: replaced.map_or(Verdict::Pass, Verdict::Replace), effects }
     }
 
-    /// Returns whether any filter is to be told of events, or has timers.
+    /// Returns whether any filter handles events, or has timers.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.active

@@ -20,6 +20,8 @@ pub(super) struct FileSink {
     written: Arc<AtomicU64>,
     unrecorded: Unrecorded,
     is_compressed: bool,
+    /// Entries since the last flush, of which any number may not be in a compressed file.
+    unflushed: u64,
 }
 
 impl FileSink {
@@ -40,6 +42,7 @@ impl FileSink {
             written,
             unrecorded: Unrecorded::default(),
             is_compressed: file_type.compression != Compression::None,
+            unflushed: 0,
         })
     }
 
@@ -51,7 +54,9 @@ impl FileSink {
 
 impl Sink for FileSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        self.inner.write(entry)
+        self.inner.write(entry)?;
+        self.unflushed += 1;
+        Ok(())
     }
 
     fn inner(&mut self) -> Option<&mut dyn Sink> {
@@ -74,11 +79,22 @@ impl Sink for FileSink {
         std::mem::take(&mut self.unrecorded)
     }
 
+    fn unwritten(&mut self) -> u64 {
+        if self.is_compressed { self.unflushed } else { self.inner.unwritten() }
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()?;
+        self.unflushed = 0;
         if self.file.take_if(|file| is_deleted(file)).is_some() {
             self.unrecorded.deleted.push(self.path.clone());
         }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.inner.finish()?;
+        self.unflushed = 0;
         Ok(())
     }
 }
@@ -131,6 +147,10 @@ impl Sink for FifoSink {
 
     fn wants_wire(&self) -> bool {
         self.file_type.format == Format::Pcapng && self.options.views.wire
+    }
+
+    fn unwritten(&mut self) -> u64 {
+        self.inner.as_mut().map_or(0, |inner| inner.unwritten())
     }
 
     fn batch_done(&mut self) -> io::Result<()> {

@@ -37,8 +37,8 @@ pub fn is_table(file: &mut File) -> io::Result<bool> {
     Ok(head == PARQUET)
 }
 
-/// Opens a capture in Parquet, which is read in `memory` bytes. `done` is told the size of each part of
-/// the file that has been read, in bytes.
+/// Opens a capture in Parquet, which is read in `memory` bytes. `done` receives the size in bytes of each
+/// part of the file that has been read.
 ///
 /// # Errors
 /// [`ReadError`] if the file is incomplete or is not a capture.

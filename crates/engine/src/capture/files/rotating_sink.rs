@@ -140,6 +140,22 @@ impl RotatingSink {
         Ok(current)
     }
 
+    /// Writes an entry, behind the events that introduce its session to the file.
+    fn put(&mut self, entry: &Entry) -> io::Result<()> {
+        let session = entry.context().session;
+        self.current(entry.at())?;
+        let Some(current) = &mut self.current else { return Ok(()) };
+        if !current.introduced.contains(&session)
+            && let Some(known) = self.sessions.get(&session)
+        {
+            for before in known.open.iter().chain(&known.state) {
+                current.sink.write(before)?;
+            }
+        }
+        current.introduced.insert(session);
+        current.sink.write(entry)
+    }
+
     /// Remembers the events that introduce a session.
     fn remember(&mut self, entry: &Entry) {
         let Entry::Event(event) = entry else { return };
@@ -164,19 +180,10 @@ impl RotatingSink {
 
 impl Sink for RotatingSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        let session = entry.context().session;
-        self.current(entry.at())?;
-        let Some(current) = &mut self.current else { return Ok(()) };
-        if current.introduced.insert(session)
-            && let Some(known) = self.sessions.get(&session)
-        {
-            for before in known.open.iter().chain(&known.state) {
-                current.sink.write(before)?;
-            }
-        }
-        current.sink.write(entry)?;
+        let written = self.put(entry);
+        // Also if it is not in this file: the next one begins with it.
         self.remember(entry);
-        Ok(())
+        written
     }
 
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
@@ -189,6 +196,10 @@ impl Sink for RotatingSink {
 
     fn take_unrecorded(&mut self) -> Unrecorded {
         self.current.as_mut().map(|current| current.sink.take_unrecorded()).unwrap_or_default()
+    }
+
+    fn unwritten(&mut self) -> u64 {
+        self.current.as_mut().map_or(0, |current| current.sink.unwritten())
     }
 
     fn batch_done(&mut self) -> io::Result<()> {

@@ -115,46 +115,49 @@ impl SessionSink {
         Err(ErrorKind::AlreadyExists.into())
     }
 
-    /// Creates the file of a session that waits for it, and writes what was held. Returns `None` if
-    /// that fails.
-    fn open(&mut self, context: &Context) -> io::Result<Option<&mut OpenFile>> {
+    /// Creates the file of a session that waits for it, and writes what was held. An error is that of the
+    /// last entry that was held.
+    fn open(&mut self, context: &Context) -> io::Result<()> {
         let session = context.session;
         let held = match self.sessions.remove(&session) {
             Some(SessionFile::Waiting(held, _)) => held,
             _ => Vec::new(),
         };
-        let file = match self.begin(context) {
+        let mut file = match self.begin(context) {
             Ok(file) => file,
             Err(error) => {
                 self.sessions.insert(session, SessionFile::Failed);
                 self.unrecorded.sessions.push((session, error));
                 self.unrecorded.entries +=
                     held.iter().filter(|held| matches!(held, HeldItem::Entry(_))).count() as u64;
-                return Ok(None);
+                return Ok(());
             }
         };
-        let file = self.put(session, file);
-        held.iter().try_for_each(|held| match held {
-            HeldItem::Entry(entry) => file.sink.write(entry),
-            HeldItem::Wire(wire) => file.sink.wire(wire),
-        })?;
-        Ok(Some(file))
-    }
-
-    fn put(&mut self, session: u64, writing: OpenFile) -> &mut OpenFile {
-        self.sessions.insert(session, SessionFile::Open(writing));
-        match self.sessions.get_mut(&session) {
-            Some(SessionFile::Open(writing)) => writing,
-            _ => unreachable!("it was inserted above"),
+        let mut last = Ok(());
+        for held in held {
+            match held {
+                HeldItem::Entry(entry) => {
+                    self.unrecorded.entries += u64::from(last.is_err());
+                    last = file.sink.write(&entry);
+                }
+                // The entry behind it fails for the same reason.
+                HeldItem::Wire(wire) => drop(file.sink.wire(&wire)),
+            }
         }
+        self.sessions.insert(session, SessionFile::Open(file));
+        last
     }
 
-    fn end(&mut self, session: u64, at: Timestamp) -> io::Result<()> {
+    /// Completes the file of a session. What cannot be written is lost, and is counted except the `reported`
+    /// entries that the error stands for.
+    fn end(&mut self, session: u64, at: Timestamp, reported: u64) -> io::Result<()> {
         let Some(SessionFile::Open(OpenFile { mut sink, path })) = self.sessions.remove(&session)
         else {
             return Ok(());
         };
-        sink.finish()?;
+        let finished = sink.finish();
+        self.unrecorded.entries += sink.unwritten().saturating_sub(reported);
+        finished?;
         // Windows neither renames nor deletes what is open.
         drop(sink);
         path.map_or(Ok(()), |path| self.retention.done(path, at))
@@ -174,9 +177,12 @@ impl Sink for SessionSink {
         self.last = entry.at();
         let last = matches!(entry, Entry::Event(Event { kind: EventKind::Close(_), .. }));
         let waiting = || SessionFile::Waiting(Vec::new(), 0);
-        match self.sessions.entry(context.session).or_insert_with(waiting) {
-            SessionFile::Open(writing) => writing.sink.write(entry)?,
-            SessionFile::Failed => self.unrecorded.entries += 1,
+        let written = match self.sessions.entry(context.session).or_insert_with(waiting) {
+            SessionFile::Open(writing) => writing.sink.write(entry),
+            SessionFile::Failed => {
+                self.unrecorded.entries += 1;
+                Ok(())
+            }
             SessionFile::Waiting(held, bytes) => {
                 *bytes += match entry {
                     Entry::Packet(record) => record.packet.wire_size() as u64 + OVERHEAD,
@@ -185,12 +191,17 @@ impl Sink for SessionSink {
                 held.push(HeldItem::Entry(entry.clone()));
                 let has_name = !self.pattern.needs_player() || context.player.is_some();
                 let begins = last || has_name || *bytes >= MAX_HELD;
-                if begins && held.iter().any(HeldItem::is_traffic) {
-                    self.open(context)?;
+                match begins && held.iter().any(HeldItem::is_traffic) {
+                    true => self.open(context),
+                    false => Ok(()),
                 }
             }
+        };
+        if !last {
+            return written;
         }
-        if last { self.end(context.session, entry.at()) } else { Ok(()) }
+        let ended = self.end(context.session, entry.at(), u64::from(written.is_ok()));
+        written.and(ended)
     }
 
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
@@ -224,6 +235,14 @@ impl Sink for SessionSink {
         self.kind.format == Format::Pcapng && self.options.views.wire
     }
 
+    fn unwritten(&mut self) -> u64 {
+        let files = self.sessions.values_mut().map(|file| match file {
+            SessionFile::Open(open) => open.sink.unwritten(),
+            SessionFile::Waiting(..) | SessionFile::Failed => 0,
+        });
+        files.sum()
+    }
+
     fn batch_done(&mut self) -> io::Result<()> {
         self.each(|sink| sink.batch_done())
     }
@@ -234,6 +253,7 @@ impl Sink for SessionSink {
 
     fn finish(&mut self) -> io::Result<()> {
         let open: Vec<u64> = self.sessions.keys().copied().collect();
+        let mut finished = Ok(());
         for session in open {
             if let Some(SessionFile::Waiting(held, _)) = self.sessions.get(&session)
                 && held.iter().any(HeldItem::is_traffic)
@@ -242,11 +262,13 @@ impl Sink for SessionSink {
                     HeldItem::Wire(_) => None,
                 })
             {
-                self.open(&context)?;
+                let opened = self.open(&context);
+                self.unrecorded.entries += u64::from(opened.is_err());
+                finished = finished.and(opened);
             }
-            self.end(session, self.last)?;
+            finished = finished.and(self.end(session, self.last, 0));
         }
-        Ok(())
+        finished
     }
 }
 

@@ -72,7 +72,12 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
             self.writer.note_text(start, end, &record.packet);
         }
         self.writer.buffer().push(b'\n');
-        self.writer.end()
+        self.writer.end();
+        Ok(())
+    }
+
+    fn unwritten(&mut self) -> u64 {
+        self.writer.unwritten()
     }
 
     fn body_places(&mut self) -> Option<BodyPlaces> {

@@ -43,8 +43,8 @@ pub struct ParquetReader {
 }
 
 impl ParquetReader {
-    /// Reads from `source` in `memory` bytes: a row group that needs more is an error. `progress` is told
-    /// the bytes of each row group that has been read.
+    /// Reads from `source` in `memory` bytes: a row group that needs more is an error. `progress` receives
+    /// the size in bytes of each row group that has been read.
     ///
     /// # Errors
     /// [`ReadError`] if the file is incomplete, or does not have the columns of a capture.

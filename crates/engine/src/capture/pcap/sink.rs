@@ -43,7 +43,12 @@ impl<W: Write + Send> Sink for PcapSink<W> {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         self.packets.0.begin()?;
         self.view.write(entry, &mut self.packets)?;
-        self.packets.0.end()
+        self.packets.0.end();
+        Ok(())
+    }
+
+    fn unwritten(&mut self) -> u64 {
+        self.packets.0.unwritten()
     }
 
     fn flush(&mut self) -> io::Result<()> {

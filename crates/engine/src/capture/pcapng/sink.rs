@@ -98,7 +98,8 @@ impl<W: Write + Send> Sink for PcapngSink<W> {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         self.blocks.writer.begin()?;
         self.put(entry)?;
-        self.blocks.writer.end()
+        self.blocks.writer.end();
+        Ok(())
     }
 
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
@@ -107,7 +108,8 @@ impl<W: Write + Send> Sink for PcapngSink<W> {
         }
         self.blocks.writer.begin()?;
         self.wire.write(wire, &mut self.plain.used, &mut self.blocks)?;
-        self.blocks.writer.end()
+        self.blocks.writer.end_part();
+        Ok(())
     }
 
     fn wants_wire(&self) -> bool {
@@ -116,6 +118,10 @@ impl<W: Write + Send> Sink for PcapngSink<W> {
 
     fn body_places(&mut self) -> Option<BodyPlaces> {
         Some(self.blocks.writer.body_places())
+    }
+
+    fn unwritten(&mut self) -> u64 {
+        self.blocks.writer.unwritten()
     }
 
     fn flush(&mut self) -> io::Result<()> {
