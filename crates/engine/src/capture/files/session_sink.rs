@@ -266,7 +266,8 @@ impl Sink for SessionSink {
                 self.unrecorded.entries += u64::from(opened.is_err());
                 finished = finished.and(opened);
             }
-            finished = finished.and(self.end(session, self.last, 0));
+            let ended = self.end(session, self.last, 0);
+            finished = finished.and(ended);
         }
         finished
     }
