@@ -63,6 +63,8 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "columns.js",
     "connection.js",
     "control.js",
+    "conversation.js",
+    "dialogs.js",
     "dom.js",
     "export.js",
     "form.js",
@@ -79,6 +81,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "sent.js",
     "sessions.js",
     "splitter.js",
-    "panels.js",
+    "statistics.js",
     "timeline.js",
+    "virtual_list.js",
 ];

@@ -1,6 +1,7 @@
 // One packet: facts, fields and bytes, linked in both directions.
 
-import { VirtualList, clock, make, patch, size, styled, zone } from "./dom.js";
+import { clock, make, patch, size, styled, zone } from "./dom.js";
+import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./protocol.d.ts").PacketDetails} Packet */
 /** @typedef {import("./protocol.d.ts").LegInfo} LegInfo */

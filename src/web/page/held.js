@@ -1,7 +1,8 @@
 // The list of held packets: only what is visible is asked for, and only visible lines exist.
 
 import { unlessLost } from "./connection.js";
-import { VirtualList, make, patch, plural } from "./dom.js";
+import { make, patch, plural } from "./dom.js";
+import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").HeldPacket} HeldPacket */

@@ -5,7 +5,9 @@ import { chosenColors, colorDialog } from "./colors.js";
 import { Columns } from "./columns.js";
 import { Connection, unlessLost } from "./connection.js";
 import { ControlPanel } from "./control.js";
+import { Conversation } from "./conversation.js";
 import { Details, facts } from "./details.js";
+import { comparison, help } from "./dialogs.js";
 import { byId, make, plural, press, sentence } from "./dom.js";
 import { exportDialog } from "./export.js";
 import { FilterLine, combined } from "./filter.js";
@@ -15,11 +17,11 @@ import { Notice } from "./notice.js";
 import { Packets } from "./packets.js";
 import { PairView } from "./pair.js";
 import { Palette } from "./palette.js";
-import { Conversation, StatisticsPanel, comparison, help } from "./panels.js";
 import { RulesPanel } from "./rules.js";
 import { SentList } from "./sent.js";
 import { Sessions } from "./sessions.js";
 import { Splitter } from "./splitter.js";
+import { StatisticsPanel } from "./statistics.js";
 import { TimelinePanel } from "./timeline.js";
 
 /** @typedef {import("./protocol.d.ts").ActionInfo} ActionInfo */

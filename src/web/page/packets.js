@@ -2,7 +2,8 @@
 
 import { Columns } from "./columns.js";
 import { unlessLost } from "./connection.js";
-import { VirtualList, clock, make, patch } from "./dom.js";
+import { clock, make, patch } from "./dom.js";
+import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").Row} Row */

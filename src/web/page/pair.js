@@ -1,6 +1,7 @@
 // A rewritten packet: what came, and what was sent in its place, side by side.
 
-import { VirtualList, make, patch } from "./dom.js";
+import { make, patch } from "./dom.js";
+import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./protocol.d.ts").PacketDetails} Packet */
 /** @typedef {import("./protocol.d.ts").ComparedValues} ComparedValues */

@@ -1,7 +1,8 @@
 // What people have sent, to be changed and sent again, with what came back within a second.
 
 import { unlessLost } from "./connection.js";
-import { VirtualList, clock, make, patch, plural } from "./dom.js";
+import { clock, make, patch, plural } from "./dom.js";
+import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").Row} Row */

@@ -1,6 +1,7 @@
 import assert from 'node:assert'
 import { beforeEach, test } from 'node:test'
-import { Press, VirtualList, byId, clock, make, patch, plural, size, styled } from '../../../src/web/page/dom.js'
+import { Press, byId, clock, make, patch, plural, size, styled } from '../../../src/web/page/dom.js'
+import { VirtualList } from '../../../src/web/page/virtual_list.js'
 import { event, openDocument } from './fake_dom.mjs'
 
 let page

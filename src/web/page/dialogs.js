@@ -1,0 +1,25 @@
+// What is shown in dialogs: a comparison of two packets, and the keys.
+
+import { make } from "./dom.js";
+
+/** @typedef {import("./protocol.d.ts").ActionInfo} ActionInfo */
+/** @typedef {import("./protocol.d.ts").ComparedValues} ComparedValues */
+
+/** @param {ComparedValues[]} fields */
+export function comparison(fields) {
+  const rows = fields.map((field) => make("tr", { class: field.same ? undefined : "differs" },
+    make("th", { scope: "row" }, field.path), make("td", {}, field.a ?? "—"), make("td", {}, field.b ?? "—")));
+  return make("table", {},
+    make("thead", {}, make("tr", {}, ...["field", "marked", "selected"].map((it) => make("th", { scope: "col" }, it)))),
+    make("tbody", {}, ...rows));
+}
+
+/** @param {ActionInfo[]} actions */
+export function help(actions) {
+  const groups = [...new Set(actions.map((it) => it.group))];
+  return make("table", {}, ...groups.map((group) => make("tbody", {},
+    make("tr", {}, make("th", { scope: "rowgroup", colspan: 2 }, group)),
+    ...actions.filter((it) => it.group === group).map((it) => make("tr", {},
+      make("th", { scope: "row" }, ...it.names.split(" ").flatMap((key) => [make("kbd", {}, key), " "])),
+      make("td", {}, it.help))))));
+}

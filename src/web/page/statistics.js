@@ -1,0 +1,90 @@
+// Packets of the list, counted.
+
+import { make, patch, press, size } from "./dom.js";
+
+/** @typedef {Record<string, any>} Json */
+
+export class StatisticsPanel {
+  /** @param {HTMLElement} element @param {(filter: string) => void} onFilter */
+  constructor(element, onFilter) {
+    this.element = element;
+    this.onFilter = onFilter;
+    /** @type {Json | null} */
+    this.report = null;
+    this.sort = "bytes";
+    this.down = true;
+    element.addEventListener("click", (event) => {
+      const button = event.target instanceof Element ? event.target.closest("button") : null;
+      if (button?.dataset.sort) this.sortBy(button.dataset.sort);
+      else if (button?.dataset.filter) this.onFilter(button.dataset.filter);
+    });
+  }
+
+  waiting() {
+    if (!this.report) this.element.replaceChildren(make("p", { role: "status" }, "Counting…"));
+  }
+
+  /** @param {Json} report */
+  show(report) {
+    this.report = report;
+    const number = (/** @type {any} */ it) => (typeof it === "number" ? it.toLocaleString("en") : "");
+    // A zero says nothing there.
+    const some = (/** @type {any} */ it) => (it ? number(it) : "");
+    const bytes = (/** @type {any} */ it) => (typeof it === "number" ? size(it) : "");
+    const millis = (/** @type {any} */ it) => (typeof it === "number" ? `${(it * 1000).toFixed(1)} ms` : "");
+    /** @type {[string, string, (it: any) => string][]} */
+    const counts = [
+      ["packets", "packets", number], ["bytes", "bytes", bytes], ["wire", "on the wire", bytes],
+      ["mean", "mean", bytes], ["largest", "largest", bytes], ["dropped", "dropped", some],
+      ["rewritten", "rewritten", some], ["made", "made", some],
+    ];
+    /** @type {[string, string, (it: any) => string][]} */
+    const trips = [
+      ["asked", "asked", String], ["answered", "answered", number], ["unanswered", "unanswered", number],
+      ["shortest", "shortest", millis], ["mean", "mean", millis], ["longest", "longest", millis],
+    ];
+    const title = (/** @type {Json} */ row) => `${row.dir === "serverbound" ? "→" : "←"} ${row.packet ?? row.channel}`;
+    const filter = (/** @type {Json} */ row) => `${row.dir} and state.${row.state} and pkt.name == ${JSON.stringify(row.packet)}`;
+    const tables = [
+      this.table("Packets", report.packets, "packet", title, counts, filter),
+      this.table("Plugin channels", report.channels, "channel", title, counts),
+      this.table("Round trips", report.round_trips, "name", (row) => row.name, trips),
+      this.table("Not decoded", report.undecoded, "packet", (row) => `${row.packet ?? "(unknown)"}: ${row.reason}`,
+        [["packets", "packets", number]], () => "pkt.error"),
+    ];
+    const shown = tables.filter((table) => table !== null);
+    const none = make("p", {}, "There is nothing to count.");
+    press.draw(this, () => patch(this.element, ...(shown.length ? shown : [none])));
+  }
+
+  /**
+   * @param {string} caption @param {Json[]} rows @param {string} head
+   * @param {(row: Json) => string} title
+   * @param {[string, string, (it: any) => string][]} columns
+   * @param {(row: Json) => string} [filter]
+   */
+  table(caption, rows, head, title, columns, filter) {
+    if (!rows.length) return null;
+    const key = columns.some(([name]) => name === this.sort) ? this.sort : (columns[0]?.[0] ?? "");
+    const order = this.down ? -1 : 1;
+    const sorted = [...rows].sort((one, other) => (one[key] > other[key] ? order : one[key] < other[key] ? -order : 0));
+    const heads = columns.map(([name, text]) => make("th", {
+      scope: "col", "aria-sort": name === key ? (this.down ? "descending" : "ascending") : undefined,
+    }, make("button", { type: "button", "data-sort": name }, text)));
+    const body = sorted.map((row) => make("tr", { "data-key": filter ? filter(row) + title(row) : title(row) },
+      make("td", {}, filter
+        ? make("button", { type: "button", "data-filter": filter(row) }, title(row))
+        : title(row)),
+      ...columns.map(([name, , format]) => make("td", {}, format(row[name])))));
+    return make("table", { "data-key": caption }, make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, head), ...heads)),
+      make("tbody", {}, ...body));
+  }
+
+  /** @param {string} key */
+  sortBy(key) {
+    this.down = key === this.sort ? !this.down : true;
+    this.sort = key;
+    if (this.report) this.show(this.report);
+  }
+}

@@ -1,0 +1,125 @@
+// Lists of which only the visible lines exist.
+
+import { make, press } from "./dom.js";
+
+/**
+ * A list of lines of equal height. Only the visible lines are elements. Browsers limit the height of an
+ * element, so the scrollbar of a long list is scaled; wheel and keys still move by lines.
+ */
+export class VirtualList {
+  /**
+   * @param {HTMLElement} element
+   * @param {(index: number, line: HTMLElement) => void} render fills a line
+   * @param {HTMLElement} [head] stays above the lines
+   */
+  constructor(element, render, head) {
+    this.element = element;
+    this.render = render;
+    this.count = 0;
+    /** The index at the upper edge, with a fraction. */
+    this.top = 0;
+    this.headHeight = head ? VirtualList.LINE : 0;
+    /** @type {Map<number, HTMLElement>} */
+    this.lines = new Map();
+    this.window = make("div", { class: "window", role: "presentation" });
+    this.window.style.top = `${this.headHeight}px`;
+    this.spacer = make("div", { role: "presentation" });
+    element.classList.add("virtual");
+    element.replaceChildren(...(head ? [head] : []), this.window, this.spacer);
+    this.set = -1;
+    this.scheduled = false;
+    /** Called when a person scrolls. */
+    this.onmove = () => {};
+    element.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    new ResizeObserver(() => this.draw()).observe(element);
+  }
+
+  /** The lines that fit. */
+  get visible() {
+    return Math.max(1, (this.element.clientHeight - this.headHeight) / VirtualList.LINE);
+  }
+
+  get last() {
+    return Math.max(0, this.count - this.visible);
+  }
+
+  /** @param {number} count */
+  setCount(count) {
+    this.count = count;
+    const height = Math.min(count * VirtualList.LINE, VirtualList.TALLEST);
+    this.spacer.style.height = `${height}px`;
+    this.moveTo(this.top);
+  }
+
+  /** @param {number} top */
+  moveTo(top) {
+    this.top = Math.min(Math.max(0, top), this.last);
+    const room = this.element.scrollHeight - this.element.clientHeight;
+    this.set = this.last ? Math.round((this.top / this.last) * room) : 0;
+    if (this.element.scrollTop !== this.set) this.element.scrollTop = this.set;
+    this.redraw();
+  }
+
+  /** Scrolls as little as possible so that a line is visible. @param {number} index */
+  reveal(index) {
+    if (index < this.top) this.moveTo(index);
+    else if (index + 1 > this.top + this.visible) this.moveTo(index + 1 - this.visible);
+  }
+
+  /** Draws all lines anew before the next frame. */
+  redraw() {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame(() => {
+      this.scheduled = false;
+      press.draw(this, () => this.draw());
+    });
+  }
+
+  draw() {
+    const first = Math.floor(this.top);
+    const end = Math.min(this.count, Math.ceil(this.top + this.visible) + 1);
+    for (const [index, line] of this.lines) {
+      if (index < first || index >= end) {
+        line.remove();
+        this.lines.delete(index);
+      }
+    }
+    for (let index = first; index < end; index++) {
+      let line = this.lines.get(index);
+      if (!line) {
+        line = make("div", { class: "line" });
+        this.lines.set(index, line);
+        this.window.append(line);
+      }
+      line.style.top = `${(index - this.top) * VirtualList.LINE}px`;
+      this.render(index, line);
+    }
+  }
+
+  scrolled() {
+    if (Math.abs(this.element.scrollTop - this.set) <= 1) return;
+    this.set = this.element.scrollTop;
+    const room = this.element.scrollHeight - this.element.clientHeight;
+    this.top = room > 0 ? (this.set / room) * this.last : 0;
+    this.onmove();
+    press.end();
+    this.redraw();
+  }
+
+  /** @param {WheelEvent} event */
+  wheel(event) {
+    if (event.ctrlKey || event.deltaY === 0) return;
+    event.preventDefault();
+    const lines = event.deltaMode === 0 ? event.deltaY / VirtualList.LINE : event.deltaY;
+    this.moveTo(this.top + lines);
+    this.onmove();
+  }
+
+  /** Height of a line in pixels, as in the style sheet. */
+  static LINE = 22;
+
+  /** Greatest height of the scrolled element: browsers allow about 33 million pixels. */
+  static TALLEST = 8_000_000;
+}
