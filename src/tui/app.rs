@@ -6,12 +6,12 @@ use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
 use super::commands::Asked;
-use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, TimeMode, View, summary};
+use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, TimeMode, View};
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::protocol::Request;
 use crate::view::{
-    Action, Comparison, Conversation, Cursor, FindResult, HeldList, Highlights, Interface, List,
-    SLICE, Statistics, by_type, protocols, words,
+    Action, Conversation, Cursor, FindResult, HeldList, Highlights, Interface, List, SLICE,
+    Statistics, by_type, protocols, words,
 };
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::schema::Catalog;
@@ -30,7 +30,7 @@ pub struct App {
     /// The conversation and the selected line of it, once it was looked at.
     pub(super) conversation: Option<(Conversation, Cursor)>,
     /// What the view is about that counts packets.
-    statistics: Option<Statistics>,
+    pub(super) statistics: Option<Statistics>,
     /// The packet that is looked at, when its fields have the keys.
     pub(super) details: Option<DetailsPane>,
     pub(super) details_focused: bool,
@@ -44,7 +44,7 @@ pub struct App {
     pub(super) lines: Vec<String>,
     pub(super) first_line: usize,
     /// The place of the name whose packets the timeline has; 0 for all.
-    timeline_name: usize,
+    pub(super) timeline_name: usize,
     pub(super) time: TimeMode,
     pub(super) columns: Vec<Column>,
     history: History,
@@ -76,7 +76,7 @@ pub struct App {
     /// `true` if the program is to be stopped as a job of the shell.
     pub(super) suspends: bool,
     /// The lines that fit on the screen.
-    height: usize,
+    pub(super) height: usize,
 }
 
 impl App {
@@ -371,23 +371,6 @@ impl App {
         }
     }
 
-    fn follow(&mut self) {
-        let cursor = match &mut self.conversation {
-            Some((_, cursor)) if self.view == View::Conversation => cursor,
-            _ => &mut self.cursor,
-        };
-        cursor.set_follows(!cursor.follows());
-    }
-
-    /// Lists the packets of the selected session, or of all again.
-    fn open_selected_session(&mut self) {
-        let session = self.sessions.get(self.session).map(|it| it.context.session);
-        let shown = &self.list.selection().sessions;
-        let sessions = session.filter(|it| !shown.contains(it)).into_iter().collect();
-        self.list.set_sessions(sessions);
-        self.show(View::Packets);
-    }
-
     /// Hides packets of the selected packet's type, or lists only those.
     fn filter_type(&mut self, only: bool) {
         let row = self.cursor.selected().filter(|_| self.view == View::Packets);
@@ -495,84 +478,6 @@ impl App {
             }
             FindResult::Searching => self.status = "nothing found yet: searching".to_owned(),
             FindResult::NotFound => self.status = "nothing found".to_owned(),
-        }
-    }
-
-    /// Shows the packet of the selected line of the conversation.
-    fn open_line(&mut self) {
-        let cursor = self.conversation.as_ref().map(|(_, cursor)| cursor);
-        let Some(row) = cursor.and_then(Cursor::selected) else { return };
-        self.cursor.select(&self.list, row);
-        self.show(View::Packets);
-    }
-
-    pub(super) fn show(&mut self, view: View) {
-        self.view = view;
-        self.details_focused = false;
-        self.first_line = 0;
-        self.statistics = None;
-        match view {
-            View::Conversation => {
-                let height = self.cursor.height();
-                let (store, catalog) = (Arc::clone(&self.store), &self.catalog);
-                let conversation = Conversation::new(store, &self.list, catalog);
-                self.conversation = Some((conversation, Cursor::new(height)));
-            }
-            View::Statistics | View::Timeline => self.statistics = Some(Statistics::default()),
-            _ => {}
-        }
-        self.write_lines();
-    }
-
-    /// Writes the lines of a view that is only text.
-    fn write_lines(&mut self) {
-        self.lines = match (self.view, &self.statistics) {
-            (View::Statistics | View::Timeline, Some(it)) if !it.is_complete() => {
-                vec!["counting ..".to_owned()]
-            }
-            (View::Statistics, Some(statistics)) => summary::statistics(statistics.stats()),
-            (View::Timeline, Some(statistics)) => {
-                summary::timeline(statistics.stats().timeline(), self.timeline_name)
-            }
-            (View::Comparison, _) => {
-                let details = |row: Option<u64>| self.list.snapshot().details(row?);
-                match details(self.marked).zip(details(self.cursor.selected())) {
-                    Some((one, other)) => {
-                        summary::comparison(&one, &other, &Comparison::new(&one, &other))
-                    }
-                    None => {
-                        vec!["m marks a packet; x compares it with the selected one".to_owned()]
-                    }
-                }
-            }
-            (View::Help, _) => summary::keys(),
-            _ => Vec::new(),
-        };
-    }
-
-    pub(super) fn move_by(&mut self, rows: i64) {
-        let few = isize::try_from(rows).unwrap_or_default();
-        match (self.view, &mut self.details) {
-            (View::Packets, Some(details)) if self.details_focused => details.move_by(few),
-            (View::Packets, _) => self.cursor.move_by(&self.list, rows),
-            (View::Conversation, _) => {
-                if let Some((conversation, cursor)) = &mut self.conversation {
-                    cursor.move_by(conversation.list(), rows);
-                }
-            }
-            (View::Sessions, _) => {
-                let last = self.sessions.len().saturating_sub(1);
-                self.session = self.session.saturating_add_signed(few).min(last);
-            }
-            (View::Held, _) => {
-                let last = self.held.packets().len().saturating_sub(1);
-                self.held_packet = self.held_packet.saturating_add_signed(few).min(last);
-            }
-            (_, _) => {
-                // The last screen is full.
-                let last = self.lines.len().saturating_sub(self.height.max(1));
-                self.first_line = self.first_line.saturating_add_signed(few).min(last);
-            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod column;
 mod commands;
 mod details;
 mod draw;
+mod draw_lists;
 mod history;
 mod inbox;
 mod modes;
@@ -19,6 +20,7 @@ mod screen;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod views;
 
 pub use app::App;
 use column::Column;

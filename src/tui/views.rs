@@ -1,0 +1,103 @@
+//! What the parts of the interface show, and how a person moves in them.
+
+use std::sync::Arc;
+
+use super::{App, View, summary};
+use crate::view::{Comparison, Conversation, Cursor, Statistics};
+
+impl App {
+    pub(super) fn follow(&mut self) {
+        let cursor = match &mut self.conversation {
+            Some((_, cursor)) if self.view == View::Conversation => cursor,
+            _ => &mut self.cursor,
+        };
+        cursor.set_follows(!cursor.follows());
+    }
+
+    /// Lists the packets of the selected session, or of all again.
+    pub(super) fn open_selected_session(&mut self) {
+        let session = self.sessions.get(self.session).map(|it| it.context.session);
+        let shown = &self.list.selection().sessions;
+        let sessions = session.filter(|it| !shown.contains(it)).into_iter().collect();
+        self.list.set_sessions(sessions);
+        self.show(View::Packets);
+    }
+
+    /// Shows the packet of the selected line of the conversation.
+    pub(super) fn open_line(&mut self) {
+        let cursor = self.conversation.as_ref().map(|(_, cursor)| cursor);
+        let Some(row) = cursor.and_then(Cursor::selected) else { return };
+        self.cursor.select(&self.list, row);
+        self.show(View::Packets);
+    }
+
+    pub(super) fn show(&mut self, view: View) {
+        self.view = view;
+        self.details_focused = false;
+        self.first_line = 0;
+        self.statistics = None;
+        match view {
+            View::Conversation => {
+                let height = self.cursor.height();
+                let (store, catalog) = (Arc::clone(&self.store), &self.catalog);
+                let conversation = Conversation::new(store, &self.list, catalog);
+                self.conversation = Some((conversation, Cursor::new(height)));
+            }
+            View::Statistics | View::Timeline => self.statistics = Some(Statistics::default()),
+            _ => {}
+        }
+        self.write_lines();
+    }
+
+    /// Writes the lines of a view that is only text.
+    pub(super) fn write_lines(&mut self) {
+        self.lines = match (self.view, &self.statistics) {
+            (View::Statistics | View::Timeline, Some(it)) if !it.is_complete() => {
+                vec!["counting ..".to_owned()]
+            }
+            (View::Statistics, Some(statistics)) => summary::statistics(statistics.stats()),
+            (View::Timeline, Some(statistics)) => {
+                summary::timeline(statistics.stats().timeline(), self.timeline_name)
+            }
+            (View::Comparison, _) => {
+                let details = |row: Option<u64>| self.list.snapshot().details(row?);
+                match details(self.marked).zip(details(self.cursor.selected())) {
+                    Some((one, other)) => {
+                        summary::comparison(&one, &other, &Comparison::new(&one, &other))
+                    }
+                    None => {
+                        vec!["m marks a packet; x compares it with the selected one".to_owned()]
+                    }
+                }
+            }
+            (View::Help, _) => summary::keys(),
+            _ => Vec::new(),
+        };
+    }
+
+    pub(super) fn move_by(&mut self, rows: i64) {
+        let few = isize::try_from(rows).unwrap_or_default();
+        match (self.view, &mut self.details) {
+            (View::Packets, Some(details)) if self.details_focused => details.move_by(few),
+            (View::Packets, _) => self.cursor.move_by(&self.list, rows),
+            (View::Conversation, _) => {
+                if let Some((conversation, cursor)) = &mut self.conversation {
+                    cursor.move_by(conversation.list(), rows);
+                }
+            }
+            (View::Sessions, _) => {
+                let last = self.sessions.len().saturating_sub(1);
+                self.session = self.session.saturating_add_signed(few).min(last);
+            }
+            (View::Held, _) => {
+                let last = self.held.packets().len().saturating_sub(1);
+                self.held_packet = self.held_packet.saturating_add_signed(few).min(last);
+            }
+            (_, _) => {
+                // The last screen is full.
+                let last = self.lines.len().saturating_sub(self.height.max(1));
+                self.first_line = self.first_line.saturating_add_signed(few).min(last);
+            }
+        }
+    }
+}
