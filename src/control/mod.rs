@@ -9,7 +9,7 @@ mod message;
 mod packet_expression;
 mod request;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use controller::Controller;
 pub use held_packet::{HeldContent, HeldPacket};

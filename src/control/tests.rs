@@ -17,23 +17,26 @@ use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 use Direction::{Clientbound, Serverbound};
 
 /// Two sessions of 1.8 in the game with their controller.
-struct Room {
+pub(crate) struct Room {
     controller: Controller,
     sessions: Vec<(Session, Leg)>,
     now: u64,
     /// Messages to each interface.
     messages: Vec<(u64, Json)>,
+    /// The same, since an interface of this program took them.
+    told: Vec<(u64, protocol::Message)>,
     interfaces: Vec<u64>,
 }
 
 impl Room {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let controller = Controller::new(None);
         let mut room = Self {
             controller,
             sessions: Vec::new(),
             now: 1_000_000_000,
             messages: Vec::new(),
+            told: Vec::new(),
             interfaces: Vec::new(),
         };
         for session in 1..=2 {
@@ -70,7 +73,7 @@ impl Room {
         self.got(number);
     }
 
-    fn attach(&mut self) -> u64 {
+    pub(crate) fn attach(&mut self) -> u64 {
         let interface = self.controller.attach();
         self.interfaces.push(interface);
         self.settle();
@@ -84,7 +87,7 @@ impl Room {
     }
 
     /// Sends a request; returns the answer.
-    fn ask(&mut self, interface: u64, mut request: Json) -> Json {
+    pub(crate) fn ask(&mut self, interface: u64, mut request: Json) -> Json {
         request["id"] = 77.into();
         let read = Query::read(&request.to_string());
         let name = request.clone();
@@ -102,6 +105,19 @@ impl Room {
         checked_answer(&name, answer.expect("every request is answered").1)
     }
 
+    /// Carries out a request of an interface of this program.
+    pub(crate) fn request(&mut self, interface: u64, id: u64, request: &protocol::Request) {
+        let request = request.for_controller(Catalog::embedded()).unwrap().unwrap();
+        self.controller.handle(interface, Some(id), request);
+        self.settle();
+    }
+
+    /// Takes the messages to an interface since the last call.
+    pub(crate) fn take_told(&mut self, interface: u64) -> Vec<protocol::Message> {
+        let mine = self.told.extract_if(.., |(to, _)| *to == interface);
+        mine.map(|(_, message)| message).collect()
+    }
+
     fn done(&mut self, interface: u64, request: Json) {
         assert_eq!(self.ask(interface, request)["error"], Json::Null);
     }
@@ -115,7 +131,7 @@ impl Room {
         self.input(session, Input::Received(Side::from(way), &bytes));
     }
 
-    fn chats(&mut self, session: u64, text: &str) {
+    pub(crate) fn chats(&mut self, session: u64, text: &str) {
         let value = Value::map([("message", text.into())]);
         self.says(session, Serverbound, State::Play, "chat", value);
     }
@@ -142,10 +158,11 @@ impl Room {
                 }
             }
             while let Some((to, message)) = self.controller.poll_message() {
-                let message = as_json(&message.into());
+                let message = protocol::Message::from(message);
                 for interface in &self.interfaces {
                     if to.is_none_or(|it| it == *interface) {
-                        self.messages.push((*interface, message.clone()));
+                        self.messages.push((*interface, as_json(&message)));
+                        self.told.push((*interface, message.clone()));
                     }
                 }
             }
@@ -156,7 +173,7 @@ impl Room {
     }
 
     /// Lists the packets that the server of a session got: chat messages, or the ids of others.
-    fn got(&mut self, session: u64) -> Vec<String> {
+    pub(crate) fn got(&mut self, session: u64) -> Vec<String> {
         let (session, leg) = &mut self.sessions[session as usize - 1];
         let pending = session.pending(Side::Server).to_vec();
         session.advance(Side::Server, pending.len());

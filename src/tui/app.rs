@@ -3,10 +3,10 @@ use std::sync::Arc;
 use std::thread::Builder;
 
 use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::commands::Asked;
-use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, TimeMode, View};
+use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, Sent, TimeMode, Timeline, View};
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::protocol::Request;
 use crate::view::{
@@ -43,12 +43,17 @@ pub struct App {
     /// Lines of the view that is only text, and the first one that is shown.
     pub(super) lines: Vec<String>,
     pub(super) first_line: usize,
-    /// The place of the name whose packets the timeline has; 0 for all.
-    pub(super) timeline_name: usize,
+    /// What people have sent, once it was looked at.
+    pub(super) sent: Option<Sent>,
+    /// What the timeline counts, and the chart of it.
+    pub(super) series: Vec<Expr>,
+    pub(super) timeline: Option<Timeline>,
     pub(super) time: TimeMode,
     pub(super) columns: Vec<Column>,
     history: History,
     pub(super) highlights: Highlights,
+    /// `true` if the terminal may show colours.
+    pub(super) colored: bool,
     /// The sort key of the list, as the person typed it.
     pub(super) sort: String,
     /// The packets that are selected besides the one of the cursor.
@@ -72,6 +77,8 @@ pub struct App {
     pub(super) number: u64,
     /// The text that is to be edited in the person's editor.
     pub(super) in_editor: Option<(Purpose, String)>,
+    /// What the person should know before that is sent.
+    pub(super) warning: Option<&'static str>,
     quits: bool,
     /// `true` if the program is to be stopped as a job of the shell.
     pub(super) suspends: bool,
@@ -89,7 +96,6 @@ impl App {
             cursor: Cursor::new(10),
             filter: String::new(),
             store,
-            catalog,
             inbox: Inbox::default(),
             view: View::Packets,
             conversation: None,
@@ -103,11 +109,15 @@ impl App {
             session: 0,
             lines: Vec::new(),
             first_line: 0,
-            timeline_name: 0,
+            sent: None,
+            series: Timeline::usual(&catalog),
+            catalog,
+            timeline: None,
             time: TimeMode::Relative,
             columns: Column::USUAL.to_vec(),
             history: History::default(),
             highlights: Highlights::default(),
+            colored: false,
             sort: String::new(),
             chosen: BTreeSet::new(),
             cleared: BTreeSet::new(),
@@ -120,6 +130,7 @@ impl App {
             asked: HashMap::new(),
             number: 0,
             in_editor: None,
+            warning: None,
             quits: false,
             suspends: false,
             height: 0,
@@ -141,7 +152,7 @@ impl App {
     /// Shows packets in colours; it shows none otherwise.
     #[must_use]
     pub fn highlighted(self, highlights: Highlights) -> Self {
-        Self { highlights, ..self }
+        Self { highlights, colored: true, ..self }
     }
 
     /// The inbox that [`advance`](Self::advance) reads.
@@ -179,6 +190,12 @@ impl App {
                 self.write_lines();
             }
         }
+        if let Some(sent) = &mut self.sent {
+            busy |= sent.advance(ended);
+        }
+        if let Some(timeline) = self.timeline.as_mut().filter(|_| self.view == View::Timeline) {
+            busy |= timeline.advance(&self.list, &self.series, &self.catalog);
+        }
         self.sessions = self.store.sessions();
         self.sessions.retain(|it| !self.cleared.contains(&it.context.session));
         self.session = self.session.min(self.sessions.len().saturating_sub(1));
@@ -189,10 +206,9 @@ impl App {
             self.status = words::saved(saved);
         }
         self.saved = saved;
-        let row = self.cursor.selected();
+        let row = self.shown_row();
         if self.details.as_ref().map(|it| it.row) != row {
-            let details = row.and_then(|row| self.list.snapshot().details(row));
-            self.details = row.zip(details).map(|(row, it)| DetailsPane::new(row, it));
+            self.details = row.and_then(|row| DetailsPane::of(self.list.snapshot(), row));
         }
         busy
     }
@@ -270,12 +286,25 @@ impl App {
         if let Some((conversation, cursor)) = &mut self.conversation {
             cursor.set_height(conversation.list(), height);
         }
+        if let Some(sent) = &mut self.sent {
+            sent.set_height(height);
+        }
     }
 
     /// Takes what was typed in the editor.
     pub(super) fn edited(&mut self, purpose: Purpose, text: &str) {
-        self.prompt = Some(Prompt::new(purpose, text.trim().to_owned()));
-        self.enter();
+        let warning = self.warning.take();
+        let text = text.trim();
+        if warning.is_none() {
+            self.ask(purpose, text.to_owned());
+            return self.enter();
+        }
+        // On one line, and not sent before the person has read why that may be wrong.
+        let json = serde_json::from_str::<Json>(text);
+        self.ask(purpose, json.map_or_else(|_| text.to_owned(), |json| json.to_string()));
+        if let Some(prompt) = &mut self.prompt {
+            prompt.warning = warning;
+        }
     }
 
     pub(super) fn act(&mut self, action: Action) {
@@ -288,10 +317,8 @@ impl App {
             Action::Sessions => self.show(View::Sessions),
             Action::Conversation => self.show(View::Conversation),
             Action::Statistics => self.show(View::Statistics),
-            Action::Timeline => {
-                self.timeline_name = 0;
-                self.show(View::Timeline);
-            }
+            Action::Timeline => self.show(View::Timeline),
+            Action::Sent => self.show(View::Sent),
             Action::Compare => self.show(View::Comparison),
             Action::Back if self.details_focused => self.details_focused = false,
             Action::Back => self.show(View::Packets),
@@ -302,15 +329,13 @@ impl App {
             Action::First => self.move_by(i64::MIN / 2),
             Action::Last => self.move_by(i64::MAX / 2),
             Action::Follow => self.follow(),
-            Action::NextPane if self.view == View::Timeline => {
-                self.timeline_name += 1;
-                self.write_lines();
-            }
             Action::Open | Action::NextPane if self.view == View::Packets => {
                 self.details_focused = !self.details_focused && self.details.is_some();
             }
             Action::Open if self.view == View::Sessions => self.open_selected_session(),
-            Action::Open if self.view == View::Conversation => self.open_line(),
+            Action::Open if matches!(self.view, View::Conversation | View::Sent) => {
+                self.open_line();
+            }
             Action::Open | Action::NextPane => {}
             Action::Filter => self.ask(Purpose::Filter, self.filter.clone()),
             Action::Search => self.ask(Purpose::Search, String::new()),
@@ -321,6 +346,8 @@ impl App {
             Action::Hide => self.hide(),
             Action::ShowHidden => self.show_hidden(),
             Action::Sort => self.ask_sort(),
+            Action::Colors => self.ask_colors(),
+            Action::Series => self.ask_series(),
             Action::Clear => self.clear(),
             Action::Select => self.choose(),
             Action::NextMark => self.go_to_mark(false),
@@ -340,7 +367,7 @@ impl App {
             Action::Comment => self.comment(),
             Action::Save => self.save(),
             // The page has these.
-            Action::Menu | Action::Colors | Action::Rules | Action::Rule | Action::Export => {}
+            Action::Menu | Action::Rules | Action::Rule | Action::Export => {}
             _ if !self.live => {}
             Action::Held => self.show(View::Held),
             Action::Hold => {
@@ -410,9 +437,13 @@ impl App {
         if prompt.purpose == Purpose::Columns {
             prompt.error = Column::parse(&prompt.text, &self.catalog).err();
         }
-        if prompt.purpose == Purpose::Sort {
-            let text = prompt.text.clone();
-            let error = self.sort_of(&text).err();
+        if matches!(prompt.purpose, Purpose::Sort | Purpose::Series | Purpose::Colors) {
+            let (purpose, text) = (prompt.purpose.clone(), prompt.text.clone());
+            let error = match purpose {
+                Purpose::Sort => self.sort_of(&text).err(),
+                Purpose::Series => self.series_of(&text).err(),
+                _ => self.colors_of(&text).err(),
+            };
             if let Some(prompt) = &mut self.prompt {
                 prompt.error = error;
             }
@@ -454,6 +485,15 @@ impl App {
                 let by = self.sort_of(&text).unwrap_or_default();
                 self.list.sort(by);
                 self.sort = text;
+            }
+            Purpose::Series => {
+                self.series = self.series_of(&text).unwrap_or_default();
+                self.show(View::Timeline);
+            }
+            Purpose::Colors => {
+                self.highlights = self.colors_of(&text).unwrap_or_default();
+                "until this ends; `highlight` of the configuration keeps colours"
+                    .clone_into(&mut self.status);
             }
             Purpose::Comment(row) => {
                 let note = self.list.snapshot().annotation(row).cloned().unwrap_or_default();

@@ -1,5 +1,7 @@
 //! What the person does with the traffic of a running proxy.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value as Json, json};
@@ -8,7 +10,9 @@ use super::inbox::News;
 use super::{App, DetailsPane, Prompt, Purpose, View};
 use crate::control::{HeldId, HeldPacket};
 use crate::view::protocol::{Answer, Failure, Request};
-use mitmcraft_engine::link::Side;
+use mitmcraft_engine::link::{Side, signature_warning};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Packet, Timestamp};
 
 /// What an answer is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +42,9 @@ impl App {
             (Some(Asked::Line(purpose, text)), Err(failure)) => self.refuse(purpose, text, failure),
             (_, Err(failure)) => self.status = failure.message,
             (Some(Asked::Content(id, in_editor)), Ok(Answer::Held(content))) => {
+                let warning = self.held_warning(id, &content.body);
                 let text = content.fields.unwrap_or_else(|| json!({ "body": content.body }));
-                self.take_content(Purpose::Edit(id), &text, in_editor);
+                self.take_content(Purpose::Edit(id), &text, in_editor, warning);
             }
             (Some(Asked::Line(..)), Ok(_)) => self.status = "done".to_owned(),
             (_, Ok(_)) => {}
@@ -77,8 +82,7 @@ impl App {
     pub(super) fn resend(&mut self) {
         let selected = self.details.take();
         for row in self.targets() {
-            self.details =
-                self.list.snapshot().details(row).map(|details| DetailsPane::new(row, details));
+            self.details = DetailsPane::of(self.list.snapshot(), row);
             let Some((session, line)) = self.packet_to_send(false) else { break };
             match self.request_of(&Purpose::Send(session), &line.to_string()) {
                 Ok(request) => self.request(request, None),
@@ -96,22 +100,45 @@ impl App {
             let request = Request::Held { session: id.session, held: id.held };
             self.request(request, Some(Asked::Content(id, in_editor)));
         } else if let Some((session, line)) = self.packet_to_send(true) {
-            self.take_content(Purpose::Send(session), &line, in_editor);
+            let packet = self.details.as_ref().map(|it| &it.details.record.packet);
+            let warning = packet.and_then(warning);
+            self.take_content(Purpose::Send(session), &line, in_editor, warning);
         }
     }
 
     /// Lets the person change the content of a packet.
-    pub(super) fn take_content(&mut self, purpose: Purpose, content: &Json, in_editor: bool) {
+    fn take_content(
+        &mut self,
+        purpose: Purpose,
+        content: &Json,
+        in_editor: bool,
+        warning: Option<&'static str>,
+    ) {
         if in_editor {
+            self.warning = warning;
             self.in_editor = Some((purpose, format!("{content:#}\n")));
-        } else {
-            self.ask(purpose, content.to_string());
+            return;
         }
+        self.ask(purpose, content.to_string());
+        if let Some(prompt) = &mut self.prompt {
+            prompt.warning = warning;
+        }
+    }
+
+    /// Returns what a peer does with a held packet once it is changed, if the person should know that.
+    fn held_warning(&self, id: HeldId, body: &str) -> Option<&'static str> {
+        let held = self.held.packets().find(|it| it.id() == id)?;
+        let sessions = self.store.sessions();
+        let session = sessions.iter().find(|it| it.context.session == id.session)?;
+        let body = BASE64_STANDARD.decode(body).ok()?;
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let (context, at) = (Arc::clone(&session.context), Timestamp::default());
+        warning(&Packet::new(context, 0, at, held.dir, held.state, content))
     }
 
     /// Returns an open session and what sends the selected packet there: its fields, or its bytes as they are.
     fn packet_to_send(&mut self, fields: bool) -> Option<(u64, Json)> {
-        if self.view != View::Packets {
+        if !matches!(self.view, View::Packets | View::Sent) {
             return None;
         }
         let session = self.open_session()?;
@@ -202,4 +229,9 @@ impl App {
         }
         self.requests.push_back((self.number, request));
     }
+}
+
+/// Returns what a peer does with a packet once it is changed, if it is a signed message.
+fn warning(packet: &Packet) -> Option<&'static str> {
+    signature_warning(packet.kind()?, &packet.value().ok()?)
 }

@@ -1,4 +1,8 @@
-use crate::store::Details;
+use std::ops::Range;
+
+use crate::store::{Details, Snapshot};
+use crate::view::Comparison;
+use mitmcraft_protocol::packet::Outcome;
 
 /// Fields and bytes of one packet, linked: the bytes of the selected field are marked.
 #[derive(Debug)]
@@ -7,11 +11,47 @@ pub(super) struct DetailsPane {
     pub(super) details: Details,
     /// The place of the selected field.
     pub(super) field: usize,
+    /// The fields of what came and of what was sent in its place, if the packet is one of the two.
+    pub(super) pair: Option<Comparison>,
+    /// The bytes that the other packet of the two does not have.
+    pub(super) differing: Range<usize>,
 }
 
 impl DetailsPane {
-    pub(super) fn new(row: u64, details: Details) -> Self {
-        Self { row, details, field: 0 }
+    /// Reads the packet of a row.
+    pub(super) fn of(snapshot: &Snapshot, row: u64) -> Option<Self> {
+        let details = snapshot.details(row)?;
+        let other = snapshot.counterpart(row).and_then(|row| snapshot.details(row));
+        let pair = other.as_ref().map(|other| match details.record.outcome {
+            Outcome::Rewrite => Comparison::new(&details, other),
+            _ => Comparison::new(other, &details),
+        });
+        let differing = other.map_or(0..0, |other| differing(&details.bytes, &other.bytes));
+        Some(Self { row, details, field: 0, pair, differing })
+    }
+
+    /// Returns the line of the selected field.
+    pub(super) fn line(&self) -> usize {
+        let selected = self.details.fields.get(self.field);
+        match self.pair.as_ref().zip(selected) {
+            Some((pair, selected)) => {
+                let place = pair.fields.iter().position(|it| it.path == selected.path);
+                place.unwrap_or_default()
+            }
+            None => self.field,
+        }
+    }
+
+    /// Selects the field of a line.
+    pub(super) fn select_line(&mut self, line: usize) {
+        match &self.pair {
+            Some(pair) => {
+                let path = pair.fields.get(line).map(|it| &it.path);
+                let place = self.details.fields.iter().position(|it| Some(&it.path) == path);
+                self.field = place.unwrap_or(self.field);
+            }
+            None => self.field = line.min(self.details.fields.len().saturating_sub(1)),
+        }
     }
 
     pub(super) fn move_by(&mut self, rows: isize) {
@@ -29,7 +69,16 @@ impl DetailsPane {
     }
 
     /// Returns the bytes of the selected field.
-    pub(super) fn marked(&self) -> std::ops::Range<usize> {
+    pub(super) fn marked(&self) -> Range<usize> {
         self.details.fields.get(self.field).map_or(0..0, |field| field.bytes.clone())
     }
+}
+
+/// Returns the bytes between those that both have at the beginning and at the end.
+fn differing(bytes: &[u8], other: &[u8]) -> Range<usize> {
+    let same = |(one, other): &(&u8, &u8)| one == other;
+    let least = bytes.len().min(other.len());
+    let start = bytes.iter().zip(other).take_while(same).count();
+    let ends = bytes.iter().rev().zip(other.iter().rev()).take(least - start);
+    start..bytes.len() - ends.take_while(same).count()
 }

@@ -2,12 +2,11 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
-use super::{App, Column, DetailsPane, Purpose, TimeMode, View};
+use super::{App, Column, Purpose, TimeMode, View};
 use crate::store::{Annotation, Snapshot};
 use crate::view::{Action, Binding, HighlightColor, List, Sorting, words};
 use mitmcraft_engine::capture::Record;
 use mitmcraft_engine::text::{Escaped, write_summary};
-use mitmcraft_protocol::meaning::diagnose;
 use mitmcraft_protocol::packet::{Outcome, Timestamp};
 use mitmcraft_protocol::schema::Direction;
 
@@ -63,7 +62,7 @@ impl<'a> Painter<'a> {
     pub(super) fn draw(&mut self, app: &mut App) -> Option<(u16, u16)> {
         let layout = Layout::new(self.area);
         app.set_height(match app.view {
-            View::Packets => layout.list.height.into(),
+            View::Packets | View::Sent => layout.list.height.into(),
             _ => usize::from(self.area.height.saturating_sub(4)),
         });
         self.title(app);
@@ -72,9 +71,11 @@ impl<'a> Painter<'a> {
             View::Sessions => self.sessions(app),
             View::Held => self.held(app),
             View::Conversation => self.conversation(app),
+            View::Sent => self.sent(app, layout),
+            View::Timeline => self.timeline(app),
             _ => self.lines(app),
         }
-        self.palette(app);
+        self.above_prompt(app);
         self.bottom(app)
     }
 
@@ -86,6 +87,7 @@ impl<'a> Painter<'a> {
             (View::Statistics, Action::Statistics),
             (View::Timeline, Action::Timeline),
             (View::Held, Action::Held),
+            (View::Sent, Action::Sent),
             (View::Help, Action::Keys),
         ];
         let held = app.held.packets().len();
@@ -101,6 +103,10 @@ impl<'a> Painter<'a> {
         let width: usize = tabs.iter().map(|(_, name)| name.len()).sum();
         // Where there is no room for the spaces, the last one, which leads to all keys, still has to be seen.
         let tight = width > usize::from(self.area.width) + 1;
+        let tightest = width.saturating_sub(tabs.len()) > usize::from(self.area.width) + 1;
+        let tabs = tabs
+            .into_iter()
+            .filter(|(view, _)| !tightest || *view != View::Sent || app.view == View::Sent);
         let mut x = 0;
         for (view, name) in tabs {
             let name = if tight { format!("{} ", name.trim()) } else { name };
@@ -110,7 +116,8 @@ impl<'a> Painter<'a> {
         }
     }
 
-    fn packets(&mut self, app: &App, layout: Layout) {
+    /// Draws the heads of the columns for which there is room, and returns these.
+    pub(super) fn heads(&mut self, app: &App) -> Vec<Column> {
         let wide = self.area.width >= 70;
         let columns = app.columns.iter().cloned();
         let columns = columns.filter(|column| wide || Column::NARROW.contains(column));
@@ -119,6 +126,11 @@ impl<'a> Painter<'a> {
             columns.iter().map(|column| column.padded(head(column, app.time))).collect();
         heads.push_str("packet");
         self.text(0, 1, &heads, Style::new().add_modifier(Modifier::UNDERLINED));
+        columns
+    }
+
+    fn packets(&mut self, app: &App, layout: Layout) {
+        let columns = self.heads(app);
         let mut previous = app.cursor.top().checked_sub(1).and_then(|index| app.list.nth(index));
         for (y, row) in (layout.list.y..).zip(app.cursor.visible(&app.list)) {
             let record = app.list.snapshot().record(row);
@@ -141,103 +153,10 @@ impl<'a> Painter<'a> {
         }
     }
 
-    fn details(&mut self, pane: &DetailsPane, layout: Layout, focused: bool) {
-        let details = &pane.details;
-        let packet = &details.record.packet;
-        let name = packet.kind().map_or("?", |kind| kind.name());
-        let id = packet.id().map_or(String::new(), |id| format!(" 0x{id:02x}"));
-        let mut head = format!(
-            "--{id} {}: {} bytes, {} on the wire",
-            Escaped(name),
-            packet.size(),
-            packet.wire_size()
-        );
-        if let Some((why, at)) = &details.error {
-            head.push_str(&format!("; ! {} (byte {at})", Escaped(why)));
-        }
-        for diagnostic in diagnose(&details.record.packet).iter() {
-            head.push_str(&format!("; {diagnostic}: {}", diagnostic.description()));
-        }
-        if let Some(comment) = &details.record.comment {
-            head.push_str(&format!("; {}", Escaped(comment)));
-        }
-        head.push(' ');
-        let width = usize::from(self.area.width);
-        let head = format!("{head:-<width$}");
-        self.text(0, layout.fields.y.saturating_sub(1), &head, Style::new());
-        let height = usize::from(layout.fields.height);
-        let first = (pane.field + 1).saturating_sub(height);
-        for (y, (place, field)) in
-            (layout.fields.y..).zip(details.fields.iter().enumerate().skip(first).take(height))
-        {
-            let indent = 2 * field.depth;
-            let line = match (field.name.as_str(), field.value.as_str()) {
-                (name, "") => format!("{:indent$}{}", "", Escaped(name)),
-                ("", value) => format!("{:indent$}{value}", ""),
-                (name, value) => {
-                    let meaning = field.meaning.as_ref().map(|it| format!(" ({it})"));
-                    let meaning = meaning.unwrap_or_default();
-                    format!("{:indent$}{}: {value}{meaning}", "", Escaped(name))
-                }
-            };
-            let style = match (place == pane.field, focused) {
-                (true, true) => Style::new().reversed(),
-                (true, false) => Style::new().add_modifier(Modifier::BOLD),
-                (false, _) => Style::new(),
-            };
-            let width = layout.fields.width.saturating_sub(1);
-            self.cut(0, y, &line, width, style);
-        }
-        self.bytes(pane, layout.bytes);
-    }
-
-    fn bytes(&mut self, pane: &DetailsPane, area: Rect) {
-        let (bytes, marked) = (&pane.details.bytes, pane.marked());
-        let (first, per_row) = (first_hex_row(pane, area), hex_row(area));
-        for (y, (row, chunk)) in
-            (area.y..area.bottom()).zip(bytes.chunks(per_row).enumerate().skip(first))
-        {
-            self.cut(area.x, y, &format!("{:05x}", row * per_row), 5, Style::new());
-            for (place, byte) in chunk.iter().enumerate() {
-                let style = if marked.contains(&(row * per_row + place)) {
-                    Style::new().reversed()
-                } else {
-                    Style::new()
-                };
-                let column = u16::try_from(place).unwrap_or_default();
-                let char = if byte.is_ascii_graphic() { char::from(*byte) } else { '.' };
-                self.limited(
-                    area.x + 6 + 3 * column,
-                    y,
-                    &format!("{byte:02x}"),
-                    area.right(),
-                    style,
-                );
-                let x = area.x + 6 + 3 * per_row as u16 + column;
-                self.limited(x, y, &char.to_string(), area.right(), style);
-            }
-        }
-    }
-
     fn lines(&mut self, app: &App) {
         let height = usize::from(self.area.height.saturating_sub(3));
         for (y, line) in (1..).zip(app.lines.iter().skip(app.first_line).take(height)) {
             self.text(0, y, line, Style::new());
-        }
-    }
-
-    /// Draws the actions that a line finds, above the line.
-    fn palette(&mut self, app: &App) {
-        let Some((found, chosen)) = app.found_actions() else { return };
-        let room = usize::from(self.area.height.saturating_sub(3)).min(MAX_ACTIONS);
-        let first = (chosen + 1).saturating_sub(room);
-        let top = self.area.height.saturating_sub(2 + room as u16);
-        let shown = found.iter().enumerate().skip(first);
-        let lines = shown.map(|(place, it)| (place, format!("{:<8} {}", it.key_names(), it.help)));
-        let blank = std::iter::repeat((usize::MAX, String::new()));
-        for (y, (place, line)) in (top..).zip(lines.chain(blank).take(room)) {
-            let style = if place == chosen { Style::new().reversed() } else { Style::new() };
-            self.row(y, &format!(" {line}"), style);
         }
     }
 
@@ -331,11 +250,11 @@ impl<'a> Painter<'a> {
         self.limited(x, y, text, self.area.right(), style);
     }
 
-    fn cut(&mut self, x: u16, y: u16, text: &str, width: u16, style: Style) {
+    pub(super) fn cut(&mut self, x: u16, y: u16, text: &str, width: u16, style: Style) {
         self.limited(x, y, text, x.saturating_add(width), style);
     }
 
-    fn limited(&mut self, x: u16, y: u16, text: &str, right: u16, style: Style) {
+    pub(super) fn limited(&mut self, x: u16, y: u16, text: &str, right: u16, style: Style) {
         let right = right.min(self.area.right());
         let shown: String;
         let text = if self.ascii && !text.is_ascii() {
@@ -350,21 +269,8 @@ impl<'a> Painter<'a> {
     }
 }
 
-/// Returns the offset of the byte at a place of the screen, if there is one.
-pub(super) fn byte_at(pane: &DetailsPane, area: Rect, x: u16, y: u16) -> Option<usize> {
-    let column = usize::from(x.checked_sub(area.x + 6)?) / 3;
-    let row = usize::from(y.checked_sub(area.y)?) + first_hex_row(pane, area);
-    (column < hex_row(area)).then_some(row * hex_row(area) + column)
-}
-
-/// Returns the first row of bytes that is shown: the marked ones are on the screen.
-fn first_hex_row(pane: &DetailsPane, area: Rect) -> usize {
-    let row = pane.marked().start / hex_row(area);
-    (row + 1).saturating_sub(usize::from(area.height))
-}
-
 /// The head of a column.
-fn head(column: &Column, mode: TimeMode) -> &str {
+pub(super) fn head(column: &Column, mode: TimeMode) -> &str {
     match (column, mode) {
         (Column::Number, _) => "no",
         (Column::Time, TimeMode::Relative) => "since start",
@@ -378,7 +284,7 @@ fn head(column: &Column, mode: TimeMode) -> &str {
 }
 
 /// A row of the list.
-fn row_line(
+pub(super) fn row_line(
     snapshot: &Snapshot,
     number: u64,
     record: Option<Record>,
@@ -442,7 +348,7 @@ fn row_line(
 }
 
 /// The colour that is closest to that of packets, whatever the background of the terminal is.
-fn shade(color: HighlightColor) -> Color {
+pub(super) fn shade(color: HighlightColor) -> Color {
     match color {
         HighlightColor::Red => Color::Red,
         HighlightColor::Orange | HighlightColor::Yellow => Color::Yellow,
@@ -453,16 +359,8 @@ fn shade(color: HighlightColor) -> Color {
     }
 }
 
-/// Most actions of the palette on the screen.
-const MAX_ACTIONS: usize = 12;
-
-/// Returns the bytes in a row of a hex pane.
-fn hex_row(area: Rect) -> usize {
-    if area.width >= hex_width(WIDE_HEX_ROW) { WIDE_HEX_ROW } else { HEX_ROW }
-}
-
 /// Returns the columns of a hex pane: offset, bytes, characters.
-const fn hex_width(row: usize) -> u16 {
+pub(super) const fn hex_width(row: usize) -> u16 {
     6 + 4 * row as u16
 }
 
@@ -476,13 +374,17 @@ fn like(char: char) -> char {
         '↓' => 'v',
         '✗' => 'x',
         '…' => '~',
+        '▲' => '^',
+        '▁' | '▂' => '.',
+        '▃' | '▄' | '▅' => ':',
+        '▆' | '▇' | '█' => '#',
         _ => '?',
     }
 }
 
 /// Bytes in a row of the hex pane, and where there is room.
-const HEX_ROW: usize = 8;
-const WIDE_HEX_ROW: usize = 16;
+pub(super) const HEX_ROW: usize = 8;
+pub(super) const WIDE_HEX_ROW: usize = 16;
 
 /// Width of a screen that has room for 16 bytes beside the fields.
 const WIDE: u16 = 140;

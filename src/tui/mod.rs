@@ -9,7 +9,9 @@ mod column;
 mod commands;
 mod details;
 mod draw;
+mod draw_details;
 mod draw_lists;
+mod expressions;
 mod history;
 mod inbox;
 mod modes;
@@ -17,9 +19,11 @@ mod palette;
 mod picks;
 mod prompt;
 mod screen;
+mod sent;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod views;
 
 pub use app::App;
@@ -31,3 +35,5 @@ pub use inbox::Inbox;
 use modes::{TimeMode, View};
 use prompt::{Prompt, Purpose};
 pub use screen::{Screen, ScreenEnd};
+use sent::Sent;
+use timeline::Timeline;

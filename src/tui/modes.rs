@@ -9,6 +9,7 @@ pub(super) enum View {
     Conversation,
     Statistics,
     Timeline,
+    Sent,
     Comparison,
     Help,
 }

@@ -60,8 +60,8 @@ impl App {
 
     /// Returns the rows that commands act on.
     pub(super) fn targets(&self) -> Vec<u64> {
-        match self.chosen.is_empty() {
-            true => self.cursor.selected().into_iter().collect(),
+        match self.chosen.is_empty() || self.view == View::Sent {
+            true => self.shown_row().into_iter().collect(),
             false => self.chosen.iter().copied().collect(),
         }
     }

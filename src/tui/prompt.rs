@@ -29,6 +29,10 @@ pub(super) enum Purpose {
     Comment(u64),
     /// Sorts the list.
     Sort,
+    /// Chooses the expressions of the timeline.
+    Series,
+    /// Chooses the colours of packets.
+    Colors,
     /// Finds an action by what it does.
     Palette,
 }
@@ -45,6 +49,8 @@ impl Purpose {
             Self::Columns => "columns: ".to_owned(),
             Self::Comment(_) => "comment: ".to_owned(),
             Self::Sort => "sort by (-size: greatest first): ".to_owned(),
+            Self::Series => "series, with ; between them: ".to_owned(),
+            Self::Colors => "colours, with ; between them: ".to_owned(),
             Self::Palette => "action: ".to_owned(),
             Self::Kick(session) => format!("kick #{session}, saying: "),
         }
@@ -70,6 +76,8 @@ pub(super) struct Prompt {
     pub(super) cursor: usize,
     /// The place in the text that is wrong, in bytes, and why.
     pub(super) error: Option<(usize, String)>,
+    /// What the person should know before the line is entered.
+    pub(super) warning: Option<&'static str>,
     /// The names that complete the word before the cursor, once they were asked for.
     pub(super) names: Vec<String>,
     /// The name that stands there, or the place of the chosen action.
@@ -87,6 +95,7 @@ impl Prompt {
             cursor: text.len(),
             text,
             error: None,
+            warning: None,
             names: Vec::new(),
             name: 0,
             start: 0,

@@ -18,7 +18,8 @@ use ratatui_crossterm::crossterm::terminal::{
 use ratatui_crossterm::crossterm::{cursor, execute};
 
 use super::View;
-use super::draw::{Layout, byte_at};
+use super::draw::Layout;
+use super::draw_details::{byte_at, line_at};
 use super::{App, Painter};
 use crate::view::protocol::Request;
 use mitmcraft_engine::capture::catches_panic;
@@ -206,10 +207,9 @@ pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, area: Rect) {
             } else if let Some(pane) = &mut app.details {
                 app.details_focused = true;
                 if layout.fields.contains(at) {
-                    let height = usize::from(layout.fields.height);
-                    let first = (pane.field + 1).saturating_sub(height);
-                    let row = first + usize::from(mouse.row - layout.fields.y);
-                    pane.field = row.min(pane.details.fields.len().saturating_sub(1));
+                    if let Some(line) = line_at(pane, layout.fields, mouse.row) {
+                        pane.select_line(line);
+                    }
                 } else if let Some(byte) = byte_at(pane, layout.bytes, mouse.column, mouse.row) {
                     pane.select_byte(byte);
                 }

@@ -1,8 +1,7 @@
 use crate::store::Details;
 use crate::view::{Comparison, Group, Interface};
-use mitmcraft_engine::analysis::{Bin, Series, Sort, Stats, Timeline};
+use mitmcraft_engine::analysis::{Sort, Stats};
 use mitmcraft_engine::text::Escaped;
-use mitmcraft_protocol::schema::Direction;
 
 /// Returns statistics as lines.
 pub(super) fn statistics(stats: &Stats) -> Vec<String> {
@@ -44,44 +43,6 @@ pub(super) fn statistics(stats: &Stats) -> Vec<String> {
     lines
 }
 
-/// Returns packets over time as lines, each with a bar for both directions: all, or those of one name, by the
-/// bytes of the names, from 1.
-pub(super) fn timeline(timeline: &Timeline, name: usize) -> Vec<String> {
-    let largest = timeline.largest();
-    let mut names: Vec<&str> = Vec::new();
-    for (_, series) in &largest {
-        if !names.contains(&&*series.name) {
-            names.push(&series.name);
-        }
-    }
-    let place = name % (names.len() + 1);
-    let chosen = place.checked_sub(1).map(|place| names[place]);
-    let series = |direction| -> Vec<Bin> {
-        match chosen {
-            None => timeline.sum(direction).bins,
-            Some(name) => {
-                let is_chosen =
-                    |(way, it): &&(Direction, Series)| *way == direction && &*it.name == name;
-                largest.iter().find(is_chosen).map(|(_, it)| it.bins.clone()).unwrap_or_default()
-            }
-        }
-    };
-    let bins = [Direction::Clientbound, Direction::Serverbound].map(series);
-    let most = bins.iter().flatten().map(|bin| bin.packets).max().unwrap_or_default().max(1);
-    let what = Escaped(chosen.unwrap_or("all packets"));
-    let mut lines = vec![format!(
-        "{:>9} {:>8} {:>8}  < to the client, > to the server; {what}; Tab: the next name",
-        "s", "<", ">"
-    )];
-    for place in 0..timeline.len() {
-        let [a, b] = bins.each_ref().map(|bins| bins.get(place).map_or(0, |bin| bin.packets));
-        let bar = |count: u64, sign: &str| sign.repeat((count * BAR).div_ceil(most) as usize);
-        let at = place as f64 * timeline.step().as_secs_f64();
-        lines.push(format!("{at:>9.1} {a:>8} {b:>8}  {}{}", bar(a, "<"), bar(b, ">")));
-    }
-    lines
-}
-
 /// Returns the keys.
 pub(super) fn keys() -> Vec<String> {
     let mut lines = Vec::new();
@@ -112,6 +73,3 @@ pub(super) fn comparison(one: &Details, other: &Details, comparison: &Comparison
     }
     lines
 }
-
-/// Most signs of a bar.
-const BAR: u64 = 24;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::layout::Rect;
-use ratatui_core::style::Modifier;
+use ratatui_core::style::{Color, Modifier};
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::crossterm::event::{
     KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
@@ -14,15 +16,16 @@ use serde_json::{Value as Json, json};
 use super::draw::Layout;
 use super::screen::on_mouse;
 use super::{App, Painter};
+use crate::control::tests::Room;
 use crate::control::{self, BreakCondition, Decided, HeldContent, HeldPacket, Push};
 use crate::store::{Limit, Store, StoreOptions};
 use crate::view::protocol::{Answer, Failure, Message, Request};
-use crate::view::tests::Driver;
-use crate::view::{Combination, words};
+use crate::view::tests::{Driver, HeldDriver};
+use crate::view::{Combination, Highlights, words};
 use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome, Record};
 use mitmcraft_engine::link::{Release, Side};
 use mitmcraft_protocol::codec::Frame;
-use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// An interface on a terminal, with what it shows.
@@ -63,17 +66,23 @@ impl Table {
     }
 
     fn chats(&mut self, text: &str) {
+        self.puts(Direction::Serverbound, &json!({ "message": text }), |record| record);
+    }
+
+    /// Records a packet `chat`.
+    fn puts(&mut self, way: Direction, fields: &Json, change: impl FnOnce(Record) -> Record) {
         let context = self.context();
-        let kind = context.protocol.named(State::Play, Direction::Serverbound, "chat").unwrap();
-        let value = Value::map([("message", text.into())]);
-        let body = context.protocol.encode(kind, &value).unwrap();
+        let kind = context.protocol.named(State::Play, way, "chat").unwrap();
+        let body = context.protocol.encode(kind, &Value::from_json(fields)).unwrap();
         self.packets += 1;
         let at = Timestamp(1_000_000_000 + self.packets * 500_000_000);
         let content = Content::Frame(Frame::from_body(body.into()));
-        let (way, state) = (Direction::Serverbound, State::Play);
-        let packet = Packet::new(context, self.packets, at, way, state, content);
-        let record = Record { outcome: Outcome::Pass, ..Record::passed(packet) };
-        self.store.push(&Entry::Packet(record));
+        let mut packet = Packet::new(context, self.packets, at, way, State::Play, content);
+        let passed = change(Record::passed(packet.clone()));
+        if passed.outcome == Outcome::Send {
+            packet.set_origin(Origin::Proxy);
+        }
+        self.store.push(&Entry::Packet(Record { packet, ..passed }));
         self.app.advance();
     }
 
@@ -472,23 +481,36 @@ fn the_packets_of_a_file_are_followed_until_all_are_read() {
 }
 
 #[test]
-fn the_timeline_has_a_line_for_each_step() {
+fn the_timeline_has_a_bar_for_each_step() {
     let mut table = Table::new(80, 24);
     (0..10).for_each(|_| table.chats("hello"));
+    let bars = |table: &mut Table, title: &str| {
+        while table.app.advance() {}
+        let lines = table.lines();
+        let title = lines.iter().position(|line| line.starts_with(title));
+        let title = title.unwrap_or_else(|| panic!("{lines:#?}"));
+        let next = lines[title + 1..]
+            .iter()
+            .position(|it| it.starts_with(|it: char| it.is_ascii_alphanumeric()));
+        let bars = &lines[title + 1..title + 1 + next.unwrap_or(1)];
+        let is_bar = |char| ('▁'..='█').contains(&char);
+        let steps =
+            (0..80).filter(|x| bars.iter().any(|bar| bar.chars().nth(*x).is_some_and(is_bar)));
+        steps.collect::<Vec<usize>>()
+    };
     table.types("5");
-    let lines = table.lines();
-    assert!(lines[1].contains("> to the server"), "{lines:?}");
-    let counts = table.app.lines[1..].iter().filter_map(|line| line.split_whitespace().nth(2));
-    assert_eq!(counts.map(|it| it.parse::<u64>().unwrap()).sum::<u64>(), 10, "{lines:?}");
-    assert!(lines[2].ends_with('>'), "{lines:?}");
-    assert!(lines[1].contains("all packets"), "{lines:?}");
-    table.key(KeyCode::Tab);
-    let lines = table.lines();
-    assert!(lines[1].contains("; chat"), "{lines:?}");
-    let counts = table.app.lines[1..].iter().filter_map(|line| line.split_whitespace().nth(2));
-    assert_eq!(counts.map(|it| it.parse::<u64>().unwrap()).sum::<u64>(), 10, "{lines:?}");
-    table.key(KeyCode::Tab);
-    assert!(table.lines()[1].contains("all packets"), "after the last name");
+    assert!(bars(&mut table, "clientbound: 0 packets").is_empty());
+    let all = bars(&mut table, "serverbound: 10 packets");
+    assert!(all.len() >= 10 && all[0] == 0 && all.len() < 80, "{all:?}");
+    // One name only.
+    table.types("a; chat");
+    table.key(KeyCode::Enter);
+    assert_eq!(bars(&mut table, "chat: 10 packets"), all);
+    table.types("a");
+    (0.."; chat".len()).for_each(|_| table.key(KeyCode::Backspace));
+    table.key(KeyCode::Enter);
+    assert_eq!(bars(&mut table, "serverbound: 10 packets"), all);
+    assert!(!table.lines().iter().any(|line| line.starts_with("chat")));
 }
 
 #[test]
@@ -506,8 +528,9 @@ fn sessions_conversation_statistics_and_keys_are_shown() {
     let lines = table.lines().join("\n");
     assert!(lines.contains("chat"), "{lines}");
     table.types("?");
+    table.key(KeyCode::PageDown);
     assert!(table.lines().join("\n").contains("f          follow the newest packet"));
-    (0..3).for_each(|_| table.key(KeyCode::PageDown));
+    (0..2).for_each(|_| table.key(KeyCode::PageDown));
     assert!(table.lines().join("\n").contains("A          forward all held packets"));
     table.types("q");
     assert!(table.app.quits());
@@ -517,7 +540,7 @@ fn held(session: u64, held: u64) -> Push {
     Push::Held(HeldPacket {
         session,
         held,
-        number: held,
+        number: session * 100_000 + held,
         since: 0,
         dir: Direction::Serverbound,
         state: State::Play,
@@ -529,7 +552,7 @@ fn held(session: u64, held: u64) -> Push {
     })
 }
 
-fn content(fields: Option<Json>, body: &str) -> Result<Answer, Failure> {
+fn content_of(fields: Option<Json>, body: &str) -> Result<Answer, Failure> {
     let body = body.to_owned();
     Ok(Answer::Held(HeldContent { fields, text: None, problem: None, body }))
 }
@@ -572,7 +595,7 @@ fn held_packets_are_listed_decided_and_edited() {
     table.types("E");
     let (id, request) = table.app.poll_request().unwrap();
     assert_eq!(request, Request::Held { session: 2, held: 1 });
-    table.hears(Message::answer(Some(id), content(Some(json!({ "message": "hi" })), "")));
+    table.hears(Message::answer(Some(id), content_of(Some(json!({ "message": "hi" })), "")));
     assert_eq!(table.lines()[22], "edit 1: {\"message\":\"hi\"}");
     for _ in 0..2 {
         table.key(KeyCode::Backspace);
@@ -594,7 +617,7 @@ fn held_packets_are_listed_decided_and_edited() {
     // In the editor.
     table.types("v");
     let (id, _) = table.app.poll_request().unwrap();
-    table.hears(Message::answer(Some(id), content(None, "AQFh")));
+    table.hears(Message::answer(Some(id), content_of(None, "AQFh")));
     let (purpose, text) = table.app.in_editor.take().unwrap();
     assert_eq!(text, "{\n  \"body\": \"AQFh\"\n}\n");
     table.app.edited(purpose, "{ \"body\": \"AQFi\" }\n");
@@ -804,6 +827,75 @@ fn the_terminal_shows_and_finds_what_every_interface_does() {
     });
 }
 
+/// The interface on the sessions of a room.
+struct DrivenHeld {
+    table: Table,
+    room: Room,
+    me: u64,
+}
+
+impl DrivenHeld {
+    /// Carries requests and messages.
+    fn carry(&mut self) {
+        while let Some((id, request)) = self.table.app.poll_request() {
+            self.room.request(self.me, id, &request);
+        }
+        for message in self.room.take_told(self.me) {
+            self.table.hears(message);
+        }
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.carry();
+        self.table.types(keys);
+        self.carry();
+    }
+}
+
+impl HeldDriver for DrivenHeld {
+    fn room(&mut self) -> &mut Room {
+        &mut self.room
+    }
+
+    fn hold(&mut self, condition: &str) {
+        self.types("i");
+        (0..80).for_each(|_| self.table.key(KeyCode::Backspace));
+        self.types(condition);
+        self.table.key(KeyCode::Enter);
+        self.carry();
+    }
+
+    fn held(&mut self) -> Vec<(u64, String, String)> {
+        self.types("6");
+        let lines = self.table.lines().into_iter();
+        let listed = lines.filter_map(|line| {
+            let (session, _) = line.split_once(" s #")?.1.split_once(' ')?;
+            let decided = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+            let decided = decided.map_or(String::new(), |(decided, _)| decided.to_owned());
+            Some((session.parse().ok()?, line.clone(), decided))
+        });
+        listed.collect()
+    }
+
+    fn decide(&mut self, place: usize, forward: bool) {
+        self.types("6g");
+        (0..place).for_each(|_| self.types("j"));
+        self.types(if forward { "F" } else { "D" });
+    }
+
+    fn forward_all(&mut self) {
+        self.types("A");
+    }
+}
+
+#[test]
+fn the_terminal_holds_and_decides_as_every_interface_does() {
+    crate::view::tests::run_held(|mut room| {
+        let me = room.attach();
+        DrivenHeld { table: Table::new(120, 24), room, me }
+    });
+}
+
 #[test]
 fn a_line_of_the_conversation_leads_to_its_packet() {
     let mut table = Table::new(80, 24);
@@ -932,4 +1024,208 @@ fn statistics_go_on_while_packets_come() {
     assert_eq!(count(&mut table).as_deref(), Some("1"));
     table.chats("two");
     assert_eq!(count(&mut table).as_deref(), Some("2"));
+}
+
+#[test]
+fn what_was_sent_is_listed_with_its_replies_and_sent_again() {
+    let mut table = Table::new(100, 24);
+    table.chats("before");
+    table.types("8");
+    assert!(table.lines()[1].starts_with("what people send appears here"), "{:#?}", table.lines());
+    let sent = |record: Record| Record {
+        outcome: Outcome::Send,
+        comment: Some("sent by hand".to_owned()),
+        ..record
+    };
+    for text in ["first", "second"] {
+        table.puts(Direction::Serverbound, &json!({ "message": text }), sent);
+    }
+    let reply = json!({ "message": "{\"text\":\"yes\"}", "position": 0 });
+    table.puts(Direction::Clientbound, &reply, |record| record);
+    table.chats("after");
+    while table.app.advance() {}
+    let lines = table.lines();
+    assert!(lines[0].contains("8 sent"), "{lines:#?}");
+    assert!(lines[2].contains("+chat message=\"first\"") && lines[3].contains("\"second\""));
+    assert!(table.reversed(3).contains("second"), "the newest is selected");
+    let below = lines.iter().position(|it| it.starts_with("-- 1 packet came back within a second"));
+    assert!(lines[below.unwrap() + 1].contains("chat message=\"yes\""), "{lines:#?}");
+    table.types("kr");
+    let body = "AQVmaXJzdA==".to_owned();
+    assert!(
+        matches!(&table.requests()[..], [Request::Send { session: 1, body: Some(it), .. }] if *it == body)
+    );
+    table.types("E");
+    assert!(table.lines()[22].contains("\"fields\":{\"message\":\"first\"}"));
+    table.key(KeyCode::Esc);
+    // Where it is in the list.
+    table.key(KeyCode::Enter);
+    assert!(table.reversed(3).contains("first"), "{:#?}", table.lines());
+}
+
+#[test]
+fn what_came_and_what_was_sent_in_its_place_are_side_by_side() {
+    for original in [true, false] {
+        let mut table = Table::new(100, 24);
+        let way = Direction::Serverbound;
+        let rewritten = |record| Record { outcome: Outcome::Rewrite, ..record };
+        table.puts(way, &json!({ "message": "as it came" }), rewritten);
+        let sent = |record| Record { outcome: Outcome::Send, of: Some(1), ..record };
+        table.puts(way, &json!({ "message": "as it went" }), sent);
+        table.types(if original { "g" } else { "G" });
+        let lines = table.lines();
+        let head = lines.iter().position(|it| it.contains("field") && it.contains("original"));
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let head = head.unwrap_or_else(|| panic!("{lines:#?}"));
+        assert_eq!(words(&lines[head])[..3], ["field", "original", "sent"]);
+        let field = &lines[head + 1];
+        assert!(field.starts_with("* message"), "{field}");
+        let (came, went) = (field.find("\"as it c"), field.find("\"as it w"));
+        assert!(came.is_some() && came < went, "{field}");
+        // The bytes that differ, which are those of the last words.
+        let bytes = table.app.details.as_ref().unwrap();
+        assert_eq!((bytes.differing.clone(), bytes.details.bytes.len()), (8..12, 12));
+        // A click on the field selects it, and marks its bytes.
+        table.clicks(4, u16::try_from(head + 1).unwrap());
+        assert!(table.app.details_focused);
+        assert!(table.reversed(u16::try_from(head + 1).unwrap()).starts_with("message"));
+    }
+}
+
+#[test]
+fn the_timeline_has_several_expressions_and_marks_the_selected_packet() {
+    let mut table = Table::new(80, 24);
+    table.types("5");
+    while table.app.advance() {}
+    assert!(table.lines()[1].starts_with("the list has no packets"));
+    for number in 0..40 {
+        table.chats(&format!("number {number}"));
+    }
+    table.types("5");
+    while table.app.advance() {}
+    let lines = table.lines();
+    assert_eq!(lines[1], "clientbound: 0 packets, at most 0.0 per second");
+    let title = |lines: &[String], text: &str| lines.iter().position(|it| it.starts_with(text));
+    let bars = title(&lines, "serverbound: 40 packets, at most").unwrap();
+    assert!(lines[bars + 1].contains('█') || lines[bars + 2].contains('█'), "{lines:#?}");
+    let marker = lines.iter().position(|it| it.contains('▲')).unwrap();
+    assert!(lines[marker].contains("packet 40, 00:00:21.000"), "{lines:#?}");
+    assert!(lines[marker + 1].starts_with("00:00:01.500") && lines[marker + 1].ends_with(" UTC"));
+    table.types("1g5");
+    while table.app.advance() {}
+    assert!(table.lines()[marker].starts_with("▲ packet 1, 00:00:01.500"), "{:#?}", table.lines());
+    // Others, of which one is wrong at first.
+    table.types("a; mesage");
+    let lines = table.lines();
+    assert_eq!(lines[22], "series, with ; between them: clientbound; serverbound; mesage");
+    assert_eq!(lines[23].find('^'), lines[22].find("mesage"), "{lines:#?}");
+    (0.."mesage".len()).for_each(|_| table.key(KeyCode::Backspace));
+    table.types("message contains \"3\"");
+    table.key(KeyCode::Enter);
+    while table.app.advance() {}
+    let lines = table.lines();
+    assert!(title(&lines, "message contains \"3\": 13 packets").is_some(), "{lines:#?}");
+    // It goes on while packets come.
+    table.chats("one more");
+    for _ in 0..100 {
+        table.app.advance();
+    }
+    assert!(title(&table.lines(), "serverbound: 41 packets").is_some(), "{:#?}", table.lines());
+}
+
+#[test]
+fn colours_are_listed_and_chosen_where_the_terminal_shows_any() {
+    let mut table = Table::new(80, 24);
+    table.types("p");
+    assert!(table.lines()[23].starts_with("colours are switched off"), "{:#?}", table.lines());
+    let catalog = Catalog::embedded();
+    table.app = App::new(Arc::clone(&table.store), Arc::new(catalog.clone()), true)
+        .highlighted(Highlights::usual(catalog));
+    table.chats("hello");
+    let shade = |table: &mut Table| {
+        table.lines();
+        table.terminal.backend().buffer()[(60, 2)].fg
+    };
+    assert_eq!(shade(&mut table), Color::Green);
+    table.types("p");
+    let lines = table.lines();
+    assert!(
+        lines.iter().any(|it| it.starts_with(" gray     pkt.verdict == \"drop\"")),
+        "{lines:#?}"
+    );
+    (0..200).for_each(|_| table.key(KeyCode::Backspace));
+    table.types("pink: chat");
+    assert!(table.lines()[23].contains("no colour `pink`"), "{:#?}", table.lines());
+    (0..20).for_each(|_| table.key(KeyCode::Backspace));
+    table.types("red: message == \"a;b\"; blue: chat");
+    assert!(table.lines().iter().any(|it| it.starts_with(" blue     chat")));
+    table.key(KeyCode::Enter);
+    assert_eq!(shade(&mut table), Color::Blue);
+    let texts: Vec<_> = table.app.highlights.iter().map(|it| it.condition.clone()).collect();
+    assert_eq!(texts, ["message == \"a;b\"", "chat"]);
+}
+
+#[test]
+fn what_a_peer_does_with_a_changed_signed_message_is_said_before_it_is_sent() {
+    let context = |protocol| {
+        let protocol = Catalog::embedded().find(protocol).unwrap().protocol;
+        let client = ([127, 0, 0, 1], 50000).into();
+        Arc::new(Context::new(2, Timestamp(1_000_000_000), client, protocol))
+    };
+    let signed = json!({
+        "message": "hello", "timestamp": 1, "salt": 2, "offset": 0,
+        "signature": BASE64_STANDARD.encode([7; 256]), "acknowledged": "AAAA", "checksum": 0,
+    });
+    for (signature, warned) in [(signed["signature"].clone(), true), (Json::Null, false)] {
+        let mut table = Table::new(80, 24);
+        let (context, way) = (context(770), Direction::Serverbound);
+        let kind = context.protocol.named(State::Play, way, "chat_message").unwrap();
+        let mut fields = signed.clone();
+        fields["signature"] = signature;
+        let body = context.protocol.encode(kind, &Value::from_json(&fields)).unwrap();
+        let content = Content::Frame(Frame::from_body(body.clone().into()));
+        let at = Timestamp(2_000_000_000);
+        let packet = Packet::new(Arc::clone(&context), 1, at, way, State::Play, content);
+        table.store.push(&Entry::Event(Event { context, at, kind: EventKind::Open }));
+        table.store.push(&Entry::Packet(Record::passed(packet)));
+        table.app.advance();
+        let says = |table: &mut Table| {
+            let lines = table.lines();
+            let line = lines.iter().position(|it| it.starts_with("! this message is signed"));
+            line.is_some_and(|at| lines[at + 1].ends_with("ends the session"))
+        };
+        table.types("E");
+        assert_eq!(says(&mut table), warned, "{:#?}", table.lines());
+        table.key(KeyCode::Esc);
+        assert!(!says(&mut table));
+        // One that is held, in a line and in the editor.
+        let held = HeldPacket {
+            session: 2,
+            held: 1,
+            number: 1,
+            since: 0,
+            dir: way,
+            state: State::Play,
+            packet: Some("chat_message".to_owned()),
+            size: body.len(),
+            summary: String::new(),
+            in_order: None,
+            decided: None,
+        };
+        table.is_pushed(Push::Held(held));
+        table.types("6E");
+        let (id, _) = table.app.poll_request().unwrap();
+        let body = BASE64_STANDARD.encode(&body);
+        table.hears(Message::answer(Some(id), content_of(Some(fields.clone()), &body)));
+        assert_eq!(says(&mut table), warned, "{:#?}", table.lines());
+        table.key(KeyCode::Esc);
+        table.types("v");
+        let (id, _) = table.app.poll_request().unwrap();
+        table.hears(Message::answer(Some(id), content_of(Some(fields.clone()), &body)));
+        let (purpose, text) = table.app.in_editor.take().unwrap();
+        table.app.edited(purpose, &text);
+        assert_eq!((says(&mut table), table.requests().len()), (warned, usize::from(!warned)));
+        table.key(KeyCode::Enter);
+        assert_eq!(table.requests().len(), usize::from(warned), "Enter sends it");
+    }
 }

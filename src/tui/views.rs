@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{App, View, summary};
+use super::{App, Sent, Timeline, View, summary};
 use crate::view::{Comparison, Conversation, Cursor, Statistics};
 
 impl App {
     pub(super) fn follow(&mut self) {
         let cursor = match &mut self.conversation {
             Some((_, cursor)) if self.view == View::Conversation => cursor,
-            _ => &mut self.cursor,
+            _ => match &mut self.sent {
+                Some(sent) if self.view == View::Sent => &mut sent.cursor,
+                _ => &mut self.cursor,
+            },
         };
         cursor.set_follows(!cursor.follows());
     }
@@ -23,9 +26,20 @@ impl App {
         self.show(View::Packets);
     }
 
-    /// Shows the packet of the selected line of the conversation.
+    /// Returns the row of the selected packet: of those that were sent, or of the list.
+    pub(super) fn shown_row(&self) -> Option<u64> {
+        match &self.sent {
+            Some(sent) if self.view == View::Sent => sent.cursor.selected(),
+            _ => self.cursor.selected(),
+        }
+    }
+
+    /// Shows the packet of the selected line, of the conversation or of what was sent, in the list.
     pub(super) fn open_line(&mut self) {
-        let cursor = self.conversation.as_ref().map(|(_, cursor)| cursor);
+        let cursor = match self.view {
+            View::Sent => self.sent.as_ref().map(|sent| &sent.cursor),
+            _ => self.conversation.as_ref().map(|(_, cursor)| cursor),
+        };
         let Some(row) = cursor.and_then(Cursor::selected) else { return };
         self.cursor.select(&self.list, row);
         self.show(View::Packets);
@@ -43,7 +57,12 @@ impl App {
                 let conversation = Conversation::new(store, &self.list, catalog);
                 self.conversation = Some((conversation, Cursor::new(height)));
             }
-            View::Statistics | View::Timeline => self.statistics = Some(Statistics::default()),
+            View::Statistics => self.statistics = Some(Statistics::default()),
+            View::Timeline => self.timeline = Some(Timeline::default()),
+            View::Sent => {
+                let (store, height) = (Arc::clone(&self.store), self.cursor.height());
+                self.sent = Some(Sent::new(store, &self.catalog, height));
+            }
             _ => {}
         }
         self.write_lines();
@@ -52,13 +71,8 @@ impl App {
     /// Writes the lines of a view that is only text.
     pub(super) fn write_lines(&mut self) {
         self.lines = match (self.view, &self.statistics) {
-            (View::Statistics | View::Timeline, Some(it)) if !it.is_complete() => {
-                vec!["counting ..".to_owned()]
-            }
+            (View::Statistics, Some(it)) if !it.is_complete() => vec!["counting ..".to_owned()],
             (View::Statistics, Some(statistics)) => summary::statistics(statistics.stats()),
-            (View::Timeline, Some(statistics)) => {
-                summary::timeline(statistics.stats().timeline(), self.timeline_name)
-            }
             (View::Comparison, _) => {
                 let details = |row: Option<u64>| self.list.snapshot().details(row?);
                 match details(self.marked).zip(details(self.cursor.selected())) {
@@ -83,6 +97,11 @@ impl App {
             (View::Conversation, _) => {
                 if let Some((conversation, cursor)) = &mut self.conversation {
                     cursor.move_by(conversation.list(), rows);
+                }
+            }
+            (View::Sent, _) => {
+                if let Some(sent) = &mut self.sent {
+                    sent.move_by(rows);
                 }
             }
             (View::Sessions, _) => {

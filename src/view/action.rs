@@ -11,6 +11,7 @@ pub enum Action {
     Timeline,
     Held,
     Rules,
+    Sent,
     Keys,
     Palette,
     Menu,
@@ -36,6 +37,7 @@ pub enum Action {
     Times,
     Columns,
     Colors,
+    Series,
     Sort,
     Clear,
     Select,
@@ -139,6 +141,7 @@ impl Action {
         both(Self::Timeline, "timeline", &["5"], "timeline", Group::Views),
         both(Self::Held, "held", &["6"], "what a running proxy holds", Group::Views),
         page(Self::Rules, "rules", &["7"], "filter files of a running proxy", Group::Views),
+        both(Self::Sent, "sent", &["8"], "what people have sent, and what came back", Group::Views),
         both(Self::Keys, "keys", &["?"], "this list", Group::Views),
         both(
             Self::Palette,
@@ -176,13 +179,7 @@ impl Action {
             "the packet's fields; what is selected",
             Group::Moving,
         ),
-        terminal(
-            Self::NextPane,
-            "next_pane",
-            &["Tab"],
-            "to the fields and back; the timeline's next name",
-            Group::Moving,
-        ),
+        terminal(Self::NextPane, "next_pane", &["Tab"], "to the fields and back", Group::Moving),
         both(
             Self::Filter,
             "filter",
@@ -207,7 +204,8 @@ impl Action {
             Group::List,
         ),
         both(Self::Columns, "columns", &["c"], "choose columns", Group::List),
-        page(Self::Colors, "colors", &["p"], "choose the colours of packets", Group::List),
+        both(Self::Colors, "colors", &["p"], "choose the colours of packets", Group::List),
+        both(Self::Series, "series", &["a"], "choose the expressions of the timeline", Group::List),
         both(
             Self::Sort,
             "sort",

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::control::{BreakCondition, HeldId, HeldPacket, Push};
@@ -6,7 +6,9 @@ use crate::control::{BreakCondition, HeldId, HeldPacket, Push};
 /// What is held in all sessions, as the controller tells it. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HeldList {
-    packets: BTreeMap<HeldId, Arc<HeldPacket>>,
+    /// The packets by their numbers in the run.
+    packets: BTreeMap<u64, Arc<HeldPacket>>,
+    numbers: HashMap<HeldId, u64>,
     /// The condition on what is held.
     pub condition: Option<BreakCondition>,
     /// The number of attached interfaces.
@@ -22,22 +24,25 @@ impl HeldList {
                 self.interfaces = *interfaces;
             }
             Push::Held(packet) => {
-                self.packets.insert(packet.id(), Arc::new(packet.clone()));
+                self.numbers.insert(packet.id(), packet.number);
+                self.packets.insert(packet.number, Arc::new(packet.clone()));
             }
             Push::Decided { session, held, decision } => {
                 let id = HeldId { session: *session, held: *held };
-                if let Some(packet) = self.packets.get_mut(&id) {
+                let number = self.numbers.get(&id);
+                if let Some(packet) = number.and_then(|it| self.packets.get_mut(it)) {
                     Arc::make_mut(packet).decided = Some(*decision);
                 }
             }
             Push::Released { session, held, .. } => {
-                self.packets.remove(&HeldId { session: *session, held: *held });
+                let number = self.numbers.remove(&HeldId { session: *session, held: *held });
+                number.and_then(|it| self.packets.remove(&it));
             }
             Push::Sending(_) | Push::Message { .. } => {}
         }
     }
 
-    /// Returns the held packets by session and number.
+    /// Returns the held packets in the order in which they came.
     pub fn packets(&self) -> impl ExactSizeIterator<Item = &HeldPacket> {
         self.packets.values().map(|packet| &**packet)
     }

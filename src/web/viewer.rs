@@ -131,8 +131,8 @@ impl Viewer {
                 self.subscription = None;
                 Answer::DONE
             }
-            Request::Conversation { start, count, text } => {
-                self.conversation(start, count.min(MAX_COUNT), text.unwrap_or_default())?
+            Request::Conversation { start, count, text, anchor } => {
+                self.conversation(start, count.min(MAX_COUNT), text.unwrap_or_default(), anchor)?
             }
             Request::Statistics {} => {
                 self.statistics.get_or_insert_default();
@@ -446,7 +446,13 @@ impl Viewer {
         }
     }
 
-    fn conversation(&mut self, start: u64, count: usize, text: String) -> Result<Answer, Failure> {
+    fn conversation(
+        &mut self,
+        start: u64,
+        count: usize,
+        text: String,
+        anchor: Option<u64>,
+    ) -> Result<Answer, Failure> {
         let conversation = self.conversation.get_or_insert_with(|| {
             Conversation::new(Arc::clone(&self.store), &self.list, &self.catalog)
         });
@@ -455,9 +461,13 @@ impl Viewer {
             let condition = condition.transpose().map_err(|error| Failure::new(error.message))?;
             conversation.search(condition);
             self.said = text;
+            // The page is told what is found, also if that are as many lines as before.
+            self.pushed = None;
         }
         let lines = conversation.lines(start, count).map(|it| ChatLine::from(&it)).collect();
-        Ok(Answer::Conversation { start, total: conversation.matches().count(), lines })
+        let matches = conversation.matches();
+        let anchor = anchor.map(|row| matches.index_of(row));
+        Ok(Answer::Conversation { start, total: matches.count(), lines, anchor })
     }
 }
 

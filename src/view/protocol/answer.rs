@@ -131,6 +131,8 @@ pub enum Answer {
         total: u64,
         /// The lines.
         lines: Vec<ChatLine>,
+        /// The index of the line of the row that was asked for, or of the next one after it.
+        anchor: Option<u64>,
     },
     /// The fields of two packets side by side.
     Compare {

@@ -130,6 +130,8 @@ pub enum Request {
         count: usize,
         /// A text, or bytes such as `0a:1b`, that the packets of the lines have; all if absent.
         text: Option<String>,
+        /// The row of a line whose index is wanted.
+        anchor: Option<u64>,
     },
     /// Counts the packets of the list, or those that have come since. The push `statistics` has the result.
     Statistics {},

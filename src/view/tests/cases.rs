@@ -1,10 +1,11 @@
 //! The packets, and what is done and seen.
 
-use super::Step;
+use super::HeldStep::{Drop, Forward, ForwardAll, Got, Held, Hold, Say};
 use super::Step::{
     Clear, Conversation, Filter, FilterBy, Hide, Mark, Next, NextMark, Previous, PreviousMark,
     Rows, Search, Select, Session, ShowHidden, Sort,
 };
+use super::{HeldStep, Step};
 use crate::view::Combination;
 use mitmcraft_protocol::schema::Direction::{self, Clientbound, Serverbound};
 
@@ -233,6 +234,68 @@ pub(super) const CASES: &[(&str, &[Step])] = &[
             Session(Some(1)),
             Hide(6),
             Conversation(&["hello server", "hello Steve", "/help", "hello again"]),
+        ],
+    ),
+];
+
+/// What players say while packets are held, what is listed then, and what reaches the server.
+pub(super) const HELD_CASES: &[(&str, &[HeldStep])] = &[
+    (
+        "held packets of all sessions are listed in the order in which they came",
+        &[
+            Hold("serverbound and chat"),
+            Say(2, "one"),
+            Say(1, "two"),
+            Say(2, "three"),
+            Held(&[(2, "one", ""), (1, "two", ""), (2, "three", "")]),
+            Got(1, &[]),
+            Got(2, &[]),
+        ],
+    ),
+    (
+        "packets are forwarded and dropped one by one",
+        &[
+            Hold("chat"),
+            Say(1, "one"),
+            Say(1, "two"),
+            Say(2, "three"),
+            Drop(0),
+            Held(&[(1, "two", ""), (2, "three", "")]),
+            Forward(1),
+            Got(2, &["three"]),
+            Forward(0),
+            Got(1, &["two"]),
+            Held(&[]),
+        ],
+    ),
+    (
+        "a decision on a packet behind another one waits for its turn",
+        &[
+            Hold("chat"),
+            Say(1, "one"),
+            Say(1, "two"),
+            Forward(1),
+            Held(&[(1, "one", ""), (1, "two", "forward")]),
+            Got(1, &[]),
+            Forward(0),
+            Got(1, &["one", "two"]),
+        ],
+    ),
+    (
+        "only packets that match are held, and none once the condition is empty",
+        &[
+            Hold("chat.message contains \"t\""),
+            Say(1, "one"),
+            Say(2, "two"),
+            Got(1, &["one"]),
+            Held(&[(2, "two", "")]),
+            Hold(""),
+            Say(1, "three"),
+            Got(1, &["three"]),
+            Held(&[(2, "two", "")]),
+            ForwardAll,
+            Got(2, &["two"]),
+            Held(&[]),
         ],
     ),
 ];

@@ -6,9 +6,10 @@ mod workbench;
 
 use std::sync::Arc;
 
-use cases::CASES;
+use cases::{CASES, HELD_CASES};
 use serde_json::{Value as Json, json};
 
+use crate::control::tests::Room;
 use crate::store::{Store, StoreOptions};
 use crate::view::{Combination, List, SLICE, Statistics};
 use mitmcraft_engine::capture::{Entry, Event, EventKind, Record};
@@ -131,6 +132,66 @@ pub(crate) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
                     let lines = interface.conversation();
                     let same = lines.iter().zip(texts).all(|(line, text)| line.ends_with(text));
                     assert!(same && lines.len() == texts.len(), "{at}: {lines:#?}");
+                }
+            }
+        }
+    }
+}
+
+/// Drives the part of a user interface that holds packets, as a person does.
+pub(crate) trait HeldDriver {
+    /// The sessions, and what decides about them.
+    fn room(&mut self) -> &mut Room;
+
+    /// Holds packets that match; none if empty.
+    fn hold(&mut self, condition: &str);
+
+    /// The session, the fields and the decision of each held packet, as they are listed.
+    fn held(&mut self) -> Vec<(u64, String, String)>;
+
+    /// Forwards or drops the packet at a place of the list.
+    fn decide(&mut self, place: usize, forward: bool);
+
+    fn forward_all(&mut self);
+}
+
+/// What a person does with held packets.
+#[derive(Debug)]
+pub(super) enum HeldStep {
+    Hold(&'static str),
+    /// A player says something.
+    Say(u64, &'static str),
+    /// The packets that are held: their sessions, texts and decisions.
+    Held(&'static [(u64, &'static str, &'static str)]),
+    Forward(usize),
+    Drop(usize),
+    ForwardAll,
+    /// What the server of a session has got since the last time.
+    Got(u64, &'static [&'static str]),
+}
+
+/// Runs all cases of held packets with an interface.
+pub(crate) fn run_held<I: HeldDriver>(create: impl Fn(Room) -> I) {
+    for (name, steps) in HELD_CASES {
+        let mut interface = create(Room::new());
+        for (place, step) in steps.iter().enumerate() {
+            let at = format!("{name}, step {place}: {step:?}");
+            match *step {
+                HeldStep::Hold(condition) => interface.hold(condition),
+                HeldStep::Say(session, text) => interface.room().chats(session, text),
+                HeldStep::Forward(place) => interface.decide(place, true),
+                HeldStep::Drop(place) => interface.decide(place, false),
+                HeldStep::ForwardAll => interface.forward_all(),
+                HeldStep::Got(session, texts) => {
+                    assert_eq!(interface.room().got(session), texts, "{at}");
+                }
+                HeldStep::Held(packets) => {
+                    let held = interface.held();
+                    let same = held.iter().zip(packets).all(|(is, wanted)| {
+                        let text = format!("message=\"{}\"", wanted.1);
+                        is.0 == wanted.0 && is.1.contains(&text) && is.2 == wanted.2
+                    });
+                    assert!(same && held.len() == packets.len(), "{at}: {held:#?}");
                 }
             }
         }

@@ -1,5 +1,6 @@
 // The colours of packets: that of the first expression that a packet matches.
 
+import { copy } from "./clipboard.js";
 import { make } from "./dom.js";
 import { settings } from "./memory.js";
 
@@ -45,15 +46,19 @@ export function colorDialog(connection, present, onChange) {
         } }, "Remove"));
     }));
   };
+  /** What keeps the colours for every browser and the terminal. */
+  const lines = make("textarea", { id: "color-settings", readonly: "", rows: 8, wrap: "off", "aria-label": "Lines for the configuration", spellcheck: "false" });
   const save = async (/** @type {Highlight[]} */ wanted) => {
     const { error, colors: accepted } = await connection.ask("highlight", { colors: wanted });
     const hint = error?.hint ? ` (${error.hint})` : "";
     message.textContent = error ? `${error.message}${hint}` : "";
     if (!accepted) return;
     settings.set("colors", accepted);
+    lines.value = asSettings(accepted);
     onChange();
-    message.textContent = "Saved.";
+    message.textContent = "Saved in this browser.";
   };
+  lines.value = asSettings(present);
   draw();
   return make("div", {},
     make("p", {}, "A packet has the colour of the first line whose expression it matches."), list,
@@ -63,5 +68,22 @@ export function colorDialog(connection, present, onChange) {
         draw();
         list.lastElementChild?.querySelector("input")?.focus();
       } }, "Add a colour"),
-      make("button", { type: "button", id: "colors-save", onclick: () => save(colors) }, "Save")), message);
+      make("button", { type: "button", id: "colors-save", onclick: () => save(colors) }, "Save")), message,
+    make("details", {}, make("summary", {}, "For the terminal, and every browser"),
+      make("p", {}, "Put these lines into the configuration of mitmcraft, below ", make("code", {}, "[proxy]"), " and below ", make("code", {}, "[view]"), ":"), lines,
+      make("div", { class: "bar" }, make("button", { type: "button", onclick: async () => {
+        message.textContent = await copy(lines.value) ? "Copied." : "The browser does not allow to copy: select the lines.";
+      } }, "Copy"))));
+}
+
+/** Writes colours as the configuration has them. @param {Highlight[]} colors */
+export function asSettings(colors) {
+  const texts = colors.length ? colors.map((it) => `${it.color}: ${it.where}`) : ["none"];
+  return `highlight = [\n${texts.map((it) => `    ${quoted(it)},\n`).join("")}]\n`;
+}
+
+/** Writes a string of TOML: with escapes only if it needs them. @param {string} text */
+function quoted(text) {
+  // JSON escapes more than TOML asks for, and all of it as TOML does.
+  return /['\u0000-\u001f\u007f]/.test(text) ? JSON.stringify(text).replace("\u007f", "\\u007f") : `'${text}'`;
 }

@@ -78,7 +78,7 @@ export class ControlPanel {
     this.resent = undefined;
     this.interval = make("input", { type: "text", id: "send-interval", "aria-label": "Interval", value: "1s", size: 6 });
     this.times = make("input", { type: "number", id: "send-times", "aria-label": "Times", min: 1, value: 1 });
-    /** The packet that was being written for the other receiver. @type {{ packet: string, place: import("./form.js").Place, text: string, resent: number | undefined } | null} */
+    /** The packet that was being written for the other receiver. @type {{ packet: string, place: import("./form.js").Place, text: string, resent: number | undefined, changed: boolean } | null} */
     this.other = null;
     const send = make("button", { type: "button", title: "Ctrl-Enter in a field", onclick: () => unlessLost(this.send()) }, "Send");
     sendsWith(this.fields, () => this.send());
@@ -149,11 +149,13 @@ export class ControlPanel {
     await this.fields.settled();
     const { place, text } = this.fields;
     const other = this.other;
-    this.other = place && { packet: this.packet.value, place, text, resent: this.resent };
+    this.other = place && { packet: this.packet.value, place, text, resent: this.resent, changed: this.fields.isChanged() };
     this.fields.clear();
     this.packet.value = other?.packet ?? "";
     this.resent = other?.resent;
     await Promise.all([this.choosePackets(), other && this.fields.open(other.place, other.text)]);
+    // What was not sent then is not sent yet.
+    if (other?.changed) this.fields.kept = -1;
   }
 
   /** The direction of the packet that is sent. @returns {"clientbound" | "serverbound"} */
@@ -324,14 +326,19 @@ export class ControlPanel {
   }
 
   /** Returns `true` if a person has changed a held packet and not sent it. */
-  isWriting() {
+  isEditing() {
     return this.edited !== null && this.editor.isChanged();
+  }
+
+  /** Returns `true` if a person has written something that would be lost with the page. */
+  isWriting() {
+    return this.isEditing() || this.fields.isChanged() || Boolean(this.other?.changed);
   }
 
   /** Opens the editor of a held packet. @param {HeldPacket} target */
   async edit(target) {
     const { session, held, dir, state, packet } = target;
-    if (this.edited && this.edited.number !== target.number && this.isWriting()) {
+    if (this.edited && this.edited.number !== target.number && this.isEditing()) {
       this.notice.say(`The editor has changes of packet ${this.edited.number}: send them, or cancel, before you edit another packet.`, true);
       return;
     }
@@ -390,8 +397,10 @@ export class ControlPanel {
     const to = this.to.value === "server" ? "server" : "client";
     const command = { session, to, packet: this.packet.value, times, interval: times > 1 ? this.interval.value : undefined, resent: this.resent };
     await this.fields.settled();
+    const changes = this.fields.undone.length;
     const sent = this.connection.ask("send", { ...command, ...this.fields.content() });
     if (!await this.reportIn(this.fields, sent)) return;
+    this.fields.kept = changes;
     const verb = times > 1 ? "Sending" : "Sent";
     this.notice.say(`${verb} ${command.packet} to the ${to} of session ${session}${times > 1 ? ` ${plural(times, "time")}` : ""}.`);
   }

@@ -30,6 +30,8 @@ export class PacketForm {
     this.exact = null;
     /** What was before each change. @type {{ text: string, exact: string | null }[]} */
     this.undone = [];
+    /** The changes that were sent. */
+    this.kept = 0;
     /** Shown are the fields as a form, as JSON or as bytes: three views of one packet. */
     this.mode = "form";
     /** The text that the editor showed when it was filled or read last. */
@@ -77,6 +79,7 @@ export class PacketForm {
   begin(place) {
     this.place = place;
     this.undone = [];
+    this.kept = 0;
     this.exact = null;
     this.wrong = false;
   }
@@ -167,9 +170,9 @@ export class PacketForm {
     await this.work;
   }
 
-  /** Returns `true` if a person has changed anything. */
+  /** Returns `true` if a person has changed anything that was not sent. */
   isChanged() {
-    return this.undone.length > 0 || this.queued > 0 || this.wrong || this.fields.querySelector("[data-typed]") !== null;
+    return this.undone.length !== this.kept || this.queued > 0 || this.wrong || this.fields.querySelector("[data-typed]") !== null;
   }
 
   /** Shows the packet in another way, unless what was typed is no packet: that is not lost. @param {string} mode */

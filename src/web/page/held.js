@@ -15,7 +15,7 @@ const PAGE = 100;
 /** Most packets of one request. */
 const MOST = 500;
 
-const COLUMNS = [["number", "No."], ["packet", "Packet"], ["fields", "Fields"], ["age", "Held for"], ["decision", "Decision"]];
+const COLUMNS = [["number", "No."], ["packet", "Packet"], ["fields", "Fields"], ["age", "Age"], ["decision", "Decision"]];
 
 export class HeldList {
   /** @param {Connection} connection */

@@ -1,35 +1,35 @@
 // Puts the parts of the page together.
 
-import { copy } from "./clipboard.js";
 import { chosenColors, colorDialog } from "./colors.js";
 import { Columns } from "./columns.js";
 import { Connection, unlessLost } from "./connection.js";
+import { ContextMenus } from "./context_menus.js";
 import { ControlPanel } from "./control.js";
 import { Conversation } from "./conversation.js";
-import { Details, facts } from "./details.js";
-import { comparison, help } from "./dialogs.js";
-import { byId, make, plural, press, sentence } from "./dom.js";
+import { Details } from "./details.js";
+import { comparison } from "./dialogs.js";
+import { byId, make, plural, press } from "./dom.js";
 import { exportDialog } from "./export.js";
 import { FilterLine, combined } from "./filter.js";
+import { isTyping, keysDialog, singleKeys } from "./keys.js";
 import { Memory, settings } from "./memory.js";
-import { Menu } from "./menu.js";
 import { Notice } from "./notice.js";
 import { Packets } from "./packets.js";
 import { PairView } from "./pair.js";
 import { Palette } from "./palette.js";
 import { RulesPanel } from "./rules.js";
+import { SelectedPacket } from "./selected_packet.js";
 import { SentList } from "./sent.js";
 import { Sessions } from "./sessions.js";
 import { Splitter } from "./splitter.js";
+import { StateLine } from "./state_line.js";
 import { StatisticsPanel } from "./statistics.js";
 import { TimelinePanel } from "./timeline.js";
 
 /** @typedef {import("./protocol.d.ts").ActionInfo} ActionInfo */
 /** @typedef {import("./protocol.d.ts").Hello} Hello */
-/** @typedef {import("./protocol.d.ts").PacketDetails} PacketDetails */
 /** @typedef {import("./protocol.d.ts").Push} Push */
 /** @typedef {import("./protocol.d.ts").StoreState} StoreState */
-/** @typedef {import("./protocol.d.ts").Thing} Thing */
 
 /** Most packets that are sent again at once. */
 const MOST_SENT = 100;
@@ -39,11 +39,9 @@ const COUNT_AGAIN = 1000;
 
 const TABS = ["packets", "conversation", "statistics", "timeline", "control", "rules"];
 
-const stateLine = byId("state", HTMLElement);
-const progress = byId("progress", HTMLProgressElement);
+const stateLine = new StateLine();
 const filterInput = byId("filter", HTMLInputElement);
 const searchInput = byId("search", HTMLInputElement);
-const searchCount = byId("search-count", HTMLElement);
 const dialog = byId("dialog", HTMLDialogElement);
 const list = byId("list", HTMLElement);
 
@@ -59,6 +57,8 @@ let tab = "packets";
 /** @type {StoreState | null} */
 let state = null;
 let live = false;
+/** `true` if what is sent can be changed. */
+let controls = false;
 /** The address at which the game reaches a running proxy. @type {string | null} */
 let listening = null;
 /** @type {number | null} */
@@ -73,7 +73,7 @@ const connection = new Connection(onPush, onStatus);
 const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement));
 const columnMenu = byId("column-menu", HTMLElement);
 const columns = new Columns(columnMenu);
-const packets = new Packets(connection, list, (row) => unlessLost(showDetails(row)), columns);
+const packets = new Packets(connection, list, (row) => unlessLost(selectedPacket.show(row)), columns);
 const pair = new PairView(byId("pair", HTMLElement));
 const memory = new Memory(connection.token);
 const filter = new FilterLine(connection, filterInput, byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(applyView({ filter: text })));
@@ -95,25 +95,32 @@ const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
 const timeline = new TimelinePanel(connection, byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })), (series) => settings.set("series", series));
 timeline.expressions = settings.get("series", timeline.expressions);
+const selectedPacket = new SelectedPacket({ connection, packets, details, pair, timeline, columns, notice }, (condition, how) => filter.apply(combined(view.filter, condition, how)));
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
 function onStatus(status, hello) {
-  stateLine.classList.toggle("bad", status !== "open");
+  stateLine.element.classList.toggle("bad", status !== "open");
   if (status === "open") {
     live = hello?.live ?? false;
     listening = hello?.listening ?? null;
-    actions = hello?.actions ?? [];
-    byId("tab-control", HTMLElement).hidden = !hello?.control;
+    actions = menus.actions = hello?.actions ?? [];
+    controls = hello?.control ?? false;
+    // Captures have what was sent, but nothing can be sent there.
+    const tab = byId("tab-control", HTMLElement);
+    tab.hidden = false;
+    if (!controls) tab.textContent = "Sent";
+    byId("panel-control", HTMLElement).classList.toggle("only-sent", !controls);
+    sent.setReadOnly(!controls);
     byId("tab-rules", HTMLElement).hidden = !live;
-    control.renew();
-    if (hello?.control) unlessLost(sent.begin());
+    if (controls) control.renew();
+    unlessLost(sent.begin());
     if (!live && !connected) packets.setFollow(false);
     unlessLost(connected ? askAgain() : begin());
     connected = true;
   } else if (status === "refused") {
-    stateLine.textContent = "mitmcraft does not know this page: open the URL that it has printed";
+    stateLine.fail("mitmcraft does not know this page: open the URL that it has printed");
   } else {
-    stateLine.textContent = "disconnected: mitmcraft has ended, or cannot be reached";
+    stateLine.fail("disconnected: mitmcraft has ended, or cannot be reached");
   }
 }
 
@@ -197,77 +204,20 @@ function countAgain() {
 function onState(message) {
   const moved = state?.order !== message.order || (message.sorting === "sorted" && state.list.total !== message.list.total);
   const shifted = state !== null && (state.first !== message.first || state.noted !== message.noted || moved);
-  if (state?.noted !== message.noted) unlessLost(askDetails());
+  if (state?.noted !== message.noted) unlessLost(selectedPacket.askAgain());
   state = message;
   unlessLost(packets.update(message.list, shifted));
-  drawState(message);
+  const everything = !view.filter.trim() && !view.sessions.length && !view.times;
+  stateLine.show(message, everything, live, listening);
   const now = Date.now();
   if (now - sessionsAsked > 500) {
     sessionsAsked = now;
     unlessLost(askSessions());
     setTimeout(() => unlessLost(askSessions()), 600);
   }
-  if (tab === "conversation") unlessLost(conversation.update());
+  if (tab === "conversation") unlessLost(conversation.update(message.conversation));
   if (tab === "timeline" && !message.complete && !document.hidden) timeline.refresh();
   sent.take(message.sent?.total ?? 0);
-}
-
-/** Shows the details of a packet. @param {number} row */
-async function showDetails(row) {
-  const answer = await connection.ask("details", { row });
-  if (packets.selected !== row) return;
-  if (!answer.packet) {
-    showPair(null);
-    details.fail(answer.error?.message ?? "");
-    return;
-  }
-  shownRow = row;
-  timeline.mark(Date.parse(answer.packet.at));
-  details.show(answer.packet);
-  const { counterpart, verdict } = answer.packet;
-  if (counterpart === null) {
-    showPair(null);
-    return;
-  }
-  const [a, b] = verdict === "rewrite" ? [row, counterpart] : [counterpart, row];
-  const [other, { fields }] = await Promise.all([connection.ask("details", { row: counterpart }), connection.ask("compare", { a, b })]);
-  if (packets.selected !== row || !other.packet || !fields) return;
-  const [original, sent] = verdict === "rewrite" ? [answer.packet, other.packet] : [other.packet, answer.packet];
-  showPair({ rows: [a, b], packets: [original, sent] });
-  pair.show(original, sent, fields);
-}
-
-/** The row whose fields are shown. @type {number | null} */
-let shownRow = null;
-/** What came, and what was sent in its place. @type {{ rows: number[], packets: PacketDetails[] } | null} */
-let shownPair = null;
-
-/** @param {typeof shownPair} both */
-function showPair(both) {
-  shownPair = both;
-  byId("pair-choice", HTMLElement).hidden = both === null;
-  choosePair();
-}
-
-/** Shows both packets, or one of them. */
-function choosePair() {
-  const chosen = document.querySelector("#pair-choice input:checked");
-  const which = shownPair && chosen instanceof HTMLInputElement ? chosen.value : "";
-  byId("pair", HTMLElement).hidden = which !== "both";
-  byId("panes", HTMLElement).hidden = which === "both";
-  const place = ["original", "sent"].indexOf(which);
-  const packet = shownPair?.packets[place];
-  if (!packet) return;
-  shownRow = shownPair?.rows[place] ?? null;
-  details.show(packet);
-}
-
-/** Shows the details of the selected packet again: its comment is another one. */
-async function askDetails() {
-  const row = packets.selected;
-  if (row === null) return;
-  const answer = await connection.ask("details", { row });
-  if (packets.selected === row && answer.packet) details.facts.replaceChildren(...facts(answer.packet));
 }
 
 async function askSessions() {
@@ -275,37 +225,6 @@ async function askSessions() {
   if (answer.error) return;
   sessions.update(answer.sessions);
   control.offer(answer.sessions);
-}
-
-/** @param {StoreState} message */
-function drawState(message) {
-  const { total, done, all } = message.list;
-  const held = message.end - message.first;
-  // What is left out then is said apart, or is part of a row.
-  const everything = !view.filter.trim() && !view.sessions.length && !view.times;
-  const parts = [total === held || everything ? plural(held, "packet") : `${total.toLocaleString("en")} of ${plural(held, "packet")}`];
-  if (message.first > 0) {
-    const why = message.limit ? ` (${message.limit})` : "";
-    parts.push(`${plural(message.first, "older packet")} not held${why}`);
-  }
-  const read = message.complete ? 1 : message.read ?? 1;
-  parts.push(message.complete ? "complete" : live ? "live" : `reading… ${Math.floor(read * 100)} %`);
-  if (message.fault) parts.push(message.fault);
-  if (message.hidden) parts.push(`${message.hidden} hidden`);
-  if (message.cleared) parts.push(`${message.cleared.toLocaleString("en")} cleared`);
-  if (message.sorting === "busy") parts.push("sorting…");
-  if (message.sorting === "too_many") parts.push("not sorted: filter the list to at most 1,000,000 packets");
-  if (message.saved) parts.push(message.saved);
-  stateLine.textContent = parts.join(", ");
-  const empty = byId("empty", HTMLElement);
-  empty.hidden = !live || listening === null || message.end > 0;
-  if (!empty.hidden) empty.replaceChildren("No packets yet. In the game, choose Multiplayer, Direct Connection, and connect to ", make("code", {}, listening ?? ""), ".");
-  // Of the filter, or of the files while they are read.
-  const found = all ? done / all : 1;
-  progress.hidden = found === 1 && read === 1;
-  progress.value = read < 1 ? read : found;
-  const search = message.search;
-  searchCount.textContent = search ? `${plural(search.total, "match").replace(/matchs$/, "matches")}${search.done < search.all ? "…" : ""}` : "";
 }
 
 /** Shows another list. @param {Partial<View>} change @param {number} [wanted] the number of the row to select, if it is another one than now */
@@ -331,7 +250,7 @@ function asRequest({ filter, sessions, times }) {
 
 /** Fetches what the tab shows. */
 function refresh() {
-  if (tab === "conversation") unlessLost(conversation.update());
+  if (tab === "conversation") unlessLost(conversation.show());
   if (tab === "timeline") unlessLost(timeline.ask());
   if (tab === "statistics") {
     statistics.waiting();
@@ -368,7 +287,7 @@ async function find(back) {
     showTab("packets");
     packets.select(answer.found.index, answer.found.row);
   } else if (state) {
-    searchCount.textContent = answer.searching ? "searching…" : "no more matches";
+    stateLine.found.textContent = answer.searching ? "searching…" : "no more matches";
   }
 }
 
@@ -388,7 +307,7 @@ function showTab(name) {
 
 /** Asks for a comment on the selected packet. */
 function comment() {
-  const row = packets.rowAt(packets.index);
+  const row = packets.pages.at(packets.index);
   if (packets.selected === null || row?.row !== packets.selected) return;
   const input = make("input", { type: "text", id: "comment", "aria-label": "Comment", size: 60, value: row.note ?? "", maxlength: 2000 });
   const keep = async () => {
@@ -420,49 +339,15 @@ async function rule() {
 
 /** Changes the selected packet, to send it. */
 async function change() {
-  if (packets.selected === null || byId("tab-control", HTMLElement).hidden) return;
+  if (packets.selected === null || !controls) return;
   if (await control.change(packets.selected)) showTab("control");
 }
 
 /** Adds a condition on the selected packet's type to the filter. @param {boolean} only */
 function byType(only) {
-  const row = packets.rowAt(packets.index);
+  const row = packets.pages.at(packets.index);
   if (!row?.name) return;
   filter.apply(combined(view.filter, `pkt.name == ${JSON.stringify(row.name)}`, only ? "only" : "not"));
-}
-
-/** What can be done with the selected field; says why if nothing can. */
-async function pickedField() {
-  const row = shownRow;
-  if (row === null || details.field < 0) {
-    notice.say("Select a field first: a line of the fields below the list.", true);
-    return null;
-  }
-  const { error, ...field } = await connection.ask("field", { row, field: details.field });
-  if (error) notice.say(error.message, true);
-  return error ? null : /** @type {import("./protocol.d.ts").AnswerTo<"field">} */ (field);
-}
-
-/** Filters by the selected field. @param {import("./filter.js").Combination} how */
-async function filterByField(how) {
-  const field = await pickedField();
-  if (field) filter.apply(combined(view.filter, field.condition, how));
-}
-
-/** Lists the selected field as a column, or no longer. */
-async function fieldAsColumn() {
-  const field = await pickedField();
-  const wrong = field && await columns.toggle(field.column);
-  if (wrong) notice.say(wrong, true);
-}
-
-/** Copies something of the selected field. @param {"text" | "column" | "hex" | "json"} what */
-async function copyField(what) {
-  const field = await pickedField();
-  if (!field) return;
-  const copied = await copy(field[what]);
-  const shown = field[what].length > 60 ? `${field[what].slice(0, 60)}…` : field[what];
-  notice.say(copied ? `Copied: ${shown}` : "The browser does not allow to copy.", !copied);
 }
 
 /** Hides the selected packets, and selects the next. */
@@ -511,7 +396,7 @@ async function nextMark(back) {
 /** Sends packets again, in their order. @param {number[]} [targets] the selected packets if absent */
 async function resend(targets = packets.targets) {
   const rows = targets.slice(0, MOST_SENT);
-  if (byId("tab-control", HTMLElement).hidden) return;
+  if (!controls) return;
   if (!rows.length) notice.say("Select the packet that is to be sent again.", true);
   for (const row of rows) {
     const { packet, error } = await connection.ask("details", { row });
@@ -524,7 +409,7 @@ async function resend(targets = packets.targets) {
 /** Looks for the text that was typed. */
 async function search() {
   const answer = await connection.ask("search", { text: searchInput.value });
-  searchCount.textContent = answer.error?.message ?? "";
+  stateLine.found.textContent = answer.error?.message ?? "";
 }
 
 /** @param {string} title @param {HTMLElement} body */
@@ -566,9 +451,14 @@ function openSort() {
 
 /** Shows what a running proxy holds, and does something there. @param {(panel: ControlPanel) => any} action */
 function withControl(action) {
-  if (byId("tab-control", HTMLElement).hidden) return;
+  if (!controls) return;
   showTab("control");
   return action(control);
+}
+
+/** The list in which the keys move. */
+function lines() {
+  return tab === "conversation" ? conversation : packets;
 }
 
 /** Does something with the packet that is held. @param {(panel: ControlPanel) => any} action */
@@ -576,50 +466,11 @@ function withHeld(action) {
   return tab === "control" ? action(control) : undefined;
 }
 
-const menu = new Menu();
 const palette = new Palette(run);
 
 /** Runs an action. @param {string} name */
 function run(name) {
   unlessLost(Promise.resolve(ACTIONS[name]?.()));
-}
-
-/** The lines of the context menu of a thing, by the headings of the table. @param {Thing} thing */
-function menuOf(thing) {
-  const here = actions.filter((it) => it.on.includes(thing) && ACTIONS[it.name]);
-  const groups = [...new Set(here.map((it) => it.group))];
-  return groups.map((group) => here.filter((it) => it.group === group)
-    .map(({ name, help, names }) => ({ text: sentence(help), keys: names.split(" ")[0], run: () => run(name) })));
-}
-
-/** Opens the menu of what is selected where the focus is. */
-function openMenu() {
-  const at = document.activeElement;
-  const chosen = at?.querySelector(".selected, [aria-selected=\"true\"]") ?? (at === document.body ? list.querySelector(".selected") : null);
-  if (!chosen) return;
-  const { left, bottom } = chosen.getBoundingClientRect();
-  chosen.dispatchEvent(new MouseEvent("contextmenu", { bubbles: true, cancelable: true, clientX: left + 40, clientY: bottom }));
-}
-
-/**
- * Shows the menu of a thing where the mouse asks for it.
- * @param {HTMLElement} element what has such things
- * @param {Thing} thing
- * @param {(line: HTMLElement) => string | null} select selects it, and returns its title
- */
-function offerMenu(element, thing, select) {
-  element.addEventListener("contextmenu", (event) => {
-    const line = event.target instanceof Element ? event.target.closest(".line:not(.head), li") : null;
-    const target = line instanceof HTMLElement && element.contains(line) ? line : null;
-    if (!target) return;
-    const title = select(target);
-    if (title === null) return;
-    event.preventDefault();
-    const box = target.getBoundingClientRect();
-    // The key of the menu has no place of its own.
-    const [x, y] = event.clientX || event.clientY ? [event.clientX, event.clientY] : [box.left + 40, box.bottom];
-    menu.open(title, menuOf(thing), x, y);
-  });
 }
 
 /** What each action does, by its name in the program's table. @type {Record<string, () => any>} */
@@ -633,9 +484,13 @@ const ACTIONS = {
   rules: () => {
     if (!byId("tab-rules", HTMLElement).hidden) showTab("rules");
   },
-  keys: showKeys,
+  sent: () => {
+    showTab("control");
+    sent.grid.focus();
+  },
+  keys: () => showDialog("Keys", keysDialog(actions)),
   palette: () => palette.open(actions.filter((it) => ACTIONS[it.name])),
-  menu: openMenu,
+  menu: () => menus.openSelected(),
   back: () => {
     notice.say("");
     if (!columnMenu.hidden) return toggleColumns(false);
@@ -644,14 +499,14 @@ const ACTIONS = {
     showTab("packets");
     list.focus();
   },
-  next: () => (tab === "control" ? control.held.step(1, false) : packets.step(1)),
-  previous: () => (tab === "control" ? control.held.step(-1, false) : packets.step(-1)),
-  page_down: () => packets.step(Math.floor(packets.list.visible)),
-  page_up: () => packets.step(-Math.floor(packets.list.visible)),
-  first: () => packets.go(0),
-  last: () => packets.go(Infinity),
-  follow: () => packets.setFollow(!packets.follow),
-  open: () => (byId("pair", HTMLElement).hidden ? byId("tree", HTMLElement) : pair.grid).focus(),
+  next: () => (tab === "control" ? control.held.step(1, false) : lines().step(1)),
+  previous: () => (tab === "control" ? control.held.step(-1, false) : lines().step(-1)),
+  page_down: () => lines().step(Math.floor(lines().list.visible)),
+  page_up: () => lines().step(-Math.floor(lines().list.visible)),
+  first: () => lines().go(0),
+  last: () => lines().go(Infinity),
+  follow: () => (tab === "conversation" ? conversation.goToEnd() : packets.setFollow(!packets.follow)),
+  open: () => (tab === "conversation" ? conversation.open() : (byId("pair", HTMLElement).hidden ? byId("tree", HTMLElement) : pair.grid).focus()),
   filter: () => filterInput.focus(),
   search: () => searchInput.focus(),
   next_match: () => find(false),
@@ -663,6 +518,10 @@ const ACTIONS = {
   times: nextTime,
   columns: () => toggleColumns(),
   colors: chooseColors,
+  series: () => {
+    showTab("timeline");
+    byId("chart-series", HTMLInputElement).focus();
+  },
   sort: openSort,
   clear,
   select: () => {
@@ -679,15 +538,15 @@ const ACTIONS = {
   compare,
   export: exportPackets,
   rule,
-  field_filter: () => filterByField("only"),
-  field_and: () => filterByField("and"),
-  field_or: () => filterByField("or"),
-  field_not: () => filterByField("not"),
-  field_column: fieldAsColumn,
-  copy_value: () => copyField("text"),
-  copy_path: () => copyField("column"),
-  copy_bytes: () => copyField("hex"),
-  copy_json: () => copyField("json"),
+  field_filter: () => selectedPacket.filterBy("only"),
+  field_and: () => selectedPacket.filterBy("and"),
+  field_or: () => selectedPacket.filterBy("or"),
+  field_not: () => selectedPacket.filterBy("not"),
+  field_column: () => selectedPacket.asColumn(),
+  copy_value: () => selectedPacket.copy("text"),
+  copy_path: () => selectedPacket.copy("column"),
+  copy_bytes: () => selectedPacket.copy("hex"),
+  copy_json: () => selectedPacket.copy("json"),
   resend: () => resend(),
   edit: () => (tab === "control" ? control.editHeld() : change()),
   send: () => withControl((it) => it.packet.focus()),
@@ -700,27 +559,12 @@ const ACTIONS = {
   kick: () => withControl((it) => it.text.focus()),
 };
 
+const menus = new ContextMenus(ACTIONS, run, list);
+
 /** Offers to choose the colours of packets. */
 async function chooseColors() {
   const { colors } = await connection.ask("highlight", {});
   if (colors) showDialog("Colours", colorDialog(connection, colors, () => packets.forget()));
-}
-
-/** Shows all keys. */
-function showKeys() {
-  const box = make("input", { type: "checkbox", id: "single-keys", onchange: () => localStorage.setItem("single-keys", box.checked ? "on" : "off") });
-  box.checked = singleKeys();
-  showDialog("Keys", make("div", {}, make("p", {}, make("label", {}, box, " Keys that are single characters act")), help(actions)));
-}
-
-/** `false` if keys that are single characters do nothing: programs that type what is said press them by mistake. */
-function singleKeys() {
-  return localStorage.getItem("single-keys") !== "off";
-}
-
-/** @param {EventTarget | null} at @returns {at is HTMLElement} */
-function isTyping(at) {
-  return at instanceof HTMLInputElement || at instanceof HTMLTextAreaElement || at instanceof HTMLSelectElement;
 }
 
 document.addEventListener("keydown", (event) => {
@@ -759,7 +603,7 @@ timeButton.addEventListener("click", nextTime);
 columnButton.addEventListener("click", () => toggleColumns());
 byId("export", HTMLElement).addEventListener("click", exportPackets);
 byId("actions", HTMLElement).addEventListener("click", () => run("palette"));
-byId("help", HTMLElement).addEventListener("click", showKeys);
+byId("help", HTMLElement).addEventListener("click", () => run("keys"));
 byId("theme", HTMLElement).addEventListener("click", () => {
   const dark = document.documentElement.classList.toggle("dark");
   localStorage.setItem("theme", dark ? "dark" : "light");
@@ -799,28 +643,27 @@ packets.onchoose = () => {
   const { size } = packets.chosen;
   if (size > 1) notice.say(`${size.toLocaleString("en")} packets are selected.`);
 };
-byId("pair-choice", HTMLElement).addEventListener("change", choosePair);
 pair.onselect = (path) => details.selectField(details.packet?.fields.findIndex((it) => it.path === path) ?? -1);
-offerMenu(pair.grid, "field", (line) => {
+menus.offer(pair.grid, "field", (line) => {
   pair.select(Number(line.dataset.index));
   return pair.fields[pair.field]?.path ?? "Field";
 });
 new Splitter(byId("split-sessions", HTMLElement), byId("sessions", HTMLElement), "before", 120);
 new Splitter(byId("split-details", HTMLElement), byId("details", HTMLElement), "after", 90);
 new Splitter(byId("split-hex", HTMLElement), byId("hex", HTMLElement), "after", 120);
-offerMenu(list, "packet", (line) => {
+menus.offer(list, "packet", (line) => {
   if (line.dataset.row === undefined) return null;
   const row = Number(line.dataset.row);
   if (!packets.chosen.has(row)) packets.select(Number(line.id.slice("row-".length)), row);
   const { size } = packets.chosen;
-  return size > 1 ? plural(size, "packet") : packets.rowAt(packets.index)?.name ?? "Packet";
+  return size > 1 ? plural(size, "packet") : packets.pages.at(packets.index)?.name ?? "Packet";
 });
-offerMenu(byId("tree", HTMLElement), "field", (line) => {
+menus.offer(byId("tree", HTMLElement), "field", (line) => {
   details.selectLine(Number(line.dataset.line));
   return details.packet?.fields[details.field]?.path || "Field";
 });
-offerMenu(control.held.element, "held", (line) => control.held.selectLine(line));
-offerMenu(byId("session-list", HTMLElement), "session", (line) => {
+menus.offer(control.held.element, "held", (line) => control.held.selectLine(line));
+menus.offer(byId("session-list", HTMLElement), "session", (line) => {
   const session = Number(line.dataset.session);
   if (session <= 0) return null;
   control.session.value = String(session);

@@ -3,22 +3,19 @@
 import { Columns } from "./columns.js";
 import { unlessLost } from "./connection.js";
 import { clock, make, patch } from "./dom.js";
+import { Pages } from "./pages.js";
 import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").Row} Row */
 /** @typedef {import("./protocol.d.ts").Arguments<"view">} View */
 /** @typedef {import("./columns.js").Column} Column */
-/** @typedef {{ rows: Row[], fresh: boolean, asked: boolean }} Page rows, whether they are still right, and whether they were asked for */
 /** @typedef {{ total: number, done: number, all: number }} Progress */
 
 const TIMES = ["absolute", "relative", "delta"];
 
 /** Most rows that are selected at once. */
 const MOST = 10_000;
-
-/** Rows asked for at a time. */
-const PAGE = 100;
 
 export class Packets {
   /**
@@ -33,8 +30,8 @@ export class Packets {
     this.onSelect = onSelect;
     this.columns = columns;
     columns.onchange = (values) => this.renewRows(values);
-    /** @type {Map<number, Page>} */
-    this.pages = new Map();
+    /** @type {Pages<Row>} */
+    this.pages = new Pages(async (start, count) => (await connection.ask("rows", { start, count, columns: columns.names })).rows ?? [], () => this.list.redraw());
     /** The number of the selected row. @type {number | null} */
     this.selected = null;
     this.index = 0;
@@ -93,7 +90,7 @@ export class Packets {
     this.renewed = false;
     await this.askView(view);
     this.renewed = true;
-    for (const page of this.pages.values()) page.fresh = page.asked = false;
+    this.pages.renew();
     this.begin();
     if (this.selected !== null) this.onSelect(this.selected);
   }
@@ -127,9 +124,10 @@ export class Packets {
     if (!this.renewed) return;
     this.progress = progress;
     const settled = progress.done === progress.all;
-    const anchor = this.follow ? null : this.rowAt(Math.floor(this.list.top));
-    for (const page of this.pages.values()) page.fresh = page.fresh && settled && this.settled && !shifted && page.rows.length === PAGE;
+    const anchor = this.follow ? null : this.pages.at(Math.floor(this.list.top));
     const moves = shifted || !settled || !this.settled;
+    if (moves) this.pages.change();
+    else this.pages.grow();
     this.settled = settled;
     const generation = this.generation;
     if (anchor && moves) {
@@ -168,47 +166,15 @@ export class Packets {
     else this.index = index;
   }
 
-  /** @param {number} index @returns {Row | undefined} */
-  rowAt(index) {
-    return this.pages.get(Math.floor(index / PAGE))?.rows[index % PAGE];
-  }
-
-  /** @param {number} number */
-  fetch(number) {
-    const page = this.pages.get(number) ?? { rows: [], fresh: false, asked: false };
-    this.pages.set(number, page);
-    if (page.fresh || page.asked) return;
-    page.asked = true;
-    unlessLost(this.fetchRows(number, page));
-    if (this.pages.size > 60) {
-      // Those asked for first are the farthest away, as a rule.
-      const [oldest] = this.pages.keys();
-      if (oldest !== undefined && oldest !== number) this.pages.delete(oldest);
-    }
-  }
-
-  /** @param {number} number @param {Page} page */
-  async fetchRows(number, page) {
-    const { generation } = this;
-    const answer = await this.connection.ask("rows", { start: number * PAGE, count: PAGE, columns: this.columns.names });
-    if (generation !== this.generation) return;
-    page.rows = answer.rows ?? [];
-    page.fresh = true;
-    page.asked = false;
-    this.list.redraw();
-  }
-
   /** Draws rows anew. @param {boolean} values whether they have other values now */
   renewRows(values) {
-    if (values) for (const page of this.pages.values()) page.fresh = page.asked = false;
-    if (values) this.generation++;
+    if (values) this.pages.renew();
     this.list.redraw();
   }
 
   /** @param {number} index @param {HTMLElement} line */
   line(index, line) {
-    this.fetch(Math.floor(index / PAGE));
-    const row = this.rowAt(index);
+    const row = this.pages.see(index);
     line.setAttribute("role", "row");
     line.setAttribute("aria-rowindex", String(index + 2));
     line.id = `row-${index}`;
@@ -337,7 +303,7 @@ export class Packets {
   async go(index) {
     if (this.list.count === 0) return;
     const target = Math.min(Math.max(0, index), this.list.count - 1);
-    let row = this.rowAt(target);
+    let row = this.pages.at(target);
     if (!row) {
       this.index = target;
       const answer = await this.connection.ask("rows", { start: target, count: 1 });
@@ -365,7 +331,7 @@ export class Packets {
 
   /** Notes something about the selected packet. @param {{ marked?: boolean, comment?: string }} note */
   async annotate(note) {
-    const row = this.rowAt(this.index);
+    const row = this.pages.at(this.index);
     if (!row || row.row !== this.selected) return;
     const { marked = row.marked, comment = row.note ?? "" } = note;
     await this.connection.ask("annotate", { row: row.row, marked, comment });
@@ -375,7 +341,7 @@ export class Packets {
   /** Marks all selected packets, or unmarks them if they are marked. */
   async mark() {
     const rows = this.targets;
-    const known = [...this.pages.values()].flatMap((page) => page.rows).filter((it) => this.chosen.has(it.row));
+    const known = [...this.pages.known()].filter((it) => this.chosen.has(it.row));
     const marked = known.length < rows.length || known.some((it) => !it.marked);
     // Should they be marked again before their rows have come.
     for (const it of known) it.marked = marked;
@@ -385,7 +351,7 @@ export class Packets {
 
   /** Asks again for what is shown: it is something else now. */
   forget() {
-    for (const page of this.pages.values()) page.fresh = false;
+    this.pages.change();
     this.list.redraw();
   }
 }

@@ -116,7 +116,9 @@ export type Answer = { "answer": "done", }
   /** The number of lines found so far. */
   total: number,
   /** The lines. */
-  lines: Array<ChatLine>, }
+  lines: Array<ChatLine>,
+  /** The index of the line of the row that was asked for, or of the next one after it. */
+  anchor: number | null, }
 | { "answer": "compare",
   /** The fields. */
   fields: Array<ComparedValues>, }
@@ -605,7 +607,9 @@ export type Message = {
   /** The number of lines found so far. */
   total: number,
   /** The lines. */
-  lines: Array<ChatLine>, }
+  lines: Array<ChatLine>,
+  /** The index of the line of the row that was asked for, or of the next one after it. */
+  anchor: number | null, }
 | { "answer": "compare",
   /** The fields. */
   fields: Array<ComparedValues>, }
@@ -822,7 +826,9 @@ from?: number | null, }
   /** The most lines to return, at most 500. */
   count: number,
   /** A text, or bytes such as `0a:1b`, that the packets of the lines have; all if absent. */
-  text?: string | null, }
+  text?: string | null,
+  /** The row of a line whose index is wanted. */
+  anchor?: number | null, }
 | { "do": "statistics", }
 | { "do": "chart",
   /** The expressions, at most 8. */

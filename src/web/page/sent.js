@@ -2,13 +2,11 @@
 
 import { unlessLost } from "./connection.js";
 import { clock, make, patch, plural } from "./dom.js";
+import { Pages } from "./pages.js";
 import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").Row} Row */
-
-/** Packets asked for at a time. */
-const PAGE = 100;
 
 /** Milliseconds in which replies are waited for. */
 const PATIENCE = 1000;
@@ -20,15 +18,15 @@ export class SentList {
    */
   constructor(connection, actions) {
     this.connection = connection;
-    /** @type {Map<number, { rows: Row[], fresh: boolean, asked: boolean }>} */
-    this.pages = new Map();
+    /** @type {Pages<Row>} */
+    this.pages = new Pages(async (start, count) => (await connection.ask("sent", { start, count })).rows ?? [], () => this.list.redraw());
     /** @type {Row | null} */
     this.selected = null;
     this.head = make("div", { class: "line head", role: "row" }, ...["Time", "Session", "Packet", "Fields"].map((title, at) => make("span", { class: `s-${at}`, role: "columnheader" }, title)));
     const grid = make("div", { id: "sent", role: "grid", "aria-label": "Sent packets", "aria-rowcount": 1, tabindex: 0 });
     this.grid = grid;
     this.list = new VirtualList(grid, (index, line) => this.line(index, line), this.head);
-    this.none = make("p", { class: "empty" }, "Packets that you send appear here, to be sent again or changed.");
+    this.none = make("p", { class: "empty" });
     const act = (/** @type {string} */ name, /** @type {(row: Row) => any} */ run) =>
       make("button", { type: "button", disabled: "", onclick: () => { if (this.selected) unlessLost(Promise.resolve(run(this.selected))); } }, name);
     this.buttons = [act("Send again", actions.again), act("Change", actions.change), act("Show in the list", (row) => actions.open(row.row))];
@@ -43,23 +41,34 @@ export class SentList {
       const line = event.target instanceof Element ? event.target.closest(".line:not(.head)") : null;
       if (line) this.go(Number(line.id.slice("sent-".length)));
     });
-    grid.addEventListener("dblclick", () => { if (this.selected) unlessLost(Promise.resolve(actions.change(this.selected))); });
+    /** What a double click and Enter do. @type {(row: Row) => any} */
+    this.enter = actions.change;
+    this.actions = actions;
+    grid.addEventListener("dblclick", () => { if (this.selected) unlessLost(Promise.resolve(this.enter(this.selected))); });
     grid.addEventListener("keydown", (event) => {
       /** @type {Record<string, number>} */
       const steps = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, Home: -Infinity, End: Infinity };
       const step = steps[event.key];
-      if (event.key === "Enter" && this.selected) unlessLost(Promise.resolve(actions.change(this.selected)));
+      if (event.key === "Enter" && this.selected) unlessLost(Promise.resolve(this.enter(this.selected)));
       else if (step === undefined || event.ctrlKey || event.metaKey) return;
-      else this.go((this.index() ?? (step > 0 ? -1 : this.list.count)) + step);
+      else this.go((this.pages.find((it) => it.row === this.selected?.row) ?? (step > 0 ? -1 : this.list.count)) + step);
       event.preventDefault();
       event.stopPropagation();
     });
     this.setCount(0);
   }
 
+  /** Shows what was sent only, or lets it be sent again. @param {boolean} only */
+  setReadOnly(only) {
+    const { change, open } = this.actions;
+    for (const button of this.buttons.slice(0, 2)) button.hidden = only;
+    this.enter = only ? (row) => open(row.row) : change;
+    this.none.textContent = only ? "Nobody has sent a packet by hand in what is shown." : "Packets that you send appear here, to be sent again or changed.";
+  }
+
   /** Begins to list what was sent. */
   async begin() {
-    for (const page of this.pages.values()) page.fresh = page.asked = false;
+    this.pages.renew();
     const { total = 0 } = await this.connection.ask("sent", { start: 0, count: 0 });
     this.setCount(total);
   }
@@ -67,7 +76,8 @@ export class SentList {
   /** Takes the news of how many were sent. @param {number} total */
   take(total) {
     if (total !== this.list.count) {
-      for (const page of this.pages.values()) page.fresh = page.fresh && page.rows.length === PAGE;
+      // Those that are found later can stand before the others.
+      this.pages.change();
       const follows = this.list.top >= this.list.last - 0.5;
       this.setCount(total);
       if (follows) this.list.moveTo(this.list.last);
@@ -83,25 +93,10 @@ export class SentList {
     this.list.setCount(total);
   }
 
-  /** @param {number} index @returns {Row | undefined} */
-  rowAt(index) {
-    return this.pages.get(Math.floor(index / PAGE))?.rows[index % PAGE];
-  }
-
-  index() {
-    const { selected } = this;
-    if (!selected) return null;
-    for (const [number, page] of this.pages) {
-      const place = page.rows.findIndex((it) => it.row === selected.row);
-      if (place >= 0) return number * PAGE + place;
-    }
-    return null;
-  }
-
   /** Selects a packet. @param {number} index */
   go(index) {
     const target = Math.min(Math.max(0, index), this.list.count - 1);
-    const row = this.rowAt(target);
+    const row = this.pages.at(target);
     if (!row) return;
     this.selected = row;
     this.list.reveal(target);
@@ -120,26 +115,9 @@ export class SentList {
       make("button", { type: "button" }, `+${Math.round(reply.at - row.at)} ms`), ` ${reply.name ?? "(unknown)"} `, make("small", {}, reply.summary))));
   }
 
-  /** @param {number} number of a page */
-  fetch(number) {
-    const page = this.pages.get(number) ?? { rows: [], fresh: false, asked: false };
-    this.pages.set(number, page);
-    if (page.fresh || page.asked) return;
-    page.asked = true;
-    const ask = async () => {
-      const { rows } = await this.connection.ask("sent", { start: number * PAGE, count: PAGE });
-      page.rows = rows ?? [];
-      page.fresh = true;
-      page.asked = false;
-      this.list.redraw();
-    };
-    unlessLost(ask());
-  }
-
   /** @param {number} index @param {HTMLElement} line */
   line(index, line) {
-    this.fetch(Math.floor(index / PAGE));
-    const row = this.rowAt(index);
+    const row = this.pages.see(index);
     line.id = `sent-${index}`;
     line.setAttribute("role", "row");
     line.setAttribute("aria-rowindex", String(index + 2));

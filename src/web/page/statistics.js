@@ -60,11 +60,12 @@ export class StatisticsPanel {
   /**
    * @param {string} caption @param {Json[]} rows @param {string} head
    * @param {(row: Json) => string} title
-   * @param {[string, string, (it: any) => string][]} columns
+   * @param {[string, string, (it: any) => string][]} all columns, of which those that say nothing are left out
    * @param {(row: Json) => string} [filter]
    */
-  table(caption, rows, head, title, columns, filter) {
+  table(caption, rows, head, title, all, filter) {
     if (!rows.length) return null;
+    const columns = all.filter(([name, , format]) => rows.some((row) => format(row[name])));
     const key = columns.some(([name]) => name === this.sort) ? this.sort : (columns[0]?.[0] ?? "");
     const order = this.down ? -1 : 1;
     const sorted = [...rows].sort((one, other) => (one[key] > other[key] ? order : one[key] < other[key] ? -order : 0));

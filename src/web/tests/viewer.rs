@@ -1,5 +1,6 @@
 use super::*;
-use crate::view::tests::Driver;
+use crate::control::tests::Room;
+use crate::view::tests::{Driver, HeldDriver};
 use crate::view::{Combination, Interface, combined};
 
 fn viewer(packets: u64) -> Viewer {
@@ -122,6 +123,12 @@ fn the_conversation_has_the_chat_of_the_list() {
         json!([{ "text": "Hello 100", "color": "c", "formats": [] }])
     );
     assert_eq!(answer["lines"][0]["row"], 100);
+    // Where a row is, or the next one after it.
+    let anchored =
+        |anchor: u64| json!({ "do": "conversation", "start": 0, "count": 0, "anchor": anchor });
+    let places = [0, 100, 101, 250].map(|row| ask(&mut viewer, &anchored(row))["anchor"].clone());
+    assert_eq!(places, [0, 1, 2, 3].map(Json::from));
+    assert_eq!(answer["anchor"], Json::Null);
 }
 
 #[test]
@@ -373,6 +380,62 @@ fn the_page_shows_and_finds_what_every_interface_does() {
             Driven { viewer, filter: String::new(), sessions: Vec::new(), selected: 0 };
         driven.view();
         driven
+    });
+}
+
+/// The held packets of the page, whose requests it makes.
+struct DrivenHeld {
+    room: Room,
+    page: u64,
+}
+
+impl DrivenHeld {
+    fn rows(&mut self) -> Vec<Json> {
+        let asked = json!({ "do": "held_rows", "start": 0, "count": 100 });
+        self.room.ask(self.page, asked)["packets"].as_array().unwrap().clone()
+    }
+
+    fn done(&mut self, request: Json) {
+        assert_eq!(self.room.ask(self.page, request)["error"], Json::Null);
+    }
+}
+
+impl HeldDriver for DrivenHeld {
+    fn room(&mut self) -> &mut Room {
+        &mut self.room
+    }
+
+    fn hold(&mut self, condition: &str) {
+        self.done(json!({ "do": "break", "where": condition, "overtaken": false }));
+    }
+
+    fn held(&mut self) -> Vec<(u64, String, String)> {
+        let text = |it: &Json| it.as_str().unwrap_or_default().to_owned();
+        let rows = self.rows().into_iter();
+        let listed = rows.map(|it| {
+            (it["session"].as_u64().unwrap(), text(&it["summary"]), text(&it["decided"]))
+        });
+        listed.collect()
+    }
+
+    fn decide(&mut self, place: usize, forward: bool) {
+        let row = self.rows()[place].clone();
+        let decision = if forward { "forward" } else { "drop" };
+        let held = [row["held"].clone()];
+        let request = json!({ "do": "decide", "session": row["session"], "held": held, "decision": decision });
+        self.done(request);
+    }
+
+    fn forward_all(&mut self) {
+        self.done(json!({ "do": "forward_all" }));
+    }
+}
+
+#[test]
+fn the_page_holds_and_decides_as_every_interface_does() {
+    crate::view::tests::run_held(|mut room| {
+        let page = room.attach();
+        DrivenHeld { room, page }
     });
 }
 

@@ -204,13 +204,57 @@ async function flooded (it) {
   })
   await goesOn(it)
   await over
-  const last = () => page.locator('#conversation li').last().textContent()
+  const last = () => page.locator('#conversation .line').last().textContent()
   for (let seen = await last(); !seen.includes(`line ${all} of many`); seen = await last()) {
     await until(async () => await last() !== seen, `the conversation goes on after ${seen}`)
   }
   await apply('serverbound and chat')
   await until(async () => Number(await text('#list', 'aria-rowcount')) === all + 1, 'every line is a packet of the list')
+  await scrolled(it, all)
   player.end()
+}
+
+// All of a long conversation is reached: by keys, the wheel, the scrollbar and a search. Few of its lines are elements.
+async function scrolled ({ page, apply, until, click, press }, all) {
+  const seen = () => page.locator('#conversation').evaluate(list => {
+    const { top, bottom } = list.getBoundingClientRect()
+    const lines = [...list.querySelectorAll('.line')].filter(it => it.getBoundingClientRect().top < bottom - 1 && it.getBoundingClientRect().bottom > top + 1)
+    return lines.map(it => it.textContent)
+  })
+  const sees = (what, why) => until(async () => {
+    const lines = await seen()
+    return what(lines) && !lines.includes('…')
+  }, why)
+  const number = line => Number(/line (\d+) of many/.exec(line)?.[1])
+  const ascends = lines => lines.every((it, at) => at === 0 || !number(lines[at - 1]) || number(it) === number(lines[at - 1]) + 1)
+  await click('#tab-conversation')
+  await sees(lines => number(lines.at(-1)) === all && ascends(lines), 'the end')
+  await page.focus('#conversation')
+  await press('Home')
+  await sees(lines => lines.some(it => number(it) === 1), 'the first line')
+  await page.locator('#conversation').hover()
+  await page.mouse.wheel(0, 2200)
+  await sees(lines => number(lines[0]) > 90 && ascends(lines), 'a hundred lines later')
+  await page.locator('#conversation').evaluate(it => { it.scrollTop = (it.scrollHeight - it.clientHeight) / 2 })
+  await sees(lines => Math.abs(number(lines[10]) - all / 2) < 200 && ascends(lines), 'the middle')
+  await press('End')
+  await sees(lines => number(lines.at(-1)) === all && ascends(lines), 'the last line')
+  await page.fill('#conversation-search', 'line 12345 of')
+  await sees(lines => lines.length === 1 && number(lines[0]) === 12345, 'the line that is searched')
+  await page.locator('#conversation .line').first().click({ position: { x: 500, y: 10 } })
+  await page.fill('#conversation-search', '')
+  await sees(lines => number(lines[0]) < 12345 && number(lines.at(-1)) > 12345 && ascends(lines), 'what was said around it')
+  await until(async () => number(await page.locator('#conversation .line.selected').textContent()) === 12345, 'it is still selected')
+  await page.focus('#conversation')
+  await press('j')
+  await until(async () => number(await page.locator('#conversation .line.selected').textContent()) === 12346, 'the next one')
+  assert(await page.locator('#conversation .line').count() < 100, 'only the lines around the visible ones are elements')
+  await click('#conversation-newer')
+  await sees(lines => number(lines.at(-1)) === all, 'the newest line')
+  // It is that of the list.
+  await apply('serverbound and chat.message matches "line 2999[0-9] of"')
+  await click('#tab-conversation')
+  await sees(lines => lines.length === 10 && number(lines[0]) === 29990, 'the lines of the filter')
 }
 
 // Lets two players come, one of whom says so many lines per second, while a part runs.
@@ -222,7 +266,7 @@ async function busy (it, rate, part) {
   }, 50)
   await it.shows('#session-list', /Tester.*Other/s)
   await it.page.evaluate(() => {
-    const keyOf = it => (it?.id.startsWith('row-') ? it.id : undefined) ?? it?.dataset.key ?? it?.querySelector('.h-number')?.textContent
+    const keyOf = it => (it?.id.startsWith('row-') ? it.id : it?.id.startsWith('said-') ? it.dataset.row : undefined) ?? it?.dataset.key ?? it?.querySelector('.h-number')?.textContent
     document.addEventListener('pointerdown', event => { window.pressed = keyOf(event.target.closest('.line, li')) }, true)
     window.chosen = where => {
       const it = document.querySelector(where)
@@ -274,12 +318,12 @@ async function list (it) {
 async function conversation (it) {
   const { page, until, click, press } = it
   await click('#tab-conversation')
-  await until(async () => await page.locator('#conversation li').count() > 40, 'much was said')
+  await until(async () => await page.locator('#conversation .when').count() > 30, 'much was said')
   // A place in one of the lines that are seen.
   const line = async (i, dx = 30) => {
     let place
     await until(async () => {
-      place = await page.locator('#conversation button').evaluateAll((all, [i, dx]) => {
+      place = await page.locator('#conversation .when').evaluateAll((all, [i, dx]) => {
         const boxes = all.map(it => it.getBoundingClientRect()).filter(it => it.top > 200 && it.bottom < 600)
         if (boxes.length < 5) return null
         const { left, top, height } = boxes[i % 5]
@@ -299,13 +343,21 @@ async function conversation (it) {
   await goesOn(it)
   assert.strictEqual(await page.evaluate(() => getSelection().toString()), text)
   await page.evaluate(() => getSelection().removeAllRanges())
-  const focused = await page.evaluate(() => {
-    const lines = document.querySelectorAll('#conversation button')
-    lines[Math.floor(lines.length / 2)].focus()
-    return document.activeElement.closest('li').dataset.key
-  })
+  // So does a line that a key has selected.
+  await page.focus('#conversation')
+  const chosen = page.locator('#conversation .line.selected')
+  const index = async () => Number(await chosen.getAttribute('data-index'))
+  const from = await index()
+  for (let i = 0; i < 3; i++) await press('k')
+  await until(async () => await index() === from - 3, 'three lines further up')
+  const [row, box] = [await chosen.getAttribute('data-row'), await chosen.boundingBox()]
   await goesOn(it)
-  assert.strictEqual(await page.evaluate(() => document.activeElement.closest('li')?.dataset.key), focused)
+  assert.deepStrictEqual([await chosen.getAttribute('data-row'), await chosen.boundingBox()], [row, box])
+  assert.strictEqual(await page.evaluate(() => document.activeElement.id), 'conversation')
+  // The newest line again, which stays in view.
+  await press('f')
+  await goesOn(it)
+  assert(await page.locator('#conversation-newer').isHidden())
 }
 
 async function held (it) {

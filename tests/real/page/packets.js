@@ -299,7 +299,7 @@ async function sessions ({ page, apply, text, until, click, press }) {
 // The list itself, with more rows than an element can be high.
 async function many ({ page }) {
   const { last, wheel, most, taller } = await page.evaluate(async () => {
-    const { VirtualList } = await import('/dom.js')
+    const { VirtualList } = await import('/virtual_list.js')
     const element = document.createElement('div')
     element.style.cssText = ''
     element.style.height = '440px'

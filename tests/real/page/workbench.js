@@ -347,7 +347,11 @@ async function colours ({ page, apply, applied, shows, until, accessible, pictur
   await page.locator('#color-list input').last().fill('login_start')
   await page.locator('#color-list select').last().selectOption('yellow')
   await click('#colors-save', 100)
-  await shows('#color-message', /Saved/)
+  await shows('#color-message', /^Saved in this browser\.$/)
+  // The same for the configuration.
+  await click('#dialog summary', 100)
+  assert.match(await page.inputValue('#color-settings'), /^highlight = \[\n {4}'red: pkt\.error or pkt\.diagnostic',\n[^]*\n {4}'yellow: login_start',\n\]\n$/)
+  await accessible('colours for the configuration')
   await press('Escape')
   await until(async () => await count('#list .h-yellow') === 1, 'a colour of one\'s own')
   await page.reload()

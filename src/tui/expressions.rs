@@ -1,0 +1,96 @@
+//! Lines with several expressions: the series of the timeline, and the colours of packets.
+
+use super::{App, Purpose};
+use crate::view::{Chart, Highlight, HighlightError, Highlights};
+use mitmcraft_engine::lang::{Expr, ExprError};
+
+impl App {
+    /// Asks what the timeline is to count.
+    pub(super) fn ask_series(&mut self) {
+        let texts = self.series.iter().map(Expr::text);
+        let text = texts.collect::<Vec<_>>().join("; ");
+        self.ask(Purpose::Series, text);
+    }
+
+    /// Returns the series that a line names.
+    ///
+    /// # Errors
+    /// The place that is wrong, and why.
+    pub(super) fn series_of(&self, text: &str) -> Result<Vec<Expr>, (usize, String)> {
+        let parts = parts(text);
+        if let Some((at, _)) = parts.get(Chart::MAX) {
+            return Err((*at, format!("there can be at most {} series", Chart::MAX)));
+        }
+        let parsed = parts.into_iter().map(|(at, part)| match Expr::parse(part, &self.catalog) {
+            Ok((expr, _)) => Ok(expr),
+            Err(error) => Err(placed(at, error)),
+        });
+        parsed.collect()
+    }
+
+    /// Asks in which colours packets are to be.
+    pub(super) fn ask_colors(&mut self) {
+        if !self.colored {
+            "colours are switched off by an option, NO_COLOR or the terminal"
+                .clone_into(&mut self.status);
+            return;
+        }
+        let texts =
+            self.highlights.iter().map(|it| format!("{}: {}", it.color.name(), it.condition));
+        let text = texts.collect::<Vec<_>>().join("; ");
+        self.ask(Purpose::Colors, text);
+    }
+
+    /// Returns the colours that a line names, the first of which has precedence.
+    ///
+    /// # Errors
+    /// The place that is wrong, and why.
+    pub(super) fn colors_of(&self, text: &str) -> Result<Highlights, (usize, String)> {
+        let parsed = parts(text).into_iter().map(|(at, part)| {
+            Highlight::parse(part, &self.catalog).map_err(|error| match error {
+                HighlightError::Condition(error) => {
+                    let condition = part.split_once(':').map_or(part, |(_, it)| it.trim_start());
+                    placed(at + part.len() - condition.len(), error)
+                }
+                error => (at, error.to_string()),
+            })
+        });
+        let all = parsed.collect::<Result<_, _>>()?;
+        Highlights::new(all, &self.catalog).map_err(|(_, error)| placed(0, error))
+    }
+}
+
+/// Returns where in a line the mistake of a part is that begins at `at`, and what it is.
+fn placed(at: usize, error: ExprError) -> (usize, String) {
+    let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+    (at + error.span.start, format!("{}{hint}", error.message))
+}
+
+/// Returns the parts of a line between its semicolons, other than those in strings, with their places.
+fn parts(text: &str) -> Vec<(usize, &str)> {
+    let (mut quoted, mut escaped) = (false, false);
+    let parts = text.split(|char| {
+        (quoted, escaped) = match char {
+            _ if escaped => (quoted, false),
+            '\\' => (quoted, quoted),
+            '"' => (!quoted, false),
+            _ => (quoted, false),
+        };
+        char == ';' && !quoted
+    });
+    let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
+    let parts = parts.map(str::trim).filter(|part| !part.is_empty());
+    parts.map(|part| (place(part), part)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn semicolons_part_expressions_but_not_strings() {
+        let text = r#" chat ;; a == "x;\";y" ; b"#;
+        assert_eq!(parts(text), [(1, "chat"), (9, r#"a == "x;\";y""#), (25, "b")]);
+        assert_eq!(parts(" ; "), []);
+    }
+}

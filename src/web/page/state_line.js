@@ -1,0 +1,55 @@
+// What is stored and listed, in the line at the foot of the page.
+
+import { byId, make, plural } from "./dom.js";
+
+/** @typedef {import("./protocol.d.ts").StoreState} StoreState */
+
+export class StateLine {
+  constructor() {
+    this.element = byId("state", HTMLElement);
+    this.progress = byId("progress", HTMLProgressElement);
+    this.empty = byId("empty", HTMLElement);
+    /** How many packets the search has found. */
+    this.found = byId("search-count", HTMLElement);
+  }
+
+  /** Says that there is no connection. @param {string} why */
+  fail(why) {
+    this.element.textContent = why;
+  }
+
+  /**
+   * @param {StoreState} message
+   * @param {boolean} everything `true` if no filter, session or time leaves packets out
+   * @param {boolean} live
+   * @param {string | null} listening the address at which the game reaches a running proxy
+   */
+  show(message, everything, live, listening) {
+    const { total, done, all } = message.list;
+    const held = message.end - message.first;
+    // What is left out then is said apart, or is part of a row.
+    const parts = [total === held || everything ? plural(held, "packet") : `${total.toLocaleString("en")} of ${plural(held, "packet")}`];
+    if (message.first > 0) {
+      const why = message.limit ? ` (${message.limit})` : "";
+      parts.push(`${plural(message.first, "older packet")} not held${why}`);
+    }
+    const read = message.complete ? 1 : message.read ?? 1;
+    parts.push(message.complete ? "complete" : live ? "live" : `reading… ${Math.floor(read * 100)} %`);
+    if (message.fault) parts.push(message.fault);
+    if (message.hidden) parts.push(`${message.hidden} hidden`);
+    if (message.cleared) parts.push(`${message.cleared.toLocaleString("en")} cleared`);
+    if (message.sorting === "busy") parts.push("sorting…");
+    if (message.sorting === "too_many") parts.push("not sorted: filter the list to at most 1,000,000 packets");
+    if (message.saved) parts.push(message.saved);
+    this.element.textContent = parts.join(", ");
+    const { empty } = this;
+    empty.hidden = !live || listening === null || message.end > 0;
+    if (!empty.hidden) empty.replaceChildren("No packets yet. In the game, choose Multiplayer, Direct Connection, and connect to ", make("code", {}, listening ?? ""), ".");
+    // Of the filter, or of the files while they are read.
+    const found = all ? done / all : 1;
+    this.progress.hidden = found === 1 && read === 1;
+    this.progress.value = read < 1 ? read : found;
+    const search = message.search;
+    this.found.textContent = search ? `${plural(search.total, "match").replace(/matchs$/, "matches")}${search.done < search.all ? "…" : ""}` : "";
+  }
+}
