@@ -5,6 +5,7 @@ use mlua::{Error, Lua, LuaString, Table, Value as LuaValue};
 
 use super::draft::{self, Part};
 use super::packet_table::PartTable;
+use super::work::{VALUE, charge};
 use crate::filter::Var;
 use mitmcraft_protocol::packet::PathStep;
 use mitmcraft_protocol::schema::{Kind, PacketType, Protocol, Shape, Value, format_uuid};
@@ -65,6 +66,12 @@ impl Read {
         lua: &Lua,
         parts: impl FnOnce() -> PartTable,
     ) -> Result<LuaValue, Error> {
+        match &self {
+            Self::Bytes(bytes) => charge(lua, bytes.len() / 16)?,
+            Self::Text(text) => charge(lua, text.len() / 16)?,
+            Self::Ints(items) => charge(lua, items.len())?,
+            _ => {}
+        }
         Ok(match self {
             Self::Nil => LuaValue::Nil,
             Self::Bool(bool) => LuaValue::Boolean(bool),
@@ -80,6 +87,7 @@ impl Read {
 
 /// Returns a copy of a part of a packet as plain tables.
 pub(super) fn copy(lua: &Lua, part: Part<'_>) -> Result<LuaValue, Error> {
+    charge(lua, VALUE)?;
     let read = Read::from(part);
     let Read::Parts = read else { return read.into_lua(lua, unreachable_part) };
     let table = lua.create_table()?;
@@ -138,11 +146,22 @@ pub(super) fn value_of(part: Part<'_>) -> Value {
 
 /// Converts values of Lua to those of packets; `left` bounds how many.
 pub(super) struct Writer<'l> {
-    pub(super) lua: &'l Lua,
-    pub(super) left: usize,
+    lua: &'l Lua,
+    left: usize,
+    /// Bytes of texts so far.
+    bytes: usize,
 }
 
-impl Writer<'_> {
+impl<'l> Writer<'l> {
+    pub(super) fn new(lua: &'l Lua) -> Self {
+        Self { lua, left: MAX_VALUES, bytes: 0 }
+    }
+
+    /// Returns the bytes that the values so far take in memory, roughly, which is also their work.
+    pub(super) fn size(&self) -> usize {
+        VALUE * (MAX_VALUES - self.left) + self.bytes
+    }
+
     /// Converts a value for a field of that shape, if one is known.
     pub(super) fn value(
         &mut self,
@@ -174,7 +193,10 @@ impl Writer<'_> {
                     false => Value::Float64(*float),
                 }
             }
-            LuaValue::String(text) => string(text, has(Kind::Bytes) && !has(Kind::Text)),
+            LuaValue::String(text) => {
+                self.bytes += text.as_bytes().len();
+                string(text, has(Kind::Bytes) && !has(Kind::Text))
+            }
             LuaValue::Table(_) if depth >= MAX_DEPTH => {
                 return Err("the table is too deep, or contains itself".to_owned());
             }
@@ -182,7 +204,9 @@ impl Writer<'_> {
             LuaValue::UserData(data) => {
                 let part = data.borrow::<PartTable>();
                 let part = part.map_err(|_| "a field cannot hold this value".to_owned())?;
-                part.value(self.lua)?
+                let (value, bytes) = part.value(self.lua)?;
+                self.bytes += bytes;
+                value
             }
             other => return Err(format!("a field cannot hold a {}", other.type_name())),
         })
@@ -288,7 +312,7 @@ pub(super) fn of_var(lua: &Lua, var: &Var) -> Result<LuaValue, Error> {
 pub(super) const MAX_DEPTH: usize = 32;
 
 /// Values of a table that becomes a packet.
-pub(super) const MAX_VALUES: usize = 200_000;
+const MAX_VALUES: usize = 200_000;
 
 /// Below this, every whole float is an integer.
 const EXACT: f64 = 9_007_199_254_740_992.0;

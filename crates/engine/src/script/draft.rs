@@ -12,6 +12,10 @@ pub(super) struct Draft {
     value: Option<Value>,
     /// Changes that are not encoded yet, with their lines.
     changes: Vec<(EditPath, Option<Value>, Option<usize>)>,
+    /// Bytes of the values in `changes`.
+    pending: usize,
+    /// Bytes that were decoded and encoded since they were charged.
+    pub(super) work: usize,
     pub(super) is_changed: bool,
     pub(super) is_dropped: bool,
 }
@@ -33,18 +37,37 @@ pub(super) enum Part<'v> {
 impl Draft {
     pub(super) fn new(packet: Packet) -> Self {
         let changes = Vec::new();
-        Self { packet, value: None, changes, is_changed: false, is_dropped: false }
+        Self {
+            packet,
+            value: None,
+            changes,
+            pending: 0,
+            work: 0,
+            is_changed: false,
+            is_dropped: false,
+        }
     }
 
-    /// Sets a field, or removes it if there is no value.
-    pub(super) fn set(&mut self, steps: &[PathStep], value: Option<Value>, line: Option<usize>) {
+    /// Sets a field to a value of so many bytes, or removes it if there is no value.
+    pub(super) fn set(
+        &mut self,
+        steps: &[PathStep],
+        value: Option<Value>,
+        bytes: usize,
+        line: Option<usize>,
+    ) -> Result<(), DraftError> {
         self.changes.push((EditPath::of(steps), value, line));
+        self.pending += bytes + CHANGE;
+        // Those that wait are bounded.
+        if self.pending > MAX_PENDING { self.encode() } else { Ok(()) }
     }
 
     /// Replaces the packet by another of the same state and direction.
     pub(super) fn replace(&mut self, kind: &PacketType, value: Value) -> Result<(), String> {
         let body = build(&self.packet.context().protocol, kind, value)?;
+        self.work += body.len();
         self.changes.clear();
+        self.pending = 0;
         self.value = None;
         self.packet.replace_body(body.into());
         self.is_changed = true;
@@ -55,6 +78,7 @@ impl Draft {
     pub(super) fn part(&mut self, steps: &[PathStep]) -> Result<Option<Part<'_>>, DraftError> {
         self.encode()?;
         if self.value.is_none() {
+            self.work += self.packet.size();
             let value = match self.packet.has_payload() {
                 true => self.packet.value_with_payload(),
                 false => self.packet.value(),
@@ -74,6 +98,7 @@ impl Draft {
         }
         let lines: Vec<(String, Option<usize>)> =
             self.changes.iter().map(|(path, _, line)| (format!("`{path}`:"), *line)).collect();
+        self.work += 2 * self.packet.size() + std::mem::take(&mut self.pending);
         let changes = self.changes.drain(..).map(|(path, value, _)| (path, value)).collect();
         let body = apply_changes(&self.packet, changes).map_err(|message| {
             let about = lines.iter().find(|(path, _)| message.starts_with(path.as_str()));
@@ -152,3 +177,9 @@ fn tag<'v>(tag: &'v Tag, steps: &[PathStep]) -> Option<&'v Tag> {
 pub(super) fn text(bytes: &[u8]) -> String {
     Encoding::ModifiedUtf8.decode_lossy(bytes).into_owned()
 }
+
+/// Bytes that a change counts for besides its value.
+const CHANGE: usize = 64;
+
+/// Bytes of changes that wait to be encoded.
+const MAX_PENDING: usize = 4 << 20;

@@ -13,6 +13,7 @@ use super::packet_table::{PacketTable, PartTable};
 use super::place;
 use super::session_table::VARS;
 use super::timer::{MAX_TIMERS, Timer};
+use super::work::{CALL, charge};
 use crate::filter::{SHORTEST_TIMER, Var};
 use crate::lang::amount::Period;
 use mitmcraft_protocol::packet::{plain_nbt, plain_text};
@@ -78,10 +79,15 @@ pub(super) fn named<'p>(
 fn register(lua: &Lua, add: impl FnOnce(&mut Registered, usize)) -> Result<(), Error> {
     let file = Arc::clone(&host(lua)?.file);
     let line = place::line(lua, &file).unwrap_or(1);
+    charge(lua, CALL)?;
     let mut host = host_mut(lua)?;
     if let Some(registered) = &mut host.loading {
-        add(registered, line);
-        return Ok(());
+        if registered.count() < MAX_CALLBACKS {
+            add(registered, line);
+            return Ok(());
+        }
+        drop(host);
+        return Err(fail(lua, format!("more than {MAX_CALLBACKS} callbacks")));
     }
     drop(host);
     Err(fail(lua, "callbacks are registered while the script is loaded, not in another callback"))
@@ -106,6 +112,7 @@ fn timer(lua: &Lua, time: &str, function: Function, repeats: bool) -> Result<Tim
     }
     let file = Arc::clone(&host(lua)?.file);
     let line = place::line(lua, &file).unwrap_or(1);
+    charge(lua, CALL)?;
     let mut host = host_mut(lua)?;
     if host.timers.len() >= MAX_TIMERS {
         drop(host);
@@ -133,6 +140,7 @@ fn log(lua: &Lua, values: MultiValue) -> Result<(), Error> {
             value => text.push_str(&value.to_string()?),
         }
     }
+    charge(lua, CALL + text.len())?;
     if text.len() > MAX_MESSAGE {
         let end = (0..=MAX_MESSAGE).rev().find(|at| text.is_char_boundary(*at));
         text.truncate(end.unwrap_or(0));
@@ -145,14 +153,19 @@ fn log(lua: &Lua, values: MultiValue) -> Result<(), Error> {
 /// Returns the text that a player reads of a chat component.
 fn text(lua: &Lua, value: LuaValue) -> Result<LuaValue, Error> {
     let text = match &value {
-        LuaValue::String(text) => plain_text(&text.to_string_lossy()),
-        other => match part(other) {
-            Some(part) => match part.value(lua).map_err(|why| fail(lua, why))? {
+        LuaValue::String(text) => {
+            charge(lua, CALL + 4 * text.as_bytes().len())?;
+            plain_text(&text.to_string_lossy())
+        }
+        other => {
+            let Some(part) = part(other) else { return Ok(value) };
+            let (value, size) = part.value(lua).map_err(|why| fail(lua, why))?;
+            charge(lua, CALL + 4 * size)?;
+            match value {
                 Value::Nbt(nbt) => plain_nbt(&nbt.root),
                 value => plain_text(&value.to_json().to_string()),
-            },
-            None => return Ok(value),
-        },
+            }
+        }
     };
     Ok(LuaValue::String(lua.create_string(text)?))
 }
@@ -171,12 +184,14 @@ struct RunVars;
 impl UserData for RunVars {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_meta_method(MetaMethod::Index, |lua, _, name: String| {
+            charge(lua, CALL)?;
             let var = host(lua)?.run.get(&name);
             var.map_or(Ok(LuaValue::Nil), |var| of_var(lua, &var))
         });
         methods.add_meta_method(
             MetaMethod::NewIndex,
             |lua, _, (name, value): (String, LuaValue)| {
+                charge(lua, CALL)?;
                 let var = match &value {
                     LuaValue::Nil => None,
                     value => Some(to_var(value, 0).ok_or_else(|| {
@@ -209,6 +224,9 @@ impl UserData for RunVars {
         });
     }
 }
+
+/// Most callbacks of a script.
+const MAX_CALLBACKS: usize = 1000;
 
 /// Longest message in bytes.
 const MAX_MESSAGE: usize = 4096;

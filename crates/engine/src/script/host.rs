@@ -5,6 +5,7 @@ use mlua::{AppDataRef, AppDataRefMut, Error, Function, Lua};
 use super::draft::Draft;
 use super::run::Run;
 use super::timer::Timer;
+use super::work::Work;
 use crate::filter::{Effects, Message};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 use mitmcraft_protocol::schema::{PerDirection, State};
@@ -25,6 +26,7 @@ pub(super) struct Host {
     pub(super) call: u64,
     /// The packet of the present call.
     pub(super) draft: Option<Draft>,
+    pub(super) work: Work,
     /// What the present call wants besides the packet.
     pub(super) effects: Effects,
     /// The name under which packets that the call makes are recorded.
@@ -45,6 +47,13 @@ pub(super) struct Registered {
     pub(super) close: Vec<(usize, Function)>,
 }
 
+impl Registered {
+    /// Returns the number of functions.
+    pub(super) fn count(&self) -> usize {
+        self.packets.len() + self.open.len() + self.state.len() + self.close.len()
+    }
+}
+
 impl Host {
     /// Adds a message of the script; a call has room for some.
     pub(super) fn say(&mut self, text: String, is_error: bool) {
@@ -53,6 +62,16 @@ impl Host {
             let file = Arc::clone(&self.file);
             self.effects.messages.push(Message { session, file, text, is_error });
         }
+    }
+
+    /// Returns an error if the call has no room for a comment or tag of so many bytes.
+    pub(super) fn has_room(&self, bytes: usize) -> Result<(), String> {
+        let notes = &self.effects.notes;
+        let texts = notes.comments.iter().chain(&notes.tags);
+        if texts.map(|text| text.len() + NOTE).sum::<usize>() + bytes > MAX_NOTES {
+            return Err(format!("comments and tags of one call are longer than {MAX_NOTES} bytes"));
+        }
+        Ok(())
     }
 
     /// Returns the packet of the call that a table of a packet belongs to.
@@ -79,6 +98,10 @@ fn gone() -> Error {
 }
 
 const KEPT: &str = "the packet was kept beyond its callback; copy what you need of it";
+
+/// Bytes of the comments and tags of one call, with some for each.
+const MAX_NOTES: usize = 64 << 10;
+const NOTE: usize = 64;
 
 /// Most messages of one call.
 const MAX_MESSAGES: usize = 20;

@@ -10,6 +10,7 @@ use super::place;
 use super::sandbox::Sandbox;
 use super::script::Script;
 use super::session_table::{SessionTable, VARS};
+use super::work::Work;
 use crate::filter::{Effects, Filter, Kept, Moment, SessionEvent, Var, Verdict};
 use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::packet::{Packet, Timestamp};
@@ -421,6 +422,7 @@ impl Host {
             stopped: Vec::new(),
             call: 0,
             draft: None,
+            work: Work::default(),
             effects: Effects::default(),
             at: moment.map_or(Timestamp(0), |moment| moment.at),
             context: moment.map(|moment| Arc::clone(moment.context)),

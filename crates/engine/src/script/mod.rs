@@ -29,6 +29,7 @@ mod string_functions;
 mod timer;
 mod tokens;
 mod types;
+mod work;
 
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,10 @@ use mlua::{
     Error, Lua, LuaString, MetaMethod, MultiValue, UserData, UserDataMethods, Value as LuaValue,
 };
 
-use super::convert::{MAX_VALUES, Read, Writer, copy, shape_at, value_of};
-use super::draft::{DraftError, Part};
+use super::convert::{Read, Writer, copy, shape_at, value_of};
+use super::draft::{Draft, DraftError, Part};
 use super::host::{Host, host_mut};
+use super::work::{CALL, VALUE, charge};
 use super::{globals, place};
 use crate::filter::Delay;
 use crate::lang::amount::Period;
@@ -57,12 +58,14 @@ impl UserData for PacketTable {
         });
         methods.add_method("comment", |lua, this, text: String| {
             with_draft(lua, this.call, |host| {
+                host.has_room(text.len())?;
                 host.effects.notes.comments.push(text);
                 Ok(())
             })
         });
         methods.add_method("tag", |lua, this, text: String| {
             with_draft(lua, this.call, |host| {
+                host.has_room(text.len())?;
                 host.effects.notes.tags.push(text);
                 Ok(())
             })
@@ -97,6 +100,7 @@ impl UserData for PacketTable {
                 out.push(b' ');
                 // What does not decode ends the text.
                 let _ = packet.write_json(&mut out);
+                draft.work += 2 * out.len();
                 Ok(String::from_utf8_lossy(&out).into_owned())
             })
         });
@@ -120,11 +124,13 @@ impl UserData for PartTable {
         methods
             .add_meta_method(MetaMethod::Pairs, |lua, this, ()| pairs(lua, this.call, &this.steps));
         methods.add_meta_method(MetaMethod::ToString, |lua, this, ()| {
-            with_part(lua, this.call, &this.steps, |part| match part {
+            let text = with_part(lua, this.call, &this.steps, |part| match part {
                 Some(Part::Value(value)) => json(value),
                 Some(Part::Tag(tag)) => format!("{tag:?}"),
                 None => "nil".to_owned(),
-            })
+            })?;
+            charge(lua, 2 * text.len())?;
+            Ok(text)
         });
     }
 }
@@ -161,17 +167,21 @@ impl UserData for Properties {
 }
 
 impl PartTable {
-    /// Returns the part as a value without loss.
-    pub(super) fn value(&self, lua: &Lua) -> Result<Value, String> {
+    /// Returns the part as a value without loss, and how many bytes that has at most.
+    pub(super) fn value(&self, lua: &Lua) -> Result<(Value, usize), String> {
         let mut host = host_mut(lua).map_err(|error| error.to_string())?;
         let draft = host.draft(self.call)?;
         let part = draft.part(&self.steps).map_err(|error| error.message)?;
-        Ok(part.map_or(Value::Absent, value_of))
+        let value = part.map_or(Value::Absent, value_of);
+        let size = draft.packet().size();
+        draft.work += size;
+        Ok((value, size))
     }
 
     /// Returns the part as plain tables, which may be kept.
     pub(super) fn copy(&self, lua: &Lua) -> Result<LuaValue, Error> {
-        let value = self.value(lua).map_err(|why| globals::fail(lua, why))?;
+        let (value, size) = self.value(lua).map_err(|why| globals::fail(lua, why))?;
+        charge(lua, size)?;
         copy(lua, Part::Value(&value))
     }
 }
@@ -219,23 +229,20 @@ fn write(
         Ok((protocol, place.ok_or("what its id means is not known")?))
     })?;
     let (protocol, number) = place;
-    let new = match value {
-        LuaValue::Nil => None,
+    let (new, size) = match value {
+        LuaValue::Nil => (None, 0),
         value => {
             let kind = &protocol.packets()[usize::from(number)];
             let shape = shape_at(&protocol, kind, &path);
-            let mut writer = Writer { lua, left: MAX_VALUES };
-            Some(writer.value(value, shape.as_ref(), 0).map_err(fail)?)
+            let mut writer = Writer::new(lua);
+            let new = writer.value(value, shape.as_ref(), 0);
+            charge(lua, writer.size())?;
+            (Some(new.map_err(fail)?), writer.size())
         }
     };
     let file = Arc::clone(&host_mut(lua)?.file);
     let line = place::line(lua, &file);
-    with_draft(lua, call, |host| {
-        if let Some(draft) = &mut host.draft {
-            draft.set(&path, new, line);
-        }
-        Ok(())
-    })
+    with_packet(lua, call, |draft| draft.set(&path, new, size, line))
 }
 
 /// `packet:replace{..}` or `packet:replace("name", {..})`.
@@ -261,8 +268,10 @@ fn replace(lua: &Lua, this: PacketTable, arguments: MultiValue) -> Result<(), Er
         }
     };
     let shape = shape_at(&protocol, kind, &[]);
-    let mut writer = Writer { lua, left: MAX_VALUES };
-    let value = writer.value(&fields, shape.as_ref(), 0).map_err(fail)?;
+    let mut writer = Writer::new(lua);
+    let value = writer.value(&fields, shape.as_ref(), 0);
+    charge(lua, writer.size())?;
+    let value = value.map_err(fail)?;
     with_draft(lua, this.call, |host| match &mut host.draft {
         Some(draft) => draft.replace(kind, value),
         None => Ok(()),
@@ -278,6 +287,7 @@ fn pairs(
     let (names, length) = with_part(lua, call, steps, |part| {
         part.map_or((Vec::new(), 0), |part| (part.names(), part.len()))
     })?;
+    charge(lua, VALUE * names.len())?;
     let steps = steps.to_vec();
     let mut at = 0;
     let next = lua.create_function_mut(move |lua, _: MultiValue| {
@@ -321,23 +331,31 @@ fn with_part<T>(
     steps: &[PathStep],
     read: impl FnOnce(Option<Part<'_>>) -> T,
 ) -> Result<T, Error> {
-    let mut host = host_mut(lua)?;
-    let file = Arc::clone(&host.file);
-    let error = match host.draft(call) {
-        Ok(draft) => match draft.part(steps) {
-            Ok(part) => return Ok(read(part)),
-            Err(DraftError { line: Some(line), message }) => {
-                return Err(Error::RuntimeError(format!("{file}:{line}: {message}")));
-            }
-            Err(DraftError { line: None, message }) => message,
-        },
-        Err(why) => why.to_owned(),
-    };
-    drop(host);
-    Err(place::error(lua, &file, error))
+    with_packet(lua, call, |draft| draft.part(steps).map(read))
 }
 
-/// Acts on the packet of a call.
+/// Acts on the packet of a call, and charges what that takes.
+fn with_packet<T>(
+    lua: &Lua,
+    call: u64,
+    act: impl FnOnce(&mut Draft) -> Result<T, DraftError>,
+) -> Result<T, Error> {
+    let mut host = host_mut(lua)?;
+    let file = Arc::clone(&host.file);
+    let without_line = |message: &str| DraftError { line: None, message: message.to_owned() };
+    let (done, work) = match host.draft(call) {
+        Ok(draft) => (act(draft), std::mem::take(&mut draft.work)),
+        Err(why) => (Err(without_line(why)), 0),
+    };
+    drop(host);
+    charge(lua, CALL + work)?;
+    done.map_err(|DraftError { line, message }| match line {
+        Some(line) => Error::RuntimeError(format!("{file}:{line}: {message}")),
+        None => place::error(lua, &file, message),
+    })
+}
+
+/// Acts on the packet of a call and its effects.
 fn with_draft<T>(
     lua: &Lua,
     call: u64,
@@ -349,6 +367,8 @@ fn with_draft<T>(
         Ok(_) => act(&mut host),
         Err(why) => Err(why.to_owned()),
     };
+    let work = host.draft.as_mut().map_or(0, |draft| std::mem::take(&mut draft.work));
     drop(host);
+    charge(lua, CALL + work)?;
     done.map_err(|why| place::error(lua, &file, why))
 }

@@ -73,9 +73,25 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn step(&mut self) -> Result<(), String> {
-        *self.steps = self.steps.checked_sub(1).ok_or(TOO_MANY_STEPS)?;
+    /// Returns the number of steps that are left.
+    pub(super) fn left(&self) -> u64 {
+        *self.steps
+    }
+
+    /// Takes steps for work outside a match.
+    pub(super) fn take(&mut self, steps: usize) -> Result<(), String> {
+        match self.steps.checked_sub(steps as u64) {
+            Some(left) => *self.steps = left,
+            None => {
+                *self.steps = 0;
+                return Err(TOO_MANY_STEPS.to_owned());
+            }
+        }
         Ok(())
+    }
+
+    fn step(&mut self) -> Result<(), String> {
+        self.take(1)
     }
 
     fn run(&mut self, s: usize, p: usize) -> Found {
@@ -116,6 +132,7 @@ impl<'a> Matcher<'a> {
                             return Err("missing '[' after '%f' in pattern".to_owned());
                         }
                         let end = self.class_end(p)?;
+                        self.take(end - p)?;
                         let before = if s == 0 { 0 } else { self.source[s - 1] };
                         let here = self.source.get(s).copied().unwrap_or(0);
                         if !self.in_set(before, p, end - 1) && self.in_set(here, p, end - 1) {
@@ -135,6 +152,7 @@ impl<'a> Matcher<'a> {
                 _ => {}
             }
             let end = self.class_end(p)?;
+            self.take(end - p)?;
             match self.pattern.get(end) {
                 Some(b'?') => {
                     if self.single(s, p, end)
@@ -217,7 +235,7 @@ impl<'a> Matcher<'a> {
         };
         let (start, end) = (*start, s + length);
         let length = *length;
-        *self.steps = self.steps.saturating_sub(length as u64 / 16);
+        self.take(length / 16)?;
         let same = self.source.get(s..end) == Some(&self.source[start..start + length]);
         Ok(same.then_some(end))
     }
@@ -226,7 +244,7 @@ impl<'a> Matcher<'a> {
     fn most(&mut self, s: usize, p: usize, end: usize) -> Found {
         let mut count = 0;
         while self.single(s + count, p, end) {
-            self.step()?;
+            self.take(end - p)?;
             count += 1;
         }
         loop {
@@ -249,6 +267,7 @@ impl<'a> Matcher<'a> {
             if !self.single(s, p, end) {
                 return Ok(None);
             }
+            self.take(end - p)?;
             s += 1;
         }
     }

@@ -28,6 +28,11 @@ pub(super) fn error(lua: &Lua, file: &str, message: impl std::fmt::Display) -> E
 pub(super) fn message(error: &Error, file: &str, line: usize) -> String {
     let (text, traceback) = cause(error);
     let text = text.lines().next().unwrap_or_default().trim();
+    // The functions of the prelude stand between the script and Lua's own.
+    let text = match text.strip_prefix("prelude:").and_then(|rest| rest.split_once(": ")) {
+        Some((line, rest)) if line.bytes().all(|it| it.is_ascii_digit()) => rest,
+        _ => text,
+    };
     if text.starts_with(file) && text[file.len()..].starts_with(':') {
         return text.to_owned();
     }

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::filter::Var;
@@ -38,9 +39,9 @@ impl Run {
 
     /// Returns the first name after another one.
     pub(super) fn next(&self, after: Option<&str>) -> Option<String> {
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
         let shared = self.lock();
-        let mut names = shared.vars.keys();
-        names.find(|name| after.is_none_or(|after| name.as_str() > after)).cloned()
+        shared.vars.range::<str, _>((after, Bound::Unbounded)).next().map(|(name, _)| name.clone())
     }
 
     /// Returns `true` the first time that an error at a place is reported, of which it remembers so many.

@@ -1,12 +1,9 @@
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
+use mlua::chunk::ChunkMode;
 use mlua::{Error, HookTriggers, Lua, LuaOptions, StdLib, Table, Value as LuaValue, VmState};
 
-use mlua::chunk::ChunkMode;
-
-use super::host::{Host, host};
-use super::{globals, place, string_functions};
+use super::host::Host;
+use super::work::{Work, charge, too_long};
+use super::{globals, string_functions};
 use mitmcraft_protocol::codec::{MemoryBudget, Reservation};
 
 /// A Lua state without files, processes, network, native code and bytecode, whose memory and
@@ -14,8 +11,7 @@ use mitmcraft_protocol::codec::{MemoryBudget, Reservation};
 #[derive(Debug)]
 pub(super) struct Sandbox {
     pub(super) lua: Lua,
-    /// What the present call has spent.
-    spent: Arc<AtomicU64>,
+    work: Work,
     memory: Reservation,
 }
 
@@ -25,43 +21,39 @@ impl Sandbox {
         let libraries = StdLib::MATH | StdLib::STRING | StdLib::TABLE | StdLib::UTF8;
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
         let seed = host.context.as_ref().map_or(0, |context| context.session);
+        let work = host.work.clone();
         lua.set_app_data(host);
-        let spent = Arc::new(AtomicU64::new(0));
         let all = lua.globals();
         for name in ["collectgarbage", "dofile", "load", "loadfile", "require", "warn"] {
             all.set(name, LuaValue::Nil)?;
         }
         string_functions::install(&lua, &all.get::<Table>("string")?)?;
-        let counted = Arc::clone(&spent);
-        let exhausted = lua.create_function(move |lua, ()| {
-            let over = counted.load(Relaxed) > MAX_SPENT;
-            over.then(|| too_long(lua)).transpose()
-        })?;
+        let charge = lua.create_function(|lua, work: usize| charge(lua, work))?;
         let prelude = lua.load(include_str!("prelude.lua")).set_name("=prelude");
-        prelude.set_mode(ChunkMode::Text).call::<()>(exhausted)?;
+        prelude.set_mode(ChunkMode::Text).call::<()>(charge)?;
         // Reproducible, like the random numbers of rules.
         let math = all.get::<Table>("math")?;
         math.get::<mlua::Function>("randomseed")?.call::<()>(seed as i64)?;
         globals::install(&lua)?;
-        let counted = Arc::clone(&spent);
+        let counted = work.clone();
         let triggers = HookTriggers::new().every_nth_instruction(SLICE);
         lua.set_hook(triggers, move |lua, _| {
-            // An instruction costs no more than the memory that it can copy.
-            let cost = 1 + lua.used_memory() as u64 / MEMORY_COST;
-            if counted.fetch_add(cost, Relaxed) + cost <= MAX_SPENT {
-                return Ok(VmState::Continue);
+            // An instruction takes no longer than copying all memory.
+            counted.add(u64::from(SLICE) * (1 + lua.used_memory() as u64 / COPIED));
+            match counted.is_over() {
+                true => Err(Error::RuntimeError(too_long(lua)?)),
+                false => Ok(VmState::Continue),
             }
-            Err(Error::RuntimeError(too_long(lua)?))
         })?;
         let memory = budget.map(MemoryBudget::reservation).unwrap_or_default();
-        let mut sandbox = Self { lua, spent, memory };
+        let mut sandbox = Self { lua, work, memory };
         sandbox.count_memory();
         Ok(sandbox)
     }
 
     /// Gives the next call its share of instructions and memory.
     pub(super) fn begin(&self) {
-        self.spent.store(0, Relaxed);
+        self.work.begin();
         let used = self.lua.used_memory();
         let left = self
             .memory
@@ -79,31 +71,11 @@ impl Sandbox {
     }
 }
 
-fn too_long(lua: &Lua) -> Result<String, Error> {
-    let file = Arc::clone(&host(lua)?.file);
-    let line = (0..16).find_map(|level| {
-        lua.inspect_stack(level, |debug| {
-            let source = debug.source();
-            let ours = source.source.is_some_and(|it| it.strip_prefix('@') == Some(&*file));
-            debug.current_line().filter(|_| ours)
-        })?
-    });
-    let text = "ran for too long: an endless loop?";
-    Ok(match line {
-        Some(line) => format!("{file}:{line}: {text}"),
-        None => place::error(lua, &file, text).to_string(),
-    })
-}
-
 /// Instructions between two looks at what a call has spent.
 const SLICE: u32 = 1000;
 
-/// Slices that a call may take, of instructions that copy little: some 10 million instructions, which take
-/// about 0.1 s.
-const MAX_SPENT: u64 = 10_000;
-
-/// Bytes of a state for which a slice costs one more.
-const MEMORY_COST: u64 = 8 << 10;
+/// Bytes of a state for which each instruction counts as one more.
+const COPIED: u64 = 8 << 10;
 
 /// Bytes that a state may use at most.
 const MAX_MEMORY: usize = 8 << 20;

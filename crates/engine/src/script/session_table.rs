@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use mlua::{Error, Lua, MetaMethod, Table, UserData, UserDataMethods, Value as LuaValue};
 
-use super::convert::{MAX_VALUES, Read, Writer, shape_at};
+use super::convert::{Read, Writer, shape_at};
 use super::globals::{self, named};
 use super::host::{host, host_mut};
 use super::packet_table::PartTable;
+use super::work::{CALL, charge};
 use crate::filter::{Injection, build};
 use mitmcraft_protocol::schema::Direction;
 
@@ -48,6 +49,7 @@ impl UserData for SessionTable {
 }
 
 fn property(lua: &Lua, key: &str) -> Result<Read, Error> {
+    charge(lua, CALL)?;
     let host = host(lua)?;
     let text = |text: String| Read::Text(text);
     let Some(context) = &host.context else {
@@ -95,14 +97,21 @@ fn send(
     let protocol = Arc::clone(&context.protocol);
     let kind = named(&protocol, state, direction, name).map_err(fail)?;
     let shape = shape_at(&protocol, kind, &[]);
-    let mut writer = Writer { lua, left: MAX_VALUES };
+    let mut writer = Writer::new(lua);
     let fields = match fields {
         Some(LuaValue::Nil) | None => LuaValue::Table(lua.create_table()?),
         Some(fields) => fields,
     };
-    let value = writer.value(&fields, shape.as_ref(), 0).map_err(fail)?;
-    let body = build(&protocol, kind, value).map_err(fail)?;
+    let value = writer.value(&fields, shape.as_ref(), 0);
+    charge(lua, CALL + writer.size())?;
+    let body = build(&protocol, kind, value.map_err(fail)?).map_err(fail)?;
+    charge(lua, body.len())?;
     let mut host = host_mut(lua)?;
+    let sent = host.effects.sends.iter().map(|sent| sent.body.len()).sum::<usize>();
+    if sent + body.len() > MAX_SENT {
+        drop(host);
+        return Err(fail(format!("the packets sent in one call are larger than {MAX_SENT} bytes")));
+    }
     if host.effects.sends.len() >= MAX_SENDS {
         drop(host);
         return Err(fail(format!("more than {MAX_SENDS} packets sent in one call")));
@@ -117,3 +126,6 @@ pub(super) const VARS: &str = "session.vars";
 
 /// Most packets that one call sends.
 const MAX_SENDS: usize = 1000;
+
+/// Bytes of the packets that one call sends.
+const MAX_SENT: usize = 8 << 20;

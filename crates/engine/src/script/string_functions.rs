@@ -1,10 +1,12 @@
 //! The functions of `string` that could run for long: bounded, since no hook interrupts them.
 
+use memchr::memmem;
 use mlua::{Error, Function, Lua, LuaString, MultiValue, Table, Value as LuaValue, Variadic};
 
 use super::host::host;
 use super::pattern::{Captured, MAX_STEPS, Matcher};
 use super::place;
+use super::work::{VALUE, charge};
 
 /// Replaces the functions in the table `string`.
 pub(super) fn install(lua: &Lua, string: &Table) -> Result<(), Error> {
@@ -31,6 +33,7 @@ fn rep(
     if size.is_none_or(|size| size > MAX_TEXT) || count > MAX_TEXT {
         return Err(fail(lua, format!("the text would be longer than {MAX_TEXT} bytes")));
     }
+    charge(lua, count + size.unwrap_or(0) / COPIED)?;
     let mut out = Vec::with_capacity(size.unwrap_or(0));
     for number in 0..count {
         if number > 0 {
@@ -54,9 +57,10 @@ fn search(
         values.push_back(LuaValue::Nil);
         return Ok(values);
     };
+    charge(lua, (source.len() - start + pattern.len()) / COPIED)?;
     let special = pattern.iter().any(|char| b"^$*+?.([%-".contains(char));
     if find && (plain == Some(true) || !special) {
-        match find_plain(&source[start..], &pattern) {
+        match memmem::find(&source[start..], &pattern) {
             Some(at) => {
                 let first = start + at;
                 values.push_back(integer(first + 1));
@@ -69,8 +73,16 @@ fn search(
     let mut steps = MAX_STEPS;
     let anchored = pattern.first() == Some(&b'^');
     let mut matcher = Matcher::new(&source, &pattern[usize::from(anchored)..], &mut steps);
+    let mut found = Ok(None);
     for at in start..=source.len() {
-        if let Some(end) = matcher.match_at(at).map_err(|why| fail(lua, why))? {
+        found = matcher.match_at(at).map(|end| Some((at, end?)));
+        if anchored || !matches!(found, Ok(None)) {
+            break;
+        }
+    }
+    charge_steps(lua, &matcher)?;
+    match found.map_err(|why| fail(lua, why))? {
+        Some((at, end)) => {
             if find {
                 values.push_back(integer(at + 1));
                 values.push_back(integer(end));
@@ -78,38 +90,36 @@ fn search(
             for number in 0..matcher.count(!find) {
                 values.push_back(captured(lua, &matcher, number, at, end)?);
             }
-            return Ok(values);
         }
-        if anchored {
-            break;
-        }
+        None => values.push_back(LuaValue::Nil),
     }
-    values.push_back(LuaValue::Nil);
     Ok(values)
 }
 
-fn gmatch(lua: &Lua, (source, pattern): (LuaString, LuaString)) -> Result<Function, Error> {
-    let (source, pattern) = (source.as_bytes().to_vec(), pattern.as_bytes().to_vec());
+fn gmatch(lua: &Lua, (text, pattern): (LuaString, LuaString)) -> Result<Function, Error> {
     let (mut at, mut last) = (0, None);
     lua.create_function_mut(move |lua, _: Variadic<LuaValue>| {
+        let (source, pattern) = (text.as_bytes(), pattern.as_bytes());
         let mut steps = MAX_STEPS;
         let mut matcher = Matcher::new(&source, &pattern, &mut steps);
         let mut values = MultiValue::new();
         while at <= source.len() {
             let start = at;
-            match matcher.match_at(start).map_err(|why| fail(lua, why))? {
+            match matcher.match_at(start).map_err(|why| unmatched(lua, &matcher, why))? {
                 Some(end) if last != Some(end) => {
                     at = end;
                     last = Some(end);
                     for number in 0..matcher.count(true) {
                         values.push_back(captured(lua, &matcher, number, start, end)?);
                     }
+                    charge_steps(lua, &matcher)?;
                     return Ok(values);
                 }
                 _ => at += 1,
             }
         }
         values.push_back(LuaValue::Nil);
+        charge_steps(lua, &matcher)?;
         Ok(values)
     })
 }
@@ -120,6 +130,7 @@ fn gsub(
     lua: &Lua,
     (source, pattern, replacement, limit): Replace,
 ) -> Result<(LuaString, i64), Error> {
+    charge(lua, source.as_bytes().len() / COPIED)?;
     let (source, pattern) = (source.as_bytes().to_vec(), pattern.as_bytes().to_vec());
     let anchored = pattern.first() == Some(&b'^');
     let mut steps = MAX_STEPS;
@@ -127,10 +138,10 @@ fn gsub(
     let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(0));
     let (mut out, mut at, mut count, mut last) = (Vec::new(), 0, 0, None);
     while count < limit {
-        match matcher.match_at(at).map_err(|why| fail(lua, why))? {
+        match matcher.match_at(at).map_err(|why| unmatched(lua, &matcher, why))? {
             Some(end) if last != Some(end) => {
                 count += 1;
-                replace(lua, &replacement, &matcher, (at, end), &source, &mut out)?;
+                replace(lua, &replacement, &mut matcher, (at, end), &source, &mut out)?;
                 at = end;
                 last = Some(end);
             }
@@ -141,13 +152,15 @@ fn gsub(
             _ => break,
         }
         if out.len() > MAX_TEXT {
-            return Err(fail(lua, format!("the text would be longer than {MAX_TEXT} bytes")));
+            let why = format!("the text would be longer than {MAX_TEXT} bytes");
+            return Err(unmatched(lua, &matcher, why));
         }
         if anchored {
             break;
         }
     }
     out.extend_from_slice(source.get(at..).unwrap_or_default());
+    charge_steps(lua, &matcher)?;
     Ok((lua.create_string(out)?, count as i64))
 }
 
@@ -155,11 +168,12 @@ fn gsub(
 fn replace(
     lua: &Lua,
     replacement: &LuaValue,
-    matcher: &Matcher<'_>,
+    matcher: &mut Matcher<'_>,
     (start, end): (usize, usize),
     source: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
+    matcher.take(VALUE).map_err(|why| unmatched(lua, matcher, why))?;
     let value = match replacement {
         LuaValue::Table(table) => table.get(captured(lua, matcher, 0, start, end)?)?,
         LuaValue::Function(function) => {
@@ -171,7 +185,9 @@ fn replace(
         LuaValue::String(_) | LuaValue::Integer(_) | LuaValue::Number(_) => {
             let text = lua.coerce_string(replacement.clone())?;
             let text = text.as_ref().map(LuaString::as_bytes);
-            let mut chars = text.as_deref().unwrap_or_default().iter();
+            let text = text.as_deref().unwrap_or_default();
+            matcher.take(text.len()).map_err(|why| unmatched(lua, matcher, why))?;
+            let mut chars = text.iter();
             while let Some(&char) = chars.next() {
                 if char != b'%' {
                     out.push(char);
@@ -235,13 +251,6 @@ fn start(from: Option<i64>, length: usize) -> Option<usize> {
     (start <= length).then_some(start)
 }
 
-fn find_plain(source: &[u8], text: &[u8]) -> Option<usize> {
-    if text.is_empty() {
-        return Some(0);
-    }
-    source.windows(text.len()).position(|window| window == text)
-}
-
 fn integer(number: usize) -> LuaValue {
     LuaValue::Integer(number as i64)
 }
@@ -256,6 +265,19 @@ fn fail(lua: &Lua, message: impl std::fmt::Display) -> Error {
         Err(error) => error,
     }
 }
+
+/// Charges the steps that a matcher has taken.
+fn charge_steps(lua: &Lua, matcher: &Matcher<'_>) -> Result<(), Error> {
+    charge(lua, usize::try_from(MAX_STEPS - matcher.left()).unwrap_or(usize::MAX))
+}
+
+/// Charges the steps of a match that failed, and returns its error.
+fn unmatched(lua: &Lua, matcher: &Matcher<'_>, why: String) -> Error {
+    charge_steps(lua, matcher).err().unwrap_or_else(|| fail(lua, why))
+}
+
+/// Bytes that are copied or compared in the time of an instruction.
+const COPIED: usize = 16;
 
 /// The longest text that a function makes of a shorter one.
 const MAX_TEXT: usize = 1 << 20;

@@ -6,7 +6,7 @@ use crate::script::lua_filter::LuaFilter;
 
 /// Returns the message of a callback with this body, on line 2, that has to fail while the packet passes.
 fn fails(body: &str) -> String {
-    let judgement = judge(&format!("on('chat', function(p)\n{body}\nend)"), &chat("x"));
+    let judgement = judge(&format!("on('chat', function(p, s)\n{body}\nend)"), &chat("x"));
     assert_eq!(judgement.verdict, Verdict::Pass, "{body}");
     let messages = judgement.effects.messages;
     assert_eq!(messages.len(), 1, "{body}: {messages:?}");
@@ -26,6 +26,7 @@ fn endless_loops_end_with_an_error_however_they_are_hidden() {
         "for _ in function() return 1 end do end",
         "table.move({}, 1, math.maxinteger - 1, 2)",
         "string.gsub(('x'):rep(1000), '.', function() while true do end end)",
+        "while true do pcall(string.find, ('a'):rep(50000), ('.-'):rep(30) .. 'b') end",
     ] {
         let message = fails(body);
         assert_eq!(message, "x.lua:2: ran for too long: an endless loop?", "{body}");
@@ -39,12 +40,57 @@ fn patterns_and_texts_are_bounded() {
         "string.match(('a'):rep(50000), ('a*'):rep(30) .. 'b')",
         "string.gsub(('a'):rep(50000), ('.-'):rep(30) .. 'b', '')",
         "for _ in string.gmatch(('a'):rep(50000), ('.-'):rep(30) .. 'b') do end",
+        "string.find(('a'):rep(50000), '[' .. ('b'):rep(1000) .. ']')",
+        "string.find(('a'):rep(50000), 'a-[' .. ('b'):rep(1000) .. ']')",
+        "string.gsub(('a'):rep(50000), '()', ('%0'):rep(1000))",
     ] {
         assert_eq!(fails(body), "x.lua:2: the pattern takes too long to match", "{body}");
     }
     let message = fails("string.rep('x', 10000000000)");
     assert_eq!(message, "x.lua:2: the text would be longer than 1048576 bytes");
     assert!(fails("string.rep('', 1 << 62)").starts_with("x.lua:2: "));
+}
+
+/// Each of these is called a few thousand times, which is far from too many instructions.
+#[test]
+fn functions_outside_lua_count_as_what_they_take() {
+    let prepare = "local long, middle, list = ('a'):rep(1000000), ('a'):rep(100000), {} for i = 1, 10000 do list[i] = i end";
+    for body in [
+        "string.rep('', 1000000)",
+        "long:find('b', 1, true)",
+        "middle:find('b.')",
+        "middle:gsub('b', 'c')",
+        "for _ in middle:gmatch('b') do end",
+        "long:upper()",
+        "string.format('%q', long)",
+        "utf8.len(long)",
+        "tonumber(long)",
+        "table.sort(list)",
+        "table.insert(list, 1, 0)",
+        "table.concat(list)",
+        "table.unpack(list)",
+        "p.message = long",
+        "text(long)",
+    ] {
+        let message = fails(&format!("{prepare} for i = 1, 2000 do {body} end"));
+        assert_eq!(message, "x.lua:2: ran for too long: an endless loop?", "{body}");
+    }
+    // What scripts do with short texts and at the end of lists costs as little as it takes.
+    let body = "local t = {} for i = 1, 3000 do t[#t + 1] = ('x'):upper():byte() end
+        for i = 1, 3000 do table.remove(t) end log(#t)";
+    let text = format!("on('chat', function(p)\n{body}\nend)");
+    assert_eq!(says(&text, &chat("x")), ["0"]);
+    assert_eq!(fails("string.upper(nil)"), UPPER);
+}
+
+const UPPER: &str = "x.lua:2: bad argument #1 to 'upper' (string expected, got nil)";
+
+#[test]
+fn what_a_call_keeps_outside_lua_is_bounded() {
+    let message = fails("for i = 1, 1000 do p:comment(('x'):rep(1000) .. i) end");
+    assert_eq!(message, "x.lua:2: comments and tags of one call are longer than 65536 bytes");
+    let faults = faults("for i = 1, 2000 do on('chat', print) end");
+    assert!(faults[0].contains("more than 1000 callbacks"), "{faults:?}");
 }
 
 #[test]

@@ -1,0 +1,67 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use mlua::{Error, Lua};
+
+use super::host::host;
+use super::place;
+
+/// The work of the present call so far, in instructions of Lua. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work(Arc<AtomicU64>);
+
+impl Work {
+    /// Begins a call, which has all of its share.
+    pub(super) fn begin(&self) {
+        self.0.store(0, Relaxed);
+    }
+
+    /// Adds work that takes as long as so many instructions.
+    pub(super) fn add(&self, instructions: u64) {
+        self.0.fetch_add(instructions, Relaxed);
+    }
+
+    /// Returns whether the call has had its share.
+    pub(super) fn is_over(&self) -> bool {
+        self.0.load(Relaxed) > MAX_WORK
+    }
+}
+
+/// Adds the work of a function that no instruction count interrupts.
+///
+/// # Errors
+/// If the call has had its share.
+pub(super) fn charge(lua: &Lua, instructions: usize) -> Result<(), Error> {
+    let is_over = {
+        let host = host(lua)?;
+        host.work.add(instructions as u64);
+        host.work.is_over()
+    };
+    if is_over { Err(Error::RuntimeError(too_long(lua)?)) } else { Ok(()) }
+}
+
+/// Returns the message that a call has taken too long, with the line of the script that is running.
+pub(super) fn too_long(lua: &Lua) -> Result<String, Error> {
+    let file = Arc::clone(&host(lua)?.file);
+    let line = (0..16).find_map(|level| {
+        lua.inspect_stack(level, |debug| {
+            let source = debug.source();
+            let ours = source.source.is_some_and(|it| it.strip_prefix('@') == Some(&*file));
+            debug.current_line().filter(|_| ours)
+        })?
+    });
+    let text = "ran for too long: an endless loop?";
+    Ok(match line {
+        Some(line) => format!("{file}:{line}: {text}"),
+        None => place::error(lua, &file, text).to_string(),
+    })
+}
+
+/// Work that a call may do, which takes about 0.1 s.
+const MAX_WORK: u64 = 10_000_000;
+
+/// Work of a function of the host, whatever it does.
+pub(super) const CALL: usize = 100;
+
+/// Work for a value that a function of the host makes, reads or moves.
+pub(super) const VALUE: usize = 20;
