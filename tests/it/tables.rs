@@ -203,9 +203,20 @@ fn the_changed_layouts_of_26_2_and_26_3() {
     assert_eq!(at(&block, &["location", "y"]).as_int(), Some(64));
     let swing = decoded(777, "swing_animation", &hex!("2a 01 01 07"));
     assert_eq!(at(&swing, &["animation", "type"]).as_text(), Some("whack"));
+    // A byte, not a VarInt: this one has bit 7.
+    let animation = decoded(777, "animation", &hex!("2a 81"));
+    assert_eq!(at(&animation, &["animation"]).as_int(), Some(0x81));
+    // The root of commands, and an argument with the last of the parsers, which 26.2 has as 56.
+    for (version, uuid) in [(776, 56), (777, 61)] {
+        let commands = [&hex!("02 00 01 01 02 00 0161")[..], &[uuid], &hex!("00")].concat();
+        let commands = decoded(version, "declare_commands", &commands);
+        let argument = &items(&commands, &["nodes"])[1];
+        let parser = at(argument, &["extraNodeData", "parser"]);
+        assert_eq!(parser.as_text(), Some("minecraft:uuid"), "{version}");
+    }
     // An item with a component of each new layout.
     let sign = hex!("76 080000 080000 080000 080000 00 0f 01");
-    let fuel = hex!("55 01 05 01 3f800000");
+    let fuel = hex!("55 01 00000005 01 3f800000");
     let pot = hex!("4c 00 00 00 01 01 01 00 00");
     let item = [&hex!("00 00 0001 01 05 03 00")[..], &sign, &fuel, &pot].concat();
     let item = decoded(777, "set_slot", &item);

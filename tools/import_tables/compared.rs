@@ -1,6 +1,8 @@
 use serde_json::{Value as Json, json};
 
-use super::edit::{container, define, field, packet, remove, replace, sent};
+use super::edit::{
+    container, define, field, insert_names, packet, remove, remove_name, replace, sent,
+};
 use super::patches::{LAST, Patch};
 
 /// Errors of `minecraft-data` that the comparison with second witnesses has shown (`docs/protocol-tables.md`).
@@ -123,6 +125,16 @@ pub(crate) const COMPARED: &[Patch] = &[
         },
     },
     Patch {
+        name: "the sound of an explosion is not a number (1.20.4)",
+        reason: "ViaVersion (`v1_20_3to1_20_5`) and Botcraft: a name and an optional range. A number, or 0 and \
+                 these, came with 1.20.5.",
+        versions: 765..=765,
+        apply: |tables| {
+            let sound = field(packet(tables, "explosion"), "sound");
+            replace(sound, &json!("ItemSoundHolder"), json!("ItemSoundEvent"))
+        },
+    },
+    Patch {
         name: "four more types of metadata (1.19)",
         reason: "MCProtocolLib 1.19 (`MetadataType`): the variants of cats and frogs, an optional place in a \
                  dimension and the variant of a painting. The tables have them from 1.19.1 on.",
@@ -167,6 +179,49 @@ pub(crate) const COMPARED: &[Patch] = &[
             let flags = &mut field(packet(tables, "player_info"), "action")[1]["flags"];
             replace(&mut flags[6], &json!("update_hat"), json!("update_list_order"))
                 && replace(&mut flags[7], &json!("update_list_order"), json!("update_hat"))
+        },
+    },
+    Patch {
+        name: "the window and the button of a click on a button are VarInts (1.20.5)",
+        reason: "ViaVersion (`v1_20_3to1_20_5`) and Botcraft; the tables have bytes.",
+        versions: 766..=766,
+        apply: |tables| {
+            let click = sent(tables, "enchant_item");
+            ["windowId", "enchantment"]
+                .into_iter()
+                .all(|name| replace(field(click, name), &json!("i8"), json!("varint")))
+        },
+    },
+    Patch {
+        name: "the window of a click on a button is a VarInt (1.21)",
+        reason: "As in 1.20.5 and from 1.21.2 on: ViaVersion and Botcraft. Other packets still have a byte.",
+        versions: 767..=767,
+        apply: |tables| {
+            let window = field(sent(tables, "enchant_item"), "windowId");
+            replace(window, &json!("ContainerID"), json!("varint"))
+        },
+    },
+    Patch {
+        name: "the button of a click on a button is a VarInt (1.21.11)",
+        reason: "As before and after: ViaVersion and Botcraft.",
+        versions: 774..=774,
+        apply: |tables| {
+            replace(
+                field(sent(tables, "enchant_item"), "enchantment"),
+                &json!("i8"),
+                json!("varint"),
+            )
+        },
+    },
+    Patch {
+        name: "the ids of `spectate` and `test_instance_block_action` (1.21.5)",
+        reason: "ViaVersion (`ServerboundPackets1_21_5`) and Botcraft: 0x3c and 0x3d, in the order of later \
+                 versions.",
+        versions: 770..=770,
+        apply: |tables| {
+            let names = field(&mut tables["play"]["toServer"]["types"]["packet"], "name");
+            remove_name(names, "spectate")
+                && insert_names(names, &["spectate"], Some("test_instance_block_action"))
         },
     },
 ];

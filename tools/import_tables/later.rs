@@ -210,11 +210,32 @@ pub(crate) const LATER: &[Patch] = &[
     },
     Patch {
         name: "`animation` has three values (26.3)",
-        reason: "ViaVersion; the swings of arms have become `swing_animation`.",
+        reason: "ViaVersion; the swings of arms have become `swing_animation`. It is still a byte: \
+                 ViaVersion and MCProtocolLib.",
         versions: 777..=LAST,
         apply: |tables| {
-            let values = names(&["wake_up", "critical_hit", "magic_critical_hit"]);
+            let mut values = names(&["wake_up", "critical_hit", "magic_critical_hit"]);
+            values[1]["type"] = json!("u8");
             replace(field(packet(tables, "animation"), "animation"), &json!("u8"), values)
+        },
+    },
+    Patch {
+        name: "five parsers of commands (26.3)",
+        reason: "The game's registry, as ericbstie/mscts has it; minecraft-data has the parsers of \
+                 26.1.",
+        versions: 777..=LAST,
+        apply: |tables| {
+            let node = &mut tables["types"]["command_node"];
+            let data = &mut field(node, "extraNodeData")[1]["fields"]["2"];
+            let ids = field(data, "parser");
+            let providers = ["context_float_provider", "context_int_provider", "slot_source"];
+            let providers = providers.map(|it| format!("minecraft:{it}"));
+            let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
+            let last = ["minecraft:feature", "minecraft:swing_animation"];
+            insert_names(ids, &["minecraft:team_color"], Some("minecraft:color"))
+                && remove_name(ids, "minecraft:color")
+                && insert_names(ids, &providers, Some("minecraft:dialog"))
+                && insert_names(ids, &last, Some("minecraft:uuid"))
         },
     },
     Patch {
@@ -324,7 +345,7 @@ pub(crate) const LATER: &[Patch] = &[
         versions: 777..=LAST,
         apply: |tables| {
             let types = &mut tables["types"];
-            types["ResolvableInt"] = resolvable("varint");
+            types["ResolvableInt"] = resolvable("i32");
             types["ResolvableFloat"] = resolvable("f32");
             let material = [("paletteId", json!("string")), ("description", json!("anonymousNbt"))];
             let random = &mut types["ItemConsumeEffect"][1][1]["type"][1]["fields"];

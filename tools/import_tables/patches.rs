@@ -241,9 +241,9 @@ pub(crate) const PATCHES: &[Patch] = &[
     },
     Patch {
         name: "the operation of an attribute's modifier is a VarInt",
-        reason: "The codec of 26.2 (hyperion's protocol.json) and MCProtocolLib. The operations have the \
-                 numbers 0 to 2, which are the same byte.",
-        versions: 776..=LAST,
+        reason: "The codec of 26.2 (hyperion's protocol.json) and, since 1.20.5, Botcraft. The operations have \
+                 the numbers 0 to 2, which are the same byte.",
+        versions: 766..=LAST,
         apply: |tables| {
             let attribute =
                 &mut field(packet(tables, "entity_update_attributes"), "properties")[1]["type"];

@@ -1,4 +1,4 @@
-//! The tables of Beta 1.3 to 1.6.4 next to the lists that `tools/old_layouts` makes of other projects'
+//! The tables of Beta 1.0 to 1.6.4 next to the lists that `tools/old_layouts` makes of other projects'
 //! descriptions: the wire types of each packet, one after the other.
 //!
 //! `8` to `64`, `f32` and `f64` are numbers, of which not all sources say whether they are signed; `text16` is
@@ -22,7 +22,8 @@ struct List {
     layouts: BTreeMap<i32, BTreeMap<Place, String>>,
 }
 
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 5] = [
+    ("bravo", "bravoserver/bravo, at the last commit of each number"),
     ("burger", "the game's jar, read by Burger (in ddevault/TrueCraft)"),
     ("dirtmv", "DirtPowered/DirtMultiversion"),
     ("mc4p", "dalbothek/mc4p"),
@@ -75,7 +76,7 @@ pub(super) fn table() -> String {
     let lists = lists();
     let mut table = String::from("| version | packets |");
     lists.iter().for_each(|list| write!(table, " {} |", list.source).unwrap());
-    table += "\n| ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    table += "\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
     for version in Catalog::embedded().legacy_versions() {
         let ours = tables(version);
         write!(table, "| {version} | {} |", ours.len()).unwrap();

@@ -463,13 +463,14 @@ of them, written independently, agree:
 | the game's jar, as Burger read it (in ddevault/TrueCraft) | what each packet writes, for each direction | 14 |
 | mindstorm38/mc173 | a server with layouts and names, for each direction | 14 |
 | cuberite/cuberite at 305778f | a server | 29 to 78 |
-| bravoserver/bravo | a server with layouts and names | 7, 8 |
+| bravoserver/bravo | a list of types for each packet, the same for both directions | 7 to 9, 13 |
 | mmdjiji/mcwiki | the changes of each release | all |
 
 `tools/old_layouts` turns those that a program can read into lists of wire types, in
 `tests/golden/old-layouts`, each with the commit or the release that it is from. A test compares the lists
 with the tables, packet by packet; `explained.txt` beside the lists has the differences in which a list is not
-believed, with the reason. Packets of each number that are the same in the tables and in a list:
+believed, with the reason. 77 is in no list, as no project has separate layouts for it: its packets are those of 78.
+Packets of each number that are the same in the tables and in a list:
 
 {layouts}
 Real programs of these versions play through the proxy, too: [testing.md](../testing.md#old-versions).

@@ -2,7 +2,7 @@
 //! by hand from the witness that the patch names.
 
 use hex_literal::hex;
-use mitmcraft_protocol::schema::Value;
+use mitmcraft_protocol::schema::{Catalog, Direction, Value};
 
 use super::{Play, at, decoded, items, sent};
 
@@ -137,5 +137,41 @@ fn the_place_of_a_player_in_the_list_comes_before_its_hat() {
         let both = of(&[&hex!("c0 01"), &uuid, &hex!("ac02 01")]);
         assert_eq!(at(&both, &["listPriority"]).as_int(), Some(300), "{version}");
         assert_eq!(at(&both, &["showHat"]), &Value::Bool(true), "{version}");
+    }
+}
+
+#[test]
+fn the_sound_of_an_explosion_of_1_20_4_is_a_name() {
+    let place = hex!("3ff0000000000000 4000000000000000 4008000000000000 40800000 00");
+    let effects = hex!("00000000 00000000 00000000 01 00 00");
+    for (version, number) in [(765, &[][..]), (766, &[0])] {
+        let bytes = [&place[..], &effects, number, &hex!("03613a62 01 41800000")].concat();
+        let sound = decoded(version, "explosion", &bytes);
+        let name = if number.is_empty() {
+            &["sound", "soundName"][..]
+        } else {
+            &["sound", "data", "soundName"]
+        };
+        assert_eq!(at(&sound, name).as_text(), Some("a:b"), "{version}");
+    }
+}
+
+#[test]
+fn a_click_on_a_button_has_varints_since_1_20_5() {
+    for version in [766, 767, 774, 776] {
+        let click = sent(version, Play, "enchant_item", &hex!("8001 8201"));
+        assert_eq!(at(&click, &["windowId"]).as_int(), Some(128), "{version}");
+        assert_eq!(at(&click, &["enchantment"]).as_int(), Some(130), "{version}");
+    }
+}
+
+#[test]
+fn a_spectator_of_1_21_5_teleports_with_the_id_0x3c() {
+    let protocol = Catalog::embedded().find(770).unwrap().protocol;
+    for (name, id) in
+        [("spectate", 0x3c), ("test_instance_block_action", 0x3d), ("block_place", 0x3e)]
+    {
+        let packet = protocol.named(Play, Direction::Serverbound, name).unwrap();
+        assert_eq!(packet.id(), id, "{name}");
     }
 }

@@ -82,7 +82,7 @@ impl Default for MemoryBudget {
 }
 
 impl Reservation {
-    /// Bytes that an owner has for nothing.
+    /// The number of bytes of each owner that are not counted against the budget.
     pub const FREE: usize = 64 << 10;
 
     /// Sets the size to `bytes`. Returns `false`, and changes nothing, if that is more than before and

@@ -1,13 +1,13 @@
 use super::{BiomeMap, Section};
 
-/// The sections that a packet does not have.
+/// The state of sections that a packet leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// They are as they were.
+    /// The client keeps these sections as they were.
     Kept,
-    /// They are air, up to 1.17, from y 0 to 255: the packet has a whole chunk.
+    /// The sections are air: up to 1.17, a whole chunk leaves out those of air, from y 0 to 255.
     Air,
-    /// The client forgets the chunk; up to 1.8.
+    /// The client unloads the chunk, up to 1.8.
     Unloaded,
 }
 

@@ -61,7 +61,7 @@ pub enum ContentsError {
     /// Bytes are left behind the last section.
     #[error("{left} bytes are left behind the last section")]
     Rest {
-        /// Their number.
+        /// The number of bytes left.
         left: usize,
     },
     /// A field does not have the form that it has in the game.
