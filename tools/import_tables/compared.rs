@@ -1,8 +1,6 @@
 use serde_json::{Value as Json, json};
 
-use super::edit::{
-    container, define, field, insert_names, packet, remove, remove_name, replace, sent,
-};
+use super::edit::{container, define, exchange_names, field, packet, remove, replace, sent};
 use super::patches::{LAST, Patch};
 
 /// Errors of `minecraft-data` that the comparison with second witnesses has shown (`docs/protocol-tables.md`).
@@ -220,8 +218,7 @@ pub(crate) const COMPARED: &[Patch] = &[
         versions: 770..=770,
         apply: |tables| {
             let names = field(&mut tables["play"]["toServer"]["types"]["packet"], "name");
-            remove_name(names, "spectate")
-                && insert_names(names, &["spectate"], Some("test_instance_block_action"))
+            exchange_names(names, "test_instance_block_action", "spectate")
         },
     },
 ];

@@ -86,6 +86,17 @@ pub(crate) fn remove_name(mapper: &mut Json, old: &str) -> bool {
     })
 }
 
+/// Exchanges two names of a mapper, of which `second` follows `first`.
+pub(crate) fn exchange_names(mapper: &mut Json, first: &str, second: &str) -> bool {
+    edit_names(mapper, |names| {
+        let place = names.windows(2).position(|pair| pair == [first, second]);
+        if let Some(place) = place {
+            names.swap(place, place + 1);
+        }
+        place.is_some()
+    })
+}
+
 /// Edits the names of a mapper, which count from 0 without a gap.
 fn edit_names(mapper: &mut Json, edit: impl FnOnce(&mut Vec<String>) -> bool) -> bool {
     let Some(mappings) = mapper[1]["mappings"].as_object_mut() else { return false };
