@@ -23,7 +23,7 @@ pub(crate) struct Room {
     now: u64,
     /// Messages to each interface.
     messages: Vec<(u64, Json)>,
-    /// The same, since an interface of this program took them.
+    /// The messages to each interface that `take_told` has not returned yet.
     told: Vec<(u64, protocol::Message)>,
     interfaces: Vec<u64>,
 }

@@ -27,7 +27,7 @@ pub struct App {
     /// The text of the list's filter.
     pub(super) filter: String,
     pub(super) view: View,
-    /// The conversation and the selected line of it, once it was looked at.
+    /// The conversation and its selected line; `None` until it is opened.
     pub(super) conversation: Option<(Conversation, Cursor)>,
     /// What the view is about that counts packets.
     pub(super) statistics: Option<Statistics>,
@@ -43,10 +43,11 @@ pub struct App {
     /// Lines of the view that is only text, and the first one that is shown.
     pub(super) lines: Vec<String>,
     pub(super) first_line: usize,
-    /// What people have sent, once it was looked at.
+    /// The list of packets that people have sent; `None` until it is opened.
     pub(super) sent: Option<Sent>,
-    /// What the timeline counts, and the chart of it.
+    /// The expressions whose packets the timeline counts.
     pub(super) series: Vec<Expr>,
+    /// The counts of the timeline; `None` until it is opened.
     pub(super) timeline: Option<Timeline>,
     pub(super) time: TimeMode,
     pub(super) columns: Vec<Column>,
@@ -77,7 +78,7 @@ pub struct App {
     pub(super) number: u64,
     /// The text that is to be edited in the person's editor.
     pub(super) in_editor: Option<(Purpose, String)>,
-    /// What the person should know before that is sent.
+    /// A warning about sending the text that is being edited in the person's editor.
     pub(super) warning: Option<&'static str>,
     quits: bool,
     /// `true` if the program is to be stopped as a job of the shell.

@@ -101,7 +101,7 @@ impl App {
             self.request(request, Some(Asked::Content(id, in_editor)));
         } else if let Some((session, line)) = self.packet_to_send(true) {
             let packet = self.details.as_ref().map(|it| &it.details.record.packet);
-            let warning = packet.and_then(warning);
+            let warning = packet.and_then(signature_warning);
             self.take_content(Purpose::Send(session), &line, in_editor, warning);
         }
     }
@@ -133,7 +133,7 @@ impl App {
         let body = BASE64_STANDARD.decode(body).ok()?;
         let content = Content::Frame(Frame::from_body(body.into()));
         let (context, at) = (Arc::clone(&session.context), Timestamp::default());
-        warning(&Packet::new(context, 0, at, held.dir, held.state, content))
+        signature_warning(&Packet::new(context, 0, at, held.dir, held.state, content))
     }
 
     /// Returns an open session and what sends the selected packet there: its fields, or its bytes as they are.
@@ -229,9 +229,4 @@ impl App {
         }
         self.requests.push_back((self.number, request));
     }
-}
-
-/// Returns what a peer does with a packet once it is changed, if it is a signed message.
-fn warning(packet: &Packet) -> Option<&'static str> {
-    signature_warning(packet.kind()?, &packet.value().ok()?)
 }

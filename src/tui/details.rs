@@ -26,7 +26,8 @@ impl DetailsPane {
             Outcome::Rewrite => Comparison::new(&details, other),
             _ => Comparison::new(other, &details),
         });
-        let differing = other.map_or(0..0, |other| differing(&details.bytes, &other.bytes));
+        let side = usize::from(details.record.outcome != Outcome::Rewrite);
+        let differing = pair.as_ref().map_or(0..0, |pair| pair.differing[side].clone());
         Some(Self { row, details, field: 0, pair, differing })
     }
 
@@ -72,13 +73,4 @@ impl DetailsPane {
     pub(super) fn marked(&self) -> Range<usize> {
         self.details.fields.get(self.field).map_or(0..0, |field| field.bytes.clone())
     }
-}
-
-/// Returns the bytes between those that both have at the beginning and at the end.
-fn differing(bytes: &[u8], other: &[u8]) -> Range<usize> {
-    let same = |(one, other): &(&u8, &u8)| one == other;
-    let least = bytes.len().min(other.len());
-    let start = bytes.iter().zip(other).take_while(same).count();
-    let ends = bytes.iter().rev().zip(other.iter().rev()).take(least - start);
-    start..bytes.len() - ends.take_while(same).count()
 }

@@ -76,7 +76,7 @@ pub(super) struct Prompt {
     pub(super) cursor: usize,
     /// The place in the text that is wrong, in bytes, and why.
     pub(super) error: Option<(usize, String)>,
-    /// What the person should know before the line is entered.
+    /// A warning about entering the line, shown above it.
     pub(super) warning: Option<&'static str>,
     /// The names that complete the word before the cursor, once they were asked for.
     pub(super) names: Vec<String>,

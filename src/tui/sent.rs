@@ -4,14 +4,15 @@ use crate::store::Store;
 use crate::view::{Cursor, SentPackets};
 use mitmcraft_protocol::schema::Catalog;
 
-/// What people have sent, with the selected packet and what came back within a second.
+/// The list of packets that people have sent, and the replies to the selected one: the packets of the other
+/// direction within a second.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) packets: SentPackets,
     pub(super) cursor: Cursor,
-    /// The rows of what came back.
+    /// The rows of the replies to the selected packet.
     pub(super) replies: Vec<u64>,
-    /// The selected packet, and the number of packets among which its replies were looked for.
+    /// The row of the packet whose replies are listed, and the number of stored packets when they were searched.
     looked: Option<(u64, u64)>,
 }
 
@@ -21,7 +22,7 @@ impl Sent {
         Self { packets, cursor: Cursor::new(height), replies: Vec::new(), looked: None }
     }
 
-    /// Takes what the store has taken. Returns `true` if there is more to do at once.
+    /// Adds the packets that have been stored since. Returns `true` if there is more to do at once.
     pub(super) fn advance(&mut self, ended: bool) -> bool {
         let busy = self.packets.advance(crate::view::SLICE);
         self.cursor.settle(self.packets.list(), ended);

@@ -1,4 +1,4 @@
-//! What the parts of the interface show, and how a person moves in them.
+//! The views of the terminal interface: switching between them, moving the selection, and their text.
 
 use std::sync::Arc;
 

@@ -1,13 +1,16 @@
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::store::Details;
 
-/// The fields of two packets side by side.
+/// The fields and bytes of two packets side by side.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     /// The fields of the first packet in its order, then those that only the second has; at most
     /// [`MAX`](Self::MAX).
     pub fields: Vec<ComparedField>,
+    /// In each packet, the bytes between those that both have at the beginning and at the end.
+    pub differing: [Range<usize>; 2],
 }
 
 /// A field of two packets.
@@ -38,7 +41,7 @@ impl Comparison {
             depth: line.depth,
             values: values.each_ref().map(|it| it.get(&*line.path).map(|&it| it.to_owned())),
         });
-        Self { fields: fields.collect() }
+        Self { fields: fields.collect(), differing: differing(&one.bytes, &other.bytes) }
     }
 }
 
@@ -48,6 +51,15 @@ impl ComparedField {
     pub fn is_same(&self) -> bool {
         self.values[0] == self.values[1]
     }
+}
+
+fn differing(one: &[u8], other: &[u8]) -> [Range<usize>; 2] {
+    let same = |(one, other): &(&u8, &u8)| one == other;
+    let least = one.len().min(other.len());
+    let start = one.iter().zip(other).take_while(same).count();
+    let ends = one.iter().rev().zip(other.iter().rev()).take(least - start);
+    let end = ends.take_while(same).count();
+    [start..one.len() - end, start..other.len() - end]
 }
 
 /// Returns the values of a packet's fields by their paths.

@@ -114,7 +114,7 @@ pub(super) fn check(context: &Arc<Context>, kind: &PacketType, fields: &Json) ->
             let packet = Packet::new(context, 0, at, direction, state, content);
             let mut visitor = FieldLines::new(&packet);
             let walked = packet.walk(&mut visitor);
-            warning = packet.value().ok().and_then(|value| signature_warning(kind, &value));
+            warning = signature_warning(&packet);
             shown = visitor.finish();
             let problem = walked.err().map(|error| FormProblem {
                 pointer: String::new(),

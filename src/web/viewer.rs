@@ -221,7 +221,8 @@ impl Viewer {
                 let details = |row| self.list.snapshot().details(row).ok_or_else(gone);
                 let compared = Comparison::new(&details(a)?, &details(b)?);
                 let fields = compared.fields.iter().map(ComparedValues::from).collect();
-                Answer::Compare { fields }
+                let differing = compared.differing.map(|bytes| (bytes.start, bytes.end));
+                Answer::Compare { fields, differing }
             }
             Request::Alive {} => Answer::DONE,
             _ => return Err(Failure::new("this is not a request about packets")),
@@ -461,7 +462,7 @@ impl Viewer {
             let condition = condition.transpose().map_err(|error| Failure::new(error.message))?;
             conversation.search(condition);
             self.said = text;
-            // The page is told what is found, also if that are as many lines as before.
+            // The page gets the new matches even if their number is the same as before.
             self.pushed = None;
         }
         let lines = conversation.lines(start, count).map(|it| ChatLine::from(&it)).collect();

@@ -134,10 +134,12 @@ pub enum Answer {
         /// The index of the line of the row that was asked for, or of the next one after it.
         anchor: Option<u64>,
     },
-    /// The fields of two packets side by side.
+    /// The fields and bytes of two packets side by side.
     Compare {
         /// The fields.
         fields: Vec<ComparedValues>,
+        /// The first byte in each packet that differs, and the one after the last.
+        differing: [(usize, usize); 2],
     },
     /// The beginning of an export.
     Export {

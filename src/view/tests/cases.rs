@@ -238,7 +238,8 @@ pub(super) const CASES: &[(&str, &[Step])] = &[
     ),
 ];
 
-/// What players say while packets are held, what is listed then, and what reaches the server.
+/// Cases of holding packets: each is a list of steps that every user interface has to carry out with the same
+/// result.
 pub(super) const HELD_CASES: &[(&str, &[HeldStep])] = &[
     (
         "held packets of all sessions are listed in the order in which they came",

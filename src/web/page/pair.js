@@ -42,22 +42,19 @@ export class PairView {
     });
   }
 
-  /** @param {Packet} original @param {Packet} sent @param {ComparedValues[]} fields */
-  show(original, sent, fields) {
+  /** @param {Packet} original @param {Packet} sent @param {ComparedValues[]} fields @param {[number, number][]} differing */
+  show(original, sent, fields, differing) {
     this.packets = [original, sent];
     this.fields = fields;
     this.field = -1;
-    const [a, b] = [bytesOf(original), bytesOf(sent)];
-    const least = Math.min(a.length, b.length);
-    let same = 0;
-    while (same < least && a[same] === b[same]) same++;
-    let end = 0;
-    while (end < least - same && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-    this.sides = [a, b].map((bytes) => ({ bytes, from: same, to: bytes.length - end }));
+    this.sides = this.packets.map((packet, side) => {
+      const [from, to] = differing[side] ?? [0, 0];
+      return { bytes: bytesOf(packet), from, to };
+    });
     this.tree.setCount(fields.length);
     this.tree.moveTo(0);
     this.grid.setAttribute("aria-rowcount", String(fields.length + 1));
-    this.hex.setCount(Math.ceil(Math.max(a.length, b.length) / PER_LINE));
+    this.hex.setCount(Math.ceil(Math.max(...this.sides.map((side) => side.bytes.length)) / PER_LINE));
     this.hex.moveTo(0);
     const first = fields.findIndex((it) => !it.same);
     if (first >= 0) this.select(first);

@@ -121,7 +121,9 @@ export type Answer = { "answer": "done", }
   anchor: number | null, }
 | { "answer": "compare",
   /** The fields. */
-  fields: Array<ComparedValues>, }
+  fields: Array<ComparedValues>,
+  /** The first byte in each packet that differs, and the one after the last. */
+  differing: [[number, number], [number, number]], }
 | { "answer": "export",
   /** Bytes as base64. */
   piece: string,
@@ -612,7 +614,9 @@ export type Message = {
   anchor: number | null, }
 | { "answer": "compare",
   /** The fields. */
-  fields: Array<ComparedValues>, }
+  fields: Array<ComparedValues>,
+  /** The first byte in each packet that differs, and the one after the last. */
+  differing: [[number, number], [number, number]], }
 | { "answer": "export",
   /** Bytes as base64. */
   piece: string,

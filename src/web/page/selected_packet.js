@@ -54,11 +54,11 @@ export class SelectedPacket {
       return;
     }
     const [a, b] = verdict === "rewrite" ? [row, counterpart] : [counterpart, row];
-    const [other, { fields }] = await Promise.all([this.connection.ask("details", { row: counterpart }), this.connection.ask("compare", { a, b })]);
+    const [other, { fields, differing }] = await Promise.all([this.connection.ask("details", { row: counterpart }), this.connection.ask("compare", { a, b })]);
     if (this.packets.selected !== row || !other.packet || !fields) return;
     const [original, sent] = verdict === "rewrite" ? [answer.packet, other.packet] : [other.packet, answer.packet];
     this.showPair({ rows: [a, b], packets: [original, sent] });
-    this.pair.show(original, sent, fields);
+    this.pair.show(original, sent, fields, differing);
   }
 
   /** @param {Pair | null} both */

@@ -3,7 +3,7 @@ use bytes::Bytes;
 use super::{LegacyPingForm, Recorder};
 use crate::filter::{Effects, Injection, Judgement, Pipeline, Verdict};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Direction, Family, PacketType, Protocol, Role, State, Value};
+use mitmcraft_protocol::schema::{Direction, Family, Protocol, Role, State, Value};
 
 /// Keeps rules from breaking the connection: removes from judgements what would end the session,
 /// and says so in the packet's record.
@@ -363,13 +363,14 @@ fn needed(packet: &Packet) -> String {
     format!("`{name}` was to be changed, but the connection needs it as it is")
 }
 
-/// Returns what a peer does with a packet that has this value once somebody has changed it: if it is a signed message.
+/// Returns what the peer does with a signed message once it is changed; `None` for any other packet.
 #[must_use]
-pub fn signature_warning(kind: &PacketType, value: &Value) -> Option<&'static str> {
-    if !is_signed(value) {
+pub fn signature_warning(packet: &Packet) -> Option<&'static str> {
+    let role = packet.role()?;
+    if !is_signed(&packet.value().ok()?) {
         return None;
     }
-    match (kind.direction(), kind.role()?) {
+    match (packet.direction(), role) {
         (Direction::Serverbound, Role::Chat | Role::Command) => Some(
             "this message is signed: once it is changed, its signature is wrong, and a server that verifies it \
              ends the session",

@@ -48,7 +48,7 @@ impl Draft {
         }
     }
 
-    /// Sets a field to a value of so many bytes, or removes it if there is no value.
+    /// Sets a field to a value that takes up `bytes` of the limit of a call, or removes it if `value` is `None`.
     pub(super) fn set(
         &mut self,
         steps: &[PathStep],

@@ -64,7 +64,7 @@ impl Host {
         }
     }
 
-    /// Returns an error if the call has no room for a comment or tag of so many bytes.
+    /// Checks that another comment or tag of `bytes` bytes stays within the limit of the call.
     pub(super) fn has_room(&self, bytes: usize) -> Result<(), String> {
         let notes = &self.effects.notes;
         let texts = notes.comments.iter().chain(&notes.tags);

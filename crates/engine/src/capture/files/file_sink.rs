@@ -165,3 +165,35 @@ impl Sink for FifoSink {
         self.open()?.finish()
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::capture::{Event, EventKind};
+    use mitmcraft_protocol::packet::{Context, Timestamp};
+    use mitmcraft_protocol::schema::Catalog;
+
+    #[test]
+    fn what_a_compressed_file_may_lack_is_counted_until_it_is_flushed() {
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let context = Context::new(1, Timestamp(0), ([127, 0, 0, 1], 1).into(), protocol);
+        let (context, at) = (Arc::new(context), Timestamp(0));
+        let entry = Entry::Event(Event { context, at, kind: EventKind::Open });
+        let (place, options) = (Path::new("/dev/full"), CreateOptions::default());
+        let kind = FileType { format: Format::Jsonl, compression: Compression::Zstd };
+        let full = File::options().write(true).open(place).unwrap();
+        let mut sink = FileSink::new(full, place, kind, &options).unwrap();
+        for _ in 0..3 {
+            sink.write(&entry).unwrap();
+        }
+        assert_eq!(sink.unwritten(), 3);
+        assert_eq!(sink.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(sink.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(sink.unwritten(), 3);
+
+        let mut sink = FileSink::new(tempfile::tempfile().unwrap(), place, kind, &options).unwrap();
+        sink.write(&entry).unwrap();
+        sink.flush().unwrap();
+        assert_eq!(sink.unwritten(), 0);
+    }
+}
