@@ -10,8 +10,10 @@ pub(super) struct Draft {
     packet: Packet,
     /// The fields, decoded on demand.
     value: Option<Value>,
-    /// Changes that are not encoded yet, with their lines.
-    changes: Vec<(EditPath, Option<Value>, Option<usize>)>,
+    /// Changes that are not encoded yet.
+    changes: Vec<(EditPath, Option<Value>)>,
+    /// The lines of the script that made them.
+    lines: Vec<Option<usize>>,
     /// Bytes of the values in `changes`.
     pending: usize,
     /// Bytes that were decoded and encoded since they were charged.
@@ -36,11 +38,11 @@ pub(super) enum Part<'v> {
 
 impl Draft {
     pub(super) fn new(packet: Packet) -> Self {
-        let changes = Vec::new();
         Self {
             packet,
             value: None,
-            changes,
+            changes: Vec::new(),
+            lines: Vec::new(),
             pending: 0,
             work: 0,
             is_changed: false,
@@ -56,7 +58,8 @@ impl Draft {
         bytes: usize,
         line: Option<usize>,
     ) -> Result<(), DraftError> {
-        self.changes.push((EditPath::of(steps), value, line));
+        self.changes.push((EditPath::of(steps), value));
+        self.lines.push(line);
         self.pending += bytes + CHANGE;
         // Those that wait are bounded.
         if self.pending > MAX_PENDING { self.encode() } else { Ok(()) }
@@ -67,6 +70,7 @@ impl Draft {
         let body = build(&self.packet.context().protocol, kind, value)?;
         self.work += body.len();
         self.changes.clear();
+        self.lines.clear();
         self.pending = 0;
         self.value = None;
         self.packet.replace_body(body.into());
@@ -96,24 +100,28 @@ impl Draft {
         if self.changes.is_empty() {
             return Ok(());
         }
-        let lines: Vec<(String, Option<usize>)> =
-            self.changes.iter().map(|(path, _, line)| (format!("`{path}`:"), *line)).collect();
         self.work += 2 * self.packet.size() + std::mem::take(&mut self.pending);
-        let changes = self.changes.drain(..).map(|(path, value, _)| (path, value)).collect();
-        let body = apply_changes(&self.packet, changes).map_err(|message| {
-            let about = lines.iter().find(|(path, _)| message.starts_with(path.as_str()));
-            DraftError { line: about.or_else(|| lines.last()).and_then(|(_, line)| *line), message }
+        let (changes, lines) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.lines));
+        let decoded = self.value.take().filter(|_| !self.packet.has_payload());
+        let body = apply_changes(&self.packet, decoded, &changes).map_err(|message| {
+            let about =
+                changes.iter().position(|(path, _)| message.starts_with(&format!("`{path}`:")));
+            let line = about.map_or_else(|| lines.last(), |about| lines.get(about));
+            DraftError { line: line.copied().flatten(), message }
         })?;
         if self.packet.body().is_ok_and(|old| old != body) {
             self.packet.replace_body(body);
             self.is_changed = true;
-            self.value = None;
         }
         Ok(())
     }
 
     pub(super) fn packet(&self) -> &Packet {
         &self.packet
+    }
+
+    pub(super) fn into_packet(self) -> Packet {
+        self.packet
     }
 }
 

@@ -47,7 +47,7 @@ struct Machine {
 
 /// What a call is about.
 struct Call<'a> {
-    function: Function,
+    function: &'a Function,
     line: usize,
     /// The name of the callback in records.
     actor: String,
@@ -99,12 +99,11 @@ impl LuaFilter {
         effects: &mut Effects,
     ) {
         let Loaded::Running(machine) = &mut self.machine else { return };
-        let session = machine.session.clone();
-        for (line, function) in functions {
+        for (line, function) in &functions {
             let actor = self.script.file().to_owned();
-            let call = Call { function, line, actor, moment };
+            let call = Call { function, line: *line, actor, moment };
             self.script.count_event();
-            match machine.call(call, None, &session) {
+            match machine.sandbox.call_function(call, None, &machine.session) {
                 Ok((_, done)) => {
                     self.script.count_event_done();
                     merge(done, effects);
@@ -181,10 +180,10 @@ impl Filter for LuaFilter {
             }
             callback.shared.count_match();
             let Some((_, line, function)) = machine.registered.packets.get(place) else { continue };
-            let (function, line) = (function.clone(), *line);
-            let call = Call { function, line, actor: callback.name.clone(), moment: &moment };
-            let session = machine.session.clone();
-            match machine.call(call, Some(current.clone()), &session) {
+            let actor = callback.name.clone();
+            let call = Call { function, line: *line, actor, moment: &moment };
+            let (sandbox, session) = (&mut machine.sandbox, &machine.session);
+            match sandbox.call_function(call, Some(current.clone()), session) {
                 Ok((draft, done)) => {
                     callback.shared.count_act();
                     let closes = done.close.is_some();
@@ -197,7 +196,7 @@ impl Filter for LuaFilter {
                     }
                     if draft.is_changed {
                         effects.notes.rules.push(callback.name.clone());
-                        changed = Some(draft.packet().clone());
+                        changed = Some(draft.into_packet());
                     }
                 }
                 Err(failed) => {
@@ -319,19 +318,22 @@ impl Machine {
         let session = lua.create_userdata(SessionTable)?;
         Ok((Self { registered, session, sandbox }, said))
     }
+}
 
-    /// Calls a function. Returns the packet and the effects.
-    fn call(
+impl Sandbox {
+    /// Calls a function of the script. Returns the packet and the effects.
+    fn call_function(
         &mut self,
         call: Call<'_>,
         packet: Option<Packet>,
         session: &AnyUserData,
     ) -> Result<(Option<Draft>, Effects), Box<Failed>> {
         let Call { function, line, actor, moment } = call;
-        let lua = self.sandbox.lua.clone();
+        let lua = self.lua.clone();
         let fail = |error: &Error| {
             Box::new(Failed { message: error.to_string(), said: Effects::default() })
         };
+        let has_packet = packet.is_some();
         let (number, file, known) = {
             let mut host = host_mut(&lua).map_err(|error| fail(&error))?;
             host.call += 1;
@@ -342,16 +344,15 @@ impl Machine {
             host.draft = packet.map(Draft::new);
             (host.call, Arc::clone(&host.file), host.last_timer)
         };
-        let has_packet = host(&lua).is_ok_and(|host| host.draft.is_some());
-        self.sandbox.begin();
+        self.begin();
         let called = match has_packet {
             true => {
                 let packet = PacketTable { call: number };
-                invoke(&function, (packet, session.clone()))
+                invoke(function, (packet, session))
             }
-            false => invoke(&function, session.clone()),
+            false => invoke(function, session),
         };
-        self.sandbox.count_memory();
+        self.count_memory();
         let mut host = host_mut(&lua).map_err(|error| fail(&error))?;
         host.call += 1;
         let mut draft = host.draft.take();

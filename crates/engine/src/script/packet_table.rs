@@ -6,8 +6,8 @@ use mlua::{
 
 use super::convert::{Read, Writer, copy, shape_at, value_of};
 use super::draft::{Draft, DraftError, Part};
-use super::host::{Host, host_mut};
-use super::work::{CALL, VALUE, charge};
+use super::host::{Host, host, host_mut};
+use super::work::{CALL, VALUE, charge, too_long};
 use super::{globals, place};
 use crate::filter::Delay;
 use crate::lang::amount::Period;
@@ -71,12 +71,12 @@ impl UserData for PacketTable {
             })
         });
         methods.add_meta_method(MetaMethod::Index, |lua, this, key: LuaValue| {
-            match key.as_string().map(LuaString::to_string_lossy).as_deref() {
-                Some("pkt") => {
+            match key.as_string().map(LuaString::as_bytes).as_deref() {
+                Some(b"pkt") => {
                     let properties = Properties { call: this.call };
                     Ok(LuaValue::UserData(lua.create_userdata(properties)?))
                 }
-                Some("fields") => {
+                Some(b"fields") => {
                     let fields = PartTable { call: this.call, steps: Vec::new() };
                     Ok(LuaValue::UserData(lua.create_userdata(fields)?))
                 }
@@ -226,9 +226,9 @@ fn write(
         let packet = draft.packet();
         let protocol = Arc::clone(&packet.context().protocol);
         let place = packet.kind().map(|kind| protocol.place(kind));
-        Ok((protocol, place.ok_or("what its id means is not known")?))
+        Ok((protocol, place.ok_or("what its id means is not known")?, Arc::clone(&host.file)))
     })?;
-    let (protocol, number) = place;
+    let (protocol, number, file) = place;
     let (new, size) = match value {
         LuaValue::Nil => (None, 0),
         value => {
@@ -240,7 +240,6 @@ fn write(
             (Some(new.map_err(fail)?), writer.size())
         }
     };
-    let file = Arc::clone(&host_mut(lua)?.file);
     let line = place::line(lua, &file);
     with_packet(lua, call, |draft| draft.set(&path, new, size, line))
 }
@@ -340,18 +339,13 @@ fn with_packet<T>(
     call: u64,
     act: impl FnOnce(&mut Draft) -> Result<T, DraftError>,
 ) -> Result<T, Error> {
-    let mut host = host_mut(lua)?;
-    let file = Arc::clone(&host.file);
-    let without_line = |message: &str| DraftError { line: None, message: message.to_owned() };
-    let (done, work) = match host.draft(call) {
-        Ok(draft) => (act(draft), std::mem::take(&mut draft.work)),
-        Err(why) => (Err(without_line(why)), 0),
-    };
-    drop(host);
-    charge(lua, CALL + work)?;
-    done.map_err(|DraftError { line, message }| match line {
-        Some(line) => Error::RuntimeError(format!("{file}:{line}: {message}")),
-        None => place::error(lua, &file, message),
+    let without_line = |message: String| DraftError { line: None, message };
+    let done = with_host(lua, |host| {
+        act(host.draft(call).map_err(|why| without_line(why.to_owned()))?)
+    })?;
+    done.map_err(|DraftError { line, message }| match (line, host(lua)) {
+        (Some(line), Ok(host)) => Error::RuntimeError(format!("{}:{line}: {message}", host.file)),
+        _ => globals::fail(lua, message),
     })
 }
 
@@ -361,14 +355,20 @@ fn with_draft<T>(
     call: u64,
     act: impl FnOnce(&mut Host) -> Result<T, String>,
 ) -> Result<T, Error> {
-    let mut host = host_mut(lua)?;
-    let file = Arc::clone(&host.file);
-    let done = match host.draft(call) {
-        Ok(_) => act(&mut host),
+    let done = with_host(lua, |host| match host.draft(call) {
+        Ok(_) => act(host),
         Err(why) => Err(why.to_owned()),
+    })?;
+    done.map_err(|why| globals::fail(lua, why))
+}
+
+/// Acts on the data of a state, and charges what that takes.
+fn with_host<T>(lua: &Lua, act: impl FnOnce(&mut Host) -> T) -> Result<T, Error> {
+    let (done, is_over) = {
+        let mut host = host_mut(lua)?;
+        let done = act(&mut host);
+        let work = host.draft.as_mut().map_or(0, |draft| std::mem::take(&mut draft.work));
+        (done, host.work.spend(CALL + work))
     };
-    let work = host.draft.as_mut().map_or(0, |draft| std::mem::take(&mut draft.work));
-    drop(host);
-    charge(lua, CALL + work)?;
-    done.map_err(|why| place::error(lua, &file, why))
+    if is_over { Err(Error::RuntimeError(too_long(lua)?)) } else { Ok(done) }
 }

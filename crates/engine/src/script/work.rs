@@ -21,6 +21,12 @@ impl Work {
         self.0.fetch_add(instructions, Relaxed);
     }
 
+    /// Adds work, and returns whether the call has had its share.
+    pub(super) fn spend(&self, instructions: usize) -> bool {
+        self.add(instructions as u64);
+        self.is_over()
+    }
+
     /// Returns whether the call has had its share.
     pub(super) fn is_over(&self) -> bool {
         self.0.load(Relaxed) > MAX_WORK
@@ -32,11 +38,7 @@ impl Work {
 /// # Errors
 /// If the call has had its share.
 pub(super) fn charge(lua: &Lua, instructions: usize) -> Result<(), Error> {
-    let is_over = {
-        let host = host(lua)?;
-        host.work.add(instructions as u64);
-        host.work.is_over()
-    };
+    let is_over = host(lua)?.work.spend(instructions);
     if is_over { Err(Error::RuntimeError(too_long(lua)?)) } else { Ok(()) }
 }
 

@@ -68,7 +68,7 @@ impl Session {
             RuledVerdict::Set(fields) => {
                 let fields = fields.into_iter();
                 let fields = fields.map(|(path, json)| (path, Some(Value::from_json(&json))));
-                replaced(packet, apply_changes(packet, fields.collect())?)
+                replaced(packet, apply_changes(packet, None, &fields.collect::<Vec<_>>())?)
             }
             RuledVerdict::Replace(with) => {
                 let (state, direction) = (packet.state(), packet.direction());

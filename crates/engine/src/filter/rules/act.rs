@@ -103,29 +103,33 @@ fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
     };
     let sets = actions.set.iter().map(set);
     let removes = actions.remove.iter().map(|path| Ok((path.clone(), None)));
-    apply_changes(packet, sets.chain(removes).collect::<Result<_, String>>()?)
+    apply_changes(packet, None, &sets.chain(removes).collect::<Result<Vec<_>, String>>()?)
 }
 
-/// Returns the packet's body with fields set, or removed where there is no value. Removals come last.
+/// Returns the packet's body with fields set, or removed where there is no value. Removals come last. `decoded` is
+/// [`Packet::value`], if the caller has it.
 ///
 /// # Errors
 /// The reason, which begins with the path of the field if it is about one.
 pub(crate) fn apply_changes(
     packet: &Packet,
-    changes: Vec<(EditPath, Option<Value>)>,
+    decoded: Option<Value>,
+    changes: &[(EditPath, Option<Value>)],
 ) -> Result<Bytes, String> {
     let ty = packet.kind().ok_or("what its id means is not known")?;
     let protocol = &packet.context().protocol;
     let (inside, edits): (Vec<_>, Vec<_>) = changes
-        .into_iter()
+        .iter()
         .partition(|(path, _)| path.in_payload().is_some() && !has_field(protocol, ty, "payload"));
     let mut body = packet.body().map_err(|error| error.to_string())?;
     if !edits.is_empty() {
-        let value = packet.value().map_err(|error| error.to_string())?;
-        body = edit::rewrite(protocol, ty, value, &as_edit(&edits), Form::Packet)?.into();
+        let value =
+            decoded.map_or_else(|| packet.value(), Ok).map_err(|error| error.to_string())?;
+        body = edit::rewrite(protocol, ty, value, &as_edit(edits), Form::Packet)?.into();
     }
     if !inside.is_empty() {
-        let inner = |(path, new): (EditPath, Option<Value>)| Some((path.in_payload()?, new));
+        let inner =
+            |(path, new): &(EditPath, Option<Value>)| Some((path.in_payload()?, new.clone()));
         let inside: Vec<_> = inside.into_iter().filter_map(inner).collect();
         let edits = as_edit(&inside);
         body = payload_edit::rewrite(protocol, ty, (&body, packet.fields_at()), &edits)?.into();
@@ -133,8 +137,8 @@ pub(crate) fn apply_changes(
     Ok(body)
 }
 
-fn as_edit(changes: &[(EditPath, Option<Value>)]) -> Vec<Edit<'_>> {
-    let edits = changes.iter().map(|(path, new)| match new {
+fn as_edit<'p>(changes: impl IntoIterator<Item = &'p (EditPath, Option<Value>)>) -> Vec<Edit<'p>> {
+    let edits = changes.into_iter().map(|(path, new)| match new {
         Some(new) => Edit::Set(path, new.clone()),
         None => Edit::Remove(path),
     });
