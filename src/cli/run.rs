@@ -147,7 +147,7 @@ async fn on_signals(
 ) {
     let ending = first.await;
     if let (Ending::Terminated, Some(limit)) = (ending, drain) {
-        let seconds = limit.as_secs_f64();
+        let (seconds, second) = (limit.as_secs_f64(), signals::end_at_once());
         stop.drain();
         output.note(&format!(
             "draining: no new players; those that are here may go on for {seconds} s (another signal \
@@ -156,12 +156,13 @@ async fn on_signals(
         tokio::select! {
             () = stop.stopped() => return,
             () = tokio::time::sleep(limit) => {}
-            () = signals::end_at_once() => {}
+            () = second => {}
         }
     }
+    let last = signals::end_at_once();
     output.note("stopping: closing sessions and completing captures (Ctrl-C again ends at once)");
     stop.stop("stopped by the user");
-    signals::end_at_once().await;
+    last.await;
     std::process::exit(130);
 }
 

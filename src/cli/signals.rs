@@ -40,11 +40,12 @@ pub(super) enum Ending {
     Other,
 }
 
-/// Waits for a signal to end although a run is being completed. A terminal that closes sends SIGHUP
-/// twice, once through the shell.
+/// Catches, from now on, the signals to end although a run is being completed, and returns a future that
+/// waits for one. Call it before a person is told to send a second one. A terminal that closes sends
+/// SIGHUP twice, once through the shell.
 #[cfg(unix)]
-pub(super) async fn end_at_once() {
-    any([SignalKind::interrupt(), SignalKind::terminate(), SignalKind::quit()]).await;
+pub(super) fn end_at_once() -> impl Future<Output = ()> {
+    any([SignalKind::interrupt(), SignalKind::terminate(), SignalKind::quit()])
 }
 
 #[cfg(unix)]
@@ -75,10 +76,11 @@ pub(super) fn end() -> impl Future<Output = Ending> {
     }
 }
 
-/// Waits for a request to end although a run is being completed.
+/// Catches, from now on, the requests to end although a run is being completed, and returns a future that
+/// waits for one.
 #[cfg(windows)]
-pub(super) async fn end_at_once() {
-    any().await;
+pub(super) fn end_at_once() -> impl Future<Output = ()> {
+    any()
 }
 
 #[cfg(windows)]
@@ -116,9 +118,10 @@ impl Interrupted {
         };
         let watch = async move {
             first.await;
+            let second = end_at_once();
             watched.0.store(true, Ordering::Relaxed);
             output.note("stopping: completing captures (Ctrl-C again ends at once)");
-            end_at_once().await;
+            second.await;
             std::process::exit(130);
         };
         std::thread::Builder::new()

@@ -97,9 +97,10 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let ending = stop.clone();
     tokio::spawn(async move {
         signals::end().await;
+        let second = signals::end_at_once();
         ending.stop("stopped by the user");
         // The terminal may take nothing more.
-        signals::end_at_once().await;
+        second.await;
         std::process::exit(130);
     });
     std::thread::spawn(move || sources.read_all(&files));

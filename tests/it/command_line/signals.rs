@@ -14,7 +14,8 @@ fn a_second_signal_ends_a_run_whose_output_nobody_reads() {
         proxy.signal(signal);
         proxy.wait_for_error("Ctrl-C again ends at once");
         proxy.signal(signal);
-        assert_eq!(proxy.end_unread().code(), Some(130), "{options:?} {signal}");
+        let code = proxy.end_unread().code();
+        assert_eq!(code, Some(130), "{options:?} {signal}: {}", proxy.errors());
     }
 }
 
