@@ -1,6 +1,6 @@
 use serde_json::{Value as Json, json};
 
-use super::edit::{container, define, exchange_names, field, packet, remove, replace, sent};
+use super::edit::{container, define, exchange_names, field, list, packet, remove, replace, sent};
 use super::patches::{LAST, Patch};
 
 /// Errors of `minecraft-data` that the comparison with second witnesses has shown (`docs/protocol-tables.md`).
@@ -219,6 +219,36 @@ pub(crate) const COMPARED: &[Patch] = &[
         apply: |tables| {
             let names = field(&mut tables["play"]["toServer"]["types"]["packet"], "name");
             exchange_names(names, "test_instance_block_action", "spectate")
+        },
+    },
+    Patch {
+        name: "the mode of a click in a window is a VarInt (1.9 to 1.17)",
+        reason: "ViaVersion (`v1_8to1_9`) and Botcraft; the tables have it from 1.17.1 on, and a byte before.",
+        versions: 107..=755,
+        apply: |tables| {
+            let mode = field(sent(tables, "window_click"), "mode");
+            replace(mode, &json!("i8"), json!("varint"))
+        },
+    },
+    Patch {
+        name: "the number of trades is a VarInt (1.19)",
+        reason: "ViaVersion (`v1_18_2to1_19`) and Botcraft; the tables have it from 1.19.1 on, and a byte before.",
+        versions: 759..=759,
+        apply: |tables| {
+            let trades = field(packet(tables, "trade_list"), "trades");
+            replace(&mut trades[1]["countType"], &json!("u8"), json!("varint"))
+        },
+    },
+    Patch {
+        name: "the event of goals has a list of them (1.21.9)",
+        reason: "MCProtocolLib (`readDebugSubscription`) and Botcraft; the tables have one goal in an event, and a \
+                 list where a value changes.",
+        versions: 773..=LAST,
+        apply: |tables| {
+            let value = field(&mut tables["types"]["DebugSubscriptionEvent"], "value");
+            let goals = &mut value[1]["fields"]["GoalSelectors"];
+            let list = list(goals.clone());
+            goals[0] == "container" && define(goals, list)
         },
     },
 ];

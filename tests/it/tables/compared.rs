@@ -175,3 +175,33 @@ fn a_spectator_of_1_21_5_teleports_with_the_id_0x3c() {
         assert_eq!(packet.id(), id, "{name}");
     }
 }
+
+#[test]
+fn the_mode_of_a_click_in_a_window_is_a_varint_since_1_9() {
+    for (version, bytes) in [
+        (107, &hex!("00 0001 00 0002 8600 ffff")[..]),
+        (754, &hex!("00 0001 00 0002 8600 00")),
+        (755, &hex!("00 0001 00 8600 00 00")),
+    ] {
+        let value = sent(version, Play, "window_click", bytes);
+        assert_eq!(at(&value, &["mode"]).as_int(), Some(6), "{version}");
+    }
+}
+
+#[test]
+fn a_villager_of_1_19_can_have_128_trades() {
+    let trade = hex!("00 00 00 00 00000001 00000002 00000003 00000004 3f800000 00000005");
+    let bytes = [&hex!("01 8001")[..], &trade.repeat(128), &hex!("02 03 00 01")].concat();
+    let value = decoded(759, "trade_list", &bytes);
+    assert_eq!(items(&value, &["trades"]).len(), 128);
+    assert_eq!(at(&value, &["experience"]).as_int(), Some(3));
+}
+
+#[test]
+fn an_event_of_goals_has_a_list_of_them() {
+    for version in [773, 777] {
+        let value = decoded(version, "debug_event", &hex!("04 02 07 01 0161 08 00 0162"));
+        let goals = items(&value, &["event", "value"]);
+        assert_eq!(at(&goals[1], &["priority"]).as_int(), Some(8), "{version}");
+    }
+}

@@ -1,33 +1,95 @@
 //! The comparison notices whatever is wrong with a layout.
 
-use super::layout::Node;
-use super::{Catalog, compare, files};
+use std::collections::{HashMap, HashSet};
+
+use super::compare::Comparison;
+use super::layout::{Node, whole};
+use super::tables::Tables;
+use super::{Catalog, Witnesses, files};
 
 #[test]
 fn a_changed_or_missing_leaf_is_a_difference() {
+    let mut tested = HashSet::new();
     for file in files() {
         let protocol = Catalog::embedded().find(file.version).unwrap().protocol;
+        let tables = Tables::new(&protocol.types);
+        let mut comparison = Comparison::new(&tables, &file.types);
         for it in &file.packets {
             let packet = protocol.packet(it.state, it.direction, it.id).unwrap();
-            let differences = |layout: &[Node]| {
-                compare::differences(&protocol.types, packet.ty, layout, &file.types)
-            };
-            let as_it_is = differences(&it.layout);
-            let leaves = count(&it.layout);
-            for (index, removed) in (0..leaves).flat_map(|index| [(index, false), (index, true)]) {
+            // Most layouts are the same in many versions.
+            let ours = tables.whole(packet.ty);
+            if !tested.insert((ours, whole(&it.layout, |name| file.types[name].clone()))) {
+                continue;
+            }
+            let as_it_is = comparison.differences(packet.ty, &it.layout);
+            for (index, removed) in changes(&it.layout) {
                 let mut layout = it.layout.clone();
                 change(&mut layout, &mut { index }, removed);
-                let found = differences(&layout);
+                let found = comparison.differences(packet.ty, &layout);
+                let how = if removed { "removed" } else { "changed" };
+                assert!(found != as_it_is, "{} {}: leaf {index} {how}", file.name, packet.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_changed_or_missing_leaf_of_a_named_layout_is_a_difference() {
+    let mut tested = HashSet::new();
+    for file in files() {
+        let protocol = Catalog::embedded().find(file.version).unwrap().protocol;
+        let tables = Tables::new(&protocol.types);
+        for (name, layout) in &file.types {
+            let mut with = file.packets.iter().filter(|it| reaches(&file, &it.layout, name));
+            let it = with.next().unwrap_or_else(|| panic!("{}: {name} is not used", file.name));
+            let packet = protocol.packet(it.state, it.direction, it.id).unwrap();
+            let of = |layout: &[Node]| whole(layout, |name| file.types[name].clone());
+            if !tested.insert((tables.whole(packet.ty), of(&it.layout), of(layout))) {
+                continue;
+            }
+            let differences = |types: &HashMap<String, Vec<Node>>| {
+                Comparison::new(&tables, types).differences(packet.ty, &it.layout)
+            };
+            let as_it_is = differences(&file.types);
+            // Of the hundreds of leaves of an item, some from each part.
+            let step = count(layout) * 2 / MAX_CHANGES + 1;
+            for (index, removed) in changes(layout).step_by(step | 1) {
+                let mut types = file.types.clone();
+                change(types.get_mut(name).unwrap(), &mut { index }, removed);
+                let how = if removed { "removed" } else { "changed" };
                 assert!(
-                    found != as_it_is,
-                    "{} {}: leaf {index}{}",
+                    differences(&types) != as_it_is,
+                    "{} {name} in {}: leaf {index} {how}",
                     file.name,
-                    packet.name(),
-                    if removed { " removed" } else { "" }
+                    packet.name()
                 );
             }
         }
     }
+}
+
+/// Returns each leaf's index, once to change and once to remove it.
+fn changes(layout: &[Node]) -> impl Iterator<Item = (usize, bool)> {
+    (0..count(layout)).flat_map(|index| [(index, false), (index, true)])
+}
+
+/// Returns whether a named layout is in a layout.
+fn reaches(file: &Witnesses, layout: &[Node], name: &str) -> bool {
+    fn within(file: &Witnesses, nodes: &[Node], name: &str, seen: &mut Vec<String>) -> bool {
+        nodes.iter().any(|node| match node {
+            Node::Leaf { .. } => false,
+            Node::Group { parts, .. } => parts.iter().any(|part| within(file, part, name, seen)),
+            Node::Switch { cases, .. } => cases.values().any(|part| within(file, part, name, seen)),
+            Node::Named { name: other, .. } => {
+                other == name
+                    || !seen.contains(other) && {
+                        seen.push(other.clone());
+                        within(file, &file.types[other], name, seen)
+                    }
+            }
+        })
+    }
+    within(file, layout, name, &mut Vec::new())
 }
 
 fn count(nodes: &[Node]) -> usize {
@@ -70,3 +132,6 @@ fn change(nodes: &mut Vec<Node>, index: &mut usize, removed: bool) -> bool {
     }
     false
 }
+
+/// Changes of a named layout at most.
+const MAX_CHANGES: usize = 24;

@@ -3,75 +3,56 @@
 use std::collections::{HashMap, HashSet};
 
 use super::layout::{
-    Cases, Count, Key, Kind, Node, On, alike, case, decided, keys, masks, normal, text, width,
+    Cases, Count, Key, Kind, Node, On, alike, case, decided, keys, labelled, masks, normal, text,
+    width,
 };
-use super::tables;
-use crate::schema::types::{Type, TypeId};
+use super::tables::Tables;
+use crate::schema::types::TypeId;
 
-/// Compares the layout of a packet with a witness's, leaf by leaf, and returns each difference.
-pub(super) fn differences(
-    types: &[Type],
-    ours: TypeId,
-    theirs: &[Node],
-    names: &HashMap<String, Vec<Node>>,
-) -> Vec<String> {
-    let ours = tables::layout(types, ours, "");
-    let mut comparison = Comparison { types, names, compared: HashSet::new(), within: Vec::new() };
-    let mut found = comparison.sequences(&ours, &normal(theirs.to_vec()), &Labels::default());
-    let mut seen = HashSet::new();
-    found.retain(|difference| seen.insert(difference.clone()));
-    found
-}
-
-/// Values on which later parts can depend.
-#[derive(Clone, Default)]
-struct Labels {
-    /// The witness's labels of ours.
-    theirs: HashMap<String, String>,
-    /// Those of ours that are bools.
-    bools: HashSet<String>,
-}
-
-impl Labels {
-    /// Returns the values for which two switches are compared.
-    fn keys(&self, on: &On, a: &Cases, b: &Cases) -> Vec<Key> {
-        let one_bit = on.mask.is_some_and(u64::is_power_of_two);
-        if one_bit || on.mask.is_none() && self.bools.contains(&on.label) {
-            return vec![Key::Int(0), Key::Int(1)];
-        }
-        keys(a, b)
-    }
-
-    fn same(&self, ours: &On, theirs: &On) -> bool {
-        self.theirs.get(&ours.label) == Some(&theirs.label) && ours.mask == theirs.mask
-    }
-}
-
-struct Comparison<'c> {
-    types: &'c [Type],
+/// The tables of one version and a file of witnesses, with the pairs of named layouts already compared.
+pub(super) struct Comparison<'c> {
+    tables: &'c Tables<'c>,
     names: &'c HashMap<String, Vec<Node>>,
-    /// Named layouts that are the same if everything else is.
+    /// Pairs that are equal, or whose differences are found already, or that are being compared: a layout that
+    /// contains itself equals another if both are the same up to where they begin again.
     compared: HashSet<(String, String)>,
-    /// The sequences around the current ones.
-    within: Vec<(String, String)>,
+    /// The pairs of `compared`, in the order in which they were noted.
+    order: Vec<(String, String)>,
 }
 
-impl Comparison<'_> {
-    fn sequences(&mut self, ours: &[Node], theirs: &[Node], labels: &Labels) -> Vec<String> {
-        if ours.is_empty() && theirs.is_empty() {
-            return Vec::new();
+impl<'c> Comparison<'c> {
+    pub(super) fn new(tables: &'c Tables<'c>, names: &'c HashMap<String, Vec<Node>>) -> Self {
+        Self { tables, names, compared: HashSet::new(), order: Vec::new() }
+    }
+
+    /// Compares the layout of a packet with a witness's, leaf by leaf, and returns each difference.
+    pub(super) fn differences(&mut self, ours: TypeId, theirs: &[Node]) -> Vec<String> {
+        let known = self.order.len();
+        let ours = self.tables.layout(ours);
+        let mut found = self.both(ours, normal(theirs.to_vec()), Labels::default());
+        if !found.is_empty() {
+            self.forget(known);
         }
-        // Layouts that contain themselves, at different places, come back to the same two sequences.
-        let pair = (text(ours), text(theirs));
-        let recursive = pair.0.contains('@') || pair.1.contains('@');
-        if recursive && self.within.contains(&pair) {
-            return Vec::new();
-        }
-        self.within.push(pair);
-        assert!(self.within.len() < MAX_DEPTH, "{} / {}", text(ours), text(theirs));
-        let found = self.both(ours.to_vec(), theirs.to_vec(), labels.clone());
-        self.within.pop();
+        let mut seen = HashSet::new();
+        found.retain(|difference| seen.insert(difference.clone()));
         found
+    }
+
+    /// Notes a pair, and returns whether it is new.
+    fn note(&mut self, pair: (String, String)) -> bool {
+        let new = self.compared.insert(pair.clone());
+        if new {
+            self.order.push(pair);
+        }
+        new
+    }
+
+    /// Forgets all pairs but the first `known`, because a difference between them was not reported, or is reported
+    /// again.
+    fn forget(&mut self, known: usize) {
+        for pair in self.order.drain(known..) {
+            self.compared.remove(&pair);
+        }
     }
 
     fn both(
@@ -86,23 +67,26 @@ impl Comparison<'_> {
             match (ours.first().cloned(), theirs.first().cloned()) {
                 (None, None) => return found,
                 (_, Some(Node::Leaf { wire, .. })) if wire == "never" => return found,
-                (Some(Node::Named { name: a, .. }), Some(Node::Named { name: b, .. }))
-                    if self.compared.contains(&(a.clone(), b.clone())) =>
-                {
+                (Some(Node::Named { name: a, at }), Some(Node::Named { name: b, .. })) => {
+                    if self.note((a.clone(), b.clone())) {
+                        let (a, b) = (self.tables.named(&a), self.named(&b));
+                        let of = self.both(a, b, Labels::default());
+                        found.extend(of.into_iter().map(|it| format!("{at}: {it}")));
+                    }
+                    at.clone_into(&mut last);
                     ours.remove(0);
                     theirs.remove(0);
                 }
-                (Some(Node::Named { name, at }), theirs_first) => {
-                    if let Some(Node::Named { name: other, .. }) = theirs_first {
-                        self.compared.insert((name.clone(), other));
+                (Some(Node::Named { name, .. }), _) => {
+                    if !self.note((text(&ours), text(&theirs))) {
+                        return found;
                     }
-                    let id = name.parse().map(TypeId).unwrap_or(TypeId(0));
-                    ours.splice(..1, tables::layout(self.types, id, &at));
-                    if let Some(Node::Named { name, .. }) = theirs.first().cloned() {
-                        theirs.splice(..1, self.named(&name));
-                    }
+                    ours.splice(..1, self.tables.named(&name));
                 }
                 (_, Some(Node::Named { name, .. })) => {
+                    if !self.note((text(&ours), text(&theirs))) {
+                        return found;
+                    }
                     theirs.splice(..1, self.named(&name));
                 }
                 (
@@ -110,34 +94,30 @@ impl Comparison<'_> {
                     Some(Node::Switch { on: their_on, cases: theirs_cases, .. }),
                 ) if labels.same(&on, &their_on) => {
                     let (our_tail, their_tail) = (ours.split_off(1), theirs.split_off(1));
+                    let known = self.order.len();
                     let mut inside = Vec::new();
                     for key in labels.keys(&on, &cases, &theirs_cases) {
-                        inside.extend(self.sequences(
-                            case(&cases, &key),
-                            case(&theirs_cases, &key),
-                            &labels,
-                        ));
+                        let (a, b) = (case(&cases, &key), case(&theirs_cases, &key));
+                        inside.extend(self.both(a.to_vec(), b.to_vec(), labels.clone()));
                     }
                     if inside.is_empty() {
                         (ours, theirs) = (our_tail, their_tail);
                         continue;
                     }
+                    self.forget(known);
+                    let behind = self.both(our_tail.clone(), their_tail.clone(), labels.clone());
+                    self.forget(known);
                     // What one layout has behind the switch can be in each case of the other.
                     let mut all = Vec::new();
                     for key in labels.keys(&on, &cases, &theirs_cases) {
                         let a = [case(&cases, &key), &our_tail].concat();
                         let b = [case(&theirs_cases, &key), &their_tail].concat();
                         let (a, b) = (decided(&a, &on, &key), decided(&b, &their_on, &key));
-                        let of = self.sequences(&normal(a), &normal(b), &labels);
+                        let of = self.both(normal(a), normal(b), labels.clone());
                         all.extend(of.into_iter().map(|it| format!("if {key}: {it}")));
                     }
-                    let found_behind = self.sequences(&our_tail, &their_tail, &labels);
-                    if all.len() <= inside.len() + found_behind.len() {
-                        found.extend(all);
-                    } else {
-                        found.extend(inside);
-                        found.extend(found_behind);
-                    }
+                    let apart = [inside, behind].concat();
+                    found.extend(if all.len() <= apart.len() { all } else { apart });
                     return found;
                 }
                 (Some(Node::Switch { on, .. }), _) => {
@@ -208,7 +188,7 @@ impl Comparison<'_> {
     ) -> Vec<String> {
         for key in keys {
             let (a, b) = (decided(ours, on, key), decided(theirs, their_on, key));
-            let of = self.sequences(&normal(a), &normal(b), labels);
+            let of = self.both(normal(a), normal(b), labels.clone());
             found.extend(of.into_iter().map(|it| format!("if {key}: {it}")));
         }
         found
@@ -234,7 +214,7 @@ impl Comparison<'_> {
                 let same_kind = std::mem::discriminant(a) == std::mem::discriminant(b);
                 if counts || same_kind {
                     for (a, b) in our_parts.iter().zip(their_parts) {
-                        found.extend(self.sequences(a, b, labels));
+                        found.extend(self.both(a.clone(), b.clone(), labels.clone()));
                     }
                 }
                 found
@@ -245,7 +225,31 @@ impl Comparison<'_> {
 
     fn named(&self, name: &str) -> Vec<Node> {
         let nodes = self.names.get(name).unwrap_or_else(|| panic!("no type `{name}`"));
-        normal(nodes.clone())
+        normal(labelled(nodes))
+    }
+}
+
+/// Values on which later parts can depend.
+#[derive(Clone, Default)]
+struct Labels {
+    /// The witness's labels of ours.
+    theirs: HashMap<String, String>,
+    /// Our labels of values that are bools.
+    bools: HashSet<String>,
+}
+
+impl Labels {
+    /// Returns the values for which two switches are compared.
+    fn keys(&self, on: &On, a: &Cases, b: &Cases) -> Vec<Key> {
+        let one_bit = on.mask.is_some_and(u64::is_power_of_two);
+        if one_bit || on.mask.is_none() && self.bools.contains(&on.label) {
+            return vec![Key::Int(0), Key::Int(1)];
+        }
+        keys(a, b)
+    }
+
+    fn same(&self, ours: &On, theirs: &On) -> bool {
+        self.theirs.get(&ours.label) == Some(&theirs.label) && ours.mask == theirs.mask
     }
 }
 
@@ -302,13 +306,24 @@ fn keys_of(
     (on(ours, None), on(theirs, None), all)
 }
 
-/// The cases of the first switch on a value.
+/// Returns the keys of all switches on a value, those within others and within groups too.
 fn switch_keys(nodes: &[Node], on: &On) -> Cases {
-    let found = nodes.iter().find_map(|node| match node {
-        Node::Switch { on: other, cases, .. } if other == on => Some(cases.clone()),
-        _ => None,
-    });
-    found.unwrap_or_default()
+    let mut found = Cases::new();
+    for node in nodes {
+        match node {
+            Node::Switch { on: other, cases, .. } => {
+                if other == on {
+                    found.extend(cases.keys().map(|key| (key.clone(), Vec::new())));
+                }
+                cases.values().for_each(|part| found.extend(switch_keys(part, on)));
+            }
+            Node::Group { parts, .. } => {
+                parts.iter().for_each(|part| found.extend(switch_keys(part, on)));
+            }
+            Node::Leaf { .. } | Node::Named { .. } => {}
+        }
+    }
+    found
 }
 
 fn brief(node: &Node) -> String {
@@ -321,8 +336,6 @@ fn brief(node: &Node) -> String {
 
 /// Bits of which all combinations are compared are below this one.
 const MAX_BITS: u64 = 64;
-
-const MAX_DEPTH: usize = 200;
 
 /// Parts of a layout on one level at most.
 const MAX_STEPS: usize = 1000;

@@ -110,14 +110,14 @@ fn joined(nodes: Vec<Node>) -> Vec<Node> {
                 }
             }
             Node::Group { kind: Kind::List(Count::Fixed(count)), parts, .. }
-                if count <= MAX_UNROLLED && !bytes(&parts) =>
+                if count <= MAX_UNROLLED =>
             {
                 let element = joined(parts.concat());
                 (0..count).for_each(|_| done.extend(element.iter().cloned()));
             }
             Node::Group { kind: Kind::Holder, parts, at, .. } => {
                 // The number is 0 if the value itself follows.
-                let label = format!("holder#{}", HOLDERS.fetch_add(1, Ordering::Relaxed));
+                let label = format!("holder#{}", unique());
                 let on = On { label: label.clone(), mask: None };
                 done.push(Node::Leaf { wire: "varint".into(), label: Some(label), at: at.clone() });
                 let inline = joined(parts.concat());
@@ -132,10 +132,6 @@ fn joined(nodes: Vec<Node>) -> Vec<Node> {
         }
     }
     done
-}
-
-fn bytes(parts: &[Vec<Node>]) -> bool {
-    matches!(parts, [part] if matches!(&part[..], [Node::Leaf { wire, .. }] if wire.ends_with('8')))
 }
 
 /// Replaces a bool and a switch with parts for `true` alone by an option, and removes switches without parts.
@@ -227,6 +223,35 @@ pub(super) fn decided(nodes: &[Node], on: &On, key: &Key) -> Vec<Node> {
         }
     }
     done
+}
+
+/// Returns the layout with labels that no other layout has.
+pub(super) fn labelled(nodes: &[Node]) -> Vec<Node> {
+    fn within(nodes: &[Node], number: u32) -> Vec<Node> {
+        let fresh = |label: &String| format!("{}#{number}", plain(label));
+        let one = |node: &Node| match node {
+            Node::Leaf { wire, label, at } => {
+                let label = label.as_ref().map(fresh);
+                Node::Leaf { wire: wire.clone(), label, at: at.clone() }
+            }
+            Node::Group { kind, parts, label, at } => {
+                let kind = match kind {
+                    Kind::List(Count::Label(label)) => Kind::List(Count::Label(fresh(label))),
+                    kind => kind.clone(),
+                };
+                let parts = parts.iter().map(|part| within(part, number)).collect();
+                Node::Group { kind, parts, label: label.as_ref().map(fresh), at: at.clone() }
+            }
+            Node::Switch { on, cases, at } => {
+                let on = On { label: fresh(&on.label), mask: on.mask };
+                let cases = cases.iter().map(|(key, part)| (key.clone(), within(part, number)));
+                Node::Switch { on, cases: cases.collect(), at: at.clone() }
+            }
+            named @ Node::Named { .. } => named.clone(),
+        };
+        nodes.iter().map(one).collect()
+    }
+    within(nodes, unique())
 }
 
 /// Returns the bits of an integer of fixed width.
@@ -331,8 +356,37 @@ pub(super) fn text(nodes: &[Node]) -> String {
     nodes.iter().map(Node::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// Counts the holders, whose numbers need labels.
-static HOLDERS: AtomicU32 = AtomicU32::new(0);
+/// Formats a layout and those that it names, with numbers instead of the names: layouts of different tables have the
+/// same text if they are the same.
+pub(super) fn whole(nodes: &[Node], named: impl Fn(&str) -> Vec<Node>) -> String {
+    let (mut done, mut names) = (String::new(), Vec::new());
+    let mut nodes = nodes.to_vec();
+    for next in 0.. {
+        let text = text(&nodes);
+        let mut parts = text.split('@');
+        done.extend(parts.next());
+        for part in parts {
+            let end = part.find(|char: char| !char.is_alphanumeric()).unwrap_or(part.len());
+            let (name, rest) = part.split_at(end);
+            let known = names.iter().position(|it| it == name);
+            let number = known.unwrap_or(names.len());
+            if known.is_none() {
+                names.push(name.to_owned());
+            }
+            done += &format!("@{number}{rest}");
+        }
+        let Some(name) = names.get(next) else { break };
+        nodes = named(name);
+        done.push('\n');
+    }
+    done
+}
+
+/// Returns another number each time, for labels.
+pub(super) fn unique() -> u32 {
+    static LABELS: AtomicU32 = AtomicU32::new(0);
+    LABELS.fetch_add(1, Ordering::Relaxed)
+}
 
 /// Arrays of at most this many elements equal the same elements one after the other.
 const MAX_UNROLLED: usize = 8;

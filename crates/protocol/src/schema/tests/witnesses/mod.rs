@@ -7,8 +7,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::LazyLock;
 
+use compare::Comparison;
 use layout::Node;
+use tables::Tables;
 
 use crate::schema::{Catalog, Direction, State};
 
@@ -38,36 +41,60 @@ struct Witness {
     layout: Vec<Node>,
 }
 
+/// A witness and how it differs from our tables.
+struct Compared {
+    file: String,
+    version: i32,
+    place: (State, Direction, i32),
+    /// The packet's state, direction and name.
+    packet: String,
+    /// Where the layout is from.
+    source: String,
+    differences: Vec<String>,
+}
+
+/// All witnesses, compared once.
+static COMPARED: LazyLock<Vec<Compared>> =
+    LazyLock::new(|| files().iter().flat_map(compared).collect());
+
+fn compared(file: &Witnesses) -> Vec<Compared> {
+    let found = Catalog::embedded().find(file.version).unwrap();
+    assert!(found.exact, "{}", file.name);
+    let protocol = found.protocol;
+    let tables = Tables::new(&protocol.types);
+    let mut comparison = Comparison::new(&tables, &file.types);
+    let one = |it: &Witness| {
+        let packet = protocol.packet(it.state, it.direction, it.id);
+        let packet = packet.unwrap_or_else(|| {
+            panic!("{}: no packet {} {} 0x{:02x}", file.name, it.state, it.direction, it.id)
+        });
+        Compared {
+            file: file.name.clone(),
+            version: file.version,
+            place: (it.state, it.direction, it.id),
+            packet: format!("{} {} {}", it.state, it.direction, packet.name()),
+            source: file.sources[&it.source].clone(),
+            differences: comparison.differences(packet.ty, &it.layout),
+        }
+    };
+    file.packets.iter().map(one).collect()
+}
+
 #[test]
 fn the_tables_agree_with_the_witnesses() {
     let mut known = explained();
     let mut faults = Vec::new();
-    for file in files() {
-        let protocol = Catalog::embedded().find(file.version).unwrap();
-        assert!(protocol.exact, "{}", file.name);
-        let protocol = protocol.protocol;
-        for it in &file.packets {
-            let packet = protocol.packet(it.state, it.direction, it.id);
-            let place = format!("{} {} 0x{:02x}", it.state, it.direction, it.id);
-            let Some(packet) = packet else {
-                faults.push(format!("{}: {place}: the tables have no such packet", file.name));
-                continue;
-            };
-            let name = packet.name();
-            let whole = whole_name(it, name);
-            let all = compare::differences(&protocol.types, packet.ty, &it.layout, &file.types);
-            for difference in all {
-                let matches = known.iter_mut().find(|known| {
-                    known.versions.contains(&file.version)
-                        && known.packet == whole
-                        && known.difference == difference
-                });
-                match matches {
-                    Some(known) => known.seen.push(file.version),
-                    None => faults.push(format!(
-                        "{}: {place} {name} ({}): {difference}",
-                        file.name, file.sources[&it.source]
-                    )),
+    for it in COMPARED.iter() {
+        for difference in &it.differences {
+            let matches = known.iter_mut().find(|known| {
+                known.versions.contains(&it.version)
+                    && known.packet == it.packet
+                    && known.difference == *difference
+            });
+            match matches {
+                Some(known) => known.seen.push(it.version),
+                None => {
+                    faults.push(format!("{}: {} ({}): {difference}", it.file, it.packet, it.source))
                 }
             }
         }
@@ -104,15 +131,10 @@ fn every_witness_names_its_source() {
     }
 }
 
-/// Returns the state, direction and name of a packet.
-fn whole_name(it: &Witness, name: &str) -> String {
-    format!("{} {} {name}", it.state, it.direction)
-}
-
 /// A known difference, and why our tables are believed.
 struct Explained {
     versions: RangeInclusive<i32>,
-    /// The packet as in [`whole_name`].
+    /// The packet as in [`Compared`].
     packet: String,
     difference: String,
     seen: Vec<i32>,
@@ -151,48 +173,83 @@ fn files() -> Vec<Witnesses> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> = entries.filter(|path| !path.ends_with("explained.txt")).collect();
     paths.sort();
-    paths.iter().map(|path| read(path)).collect()
+    paths.iter().flat_map(|path| read(path)).collect()
 }
 
-fn read(path: &Path) -> Witnesses {
+/// Reads the witnesses of a file's version, or of each version that it has.
+fn read(path: &Path) -> Vec<Witnesses> {
     let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-    let version = name.split(['-', '.']).next().unwrap().parse().unwrap();
-    let (sources, types, packets) = (BTreeMap::new(), HashMap::new(), Vec::new());
-    let mut file = Witnesses { name, version, sources, types, packets };
+    let of = |name: String, version| {
+        let (sources, types, packets) = (BTreeMap::new(), HashMap::new(), Vec::new());
+        Witnesses { name, version, sources, types, packets }
+    };
+    let version = name.split(['-', '.']).next().unwrap().parse();
+    let mut files: Vec<_> = version.map(|version| of(name.clone(), version)).into_iter().collect();
     for line in fs::read_to_string(path).unwrap().lines() {
-        if line.starts_with('#') || line.is_empty() {
-            continue;
+        if let Some(versions) = line.strip_prefix("versions ") {
+            let versions = versions.split(' ').map(|version| version.parse().unwrap());
+            files.extend(versions.map(|version| of(format!("{name} ({version})"), version)));
+        } else if !line.starts_with('#') && !line.is_empty() {
+            assert!(!files.is_empty(), "{}: {line}: before the versions", path.display());
+            line_of(&mut files, line)
+                .unwrap_or_else(|fault| panic!("{}: {line}: {fault}", path.display()));
         }
-        file.line(line).unwrap_or_else(|fault| panic!("{}: {line}: {fault}", path.display()));
     }
-    file
+    files
 }
 
-impl Witnesses {
-    /// Reads `source WORD REPOSITORY@COMMIT:PATH`, `type NAME = LAYOUT`, or
-    /// `STATE DIRECTION ID NAME SOURCE = LAYOUT`.
-    fn line(&mut self, line: &str) -> Result<(), String> {
-        let (head, layout) = line.split_once(" =").unwrap_or((line, ""));
-        let words: Vec<&str> = head.split(' ').collect();
-        match words[..] {
-            ["source", word, place] => {
-                self.sources.insert(word.into(), place.into());
+/// Reads `source WORD REPOSITORY@COMMIT:PATH`, `type NAME = LAYOUT`, or
+/// `STATE DIRECTION ID NAME SOURCE = LAYOUT`. In a file of several versions, `type VERSIONS NAME = LAYOUT`, and
+/// `VERSIONS:ID,..` instead of the id.
+fn line_of(files: &mut [Witnesses], line: &str) -> Result<(), String> {
+    let (head, layout) = line.split_once(" =").unwrap_or((line, ""));
+    let words: Vec<&str> = head.split(' ').collect();
+    match words[..] {
+        ["source", word, place] => {
+            for file in files {
+                file.sources.insert(word.into(), place.into());
             }
-            ["type", name] => {
-                self.types.insert(name.into(), parse::parse(layout)?);
-            }
-            [state, direction, id, _, source] => {
-                let id = id.strip_prefix("0x").and_then(|id| i32::from_str_radix(id, 16).ok());
-                self.packets.push(Witness {
-                    state: state.parse().map_err(|_| "no state")?,
-                    direction: direction.parse().map_err(|_| "no direction")?,
-                    id: id.ok_or("no id")?,
-                    source: source.into(),
-                    layout: parse::parse(layout)?,
-                });
-            }
-            _ => return Err("not a line of this file".into()),
         }
-        Ok(())
+        ["type", name] => {
+            let [file] = files else { return Err("no versions".into()) };
+            file.types.insert(name.into(), parse::parse(layout)?);
+        }
+        ["type", versions, name] => {
+            let layout = parse::parse(layout)?;
+            for versions in versions.split(',') {
+                for file in within(files, versions)? {
+                    file.types.insert(name.into(), layout.clone());
+                }
+            }
+        }
+        [state, direction, ids, _, source] => {
+            let layout = parse::parse(layout)?;
+            for id in ids.split(',') {
+                let (versions, id) = id.split_once(':').unwrap_or(("", id));
+                let id = id.strip_prefix("0x").and_then(|id| i32::from_str_radix(id, 16).ok());
+                for file in within(files, versions)? {
+                    file.packets.push(Witness {
+                        state: state.parse().map_err(|_| "no state")?,
+                        direction: direction.parse().map_err(|_| "no direction")?,
+                        id: id.ok_or("no id")?,
+                        source: source.into(),
+                        layout: layout.clone(),
+                    });
+                }
+            }
+        }
+        _ => return Err("not a line of this file".into()),
     }
+    Ok(())
+}
+
+/// Returns the witnesses of a version, or of the first to the last of two; of all if there are none.
+fn within<'f>(
+    files: &'f mut [Witnesses],
+    versions: &str,
+) -> Result<impl Iterator<Item = &'f mut Witnesses>, String> {
+    let (first, last) = versions.split_once('-').unwrap_or((versions, versions));
+    let number = |text: &str| text.parse().map_err(|_| format!("the version `{text}`"));
+    let range = if versions.is_empty() { 0..=i32::MAX } else { number(first)?..=number(last)? };
+    Ok(files.iter_mut().filter(move |file| range.contains(&file.version)))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use super::{Catalog, explained, files, whole_name};
+use super::{COMPARED, Catalog};
 
 #[test]
 fn the_page_counts_the_witnesses() {
@@ -23,24 +23,16 @@ fn the_page_counts_the_witnesses() {
 
 /// Formats one row per version that has witnesses.
 fn fresh() -> String {
-    let explained = explained();
     let (mut packets, mut sources) = (BTreeMap::new(), BTreeMap::new());
-    for file in files() {
-        let protocol = Catalog::embedded().find(file.version).unwrap().protocol;
-        let counted: &mut BTreeSet<_> = packets.entry(file.version).or_default();
-        for it in &file.packets {
-            let packet = protocol.packet(it.state, it.direction, it.id).unwrap();
-            // A witness that is known to be wrong does not count.
-            let whole = whole_name(it, packet.name());
-            let mut known = explained.iter().filter(|known| known.versions.contains(&file.version));
-            if known.all(|known| known.packet != whole) {
-                counted.insert((it.state.name(), it.direction.name(), it.id));
-            }
+    for it in COMPARED.iter() {
+        let counted: &mut BTreeSet<_> = packets.entry(it.version).or_default();
+        // A witness that is known to be wrong does not count.
+        if it.differences.is_empty() {
+            let (state, direction, id) = it.place;
+            counted.insert((state.name(), direction.name(), id));
         }
-        let projects: &mut BTreeSet<String> = sources.entry(file.version).or_default();
-        for source in file.sources.values() {
-            projects.insert(source.split('@').next().unwrap().into());
-        }
+        let projects: &mut BTreeSet<&str> = sources.entry(it.version).or_default();
+        projects.extend(it.source.split('@').next());
     }
     let mut table = "| protocol | game | packets | with a second witness | from |\n\
                      | ---: | --- | ---: | ---: | --- |\n"
@@ -55,7 +47,7 @@ fn fresh() -> String {
             names.join(", "),
             protocol.packets().len().to_string(),
             counted.len().to_string(),
-            sources.iter().cloned().collect::<Vec<_>>().join(", "),
+            sources.iter().copied().collect::<Vec<_>>().join(", "),
         ];
         writeln!(table, "| {} |", row.join(" | ")).unwrap();
     }

@@ -1,24 +1,105 @@
 //! The layouts of our own tables, in the form in which the witnesses have them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::layout::{Count, Key, Kind, Node, On, normal};
+use super::layout::{Count, Key, Kind, Node, On, normal, unique, whole};
 use crate::schema::Name;
 use crate::schema::types::{self, Names, Path, Switch, Symbol, Type, TypeId};
 use crate::wire::Encoding;
 
-/// Returns the layout of a type.
-pub(super) fn layout(types: &[Type], id: TypeId, at: &str) -> Vec<Node> {
-    let mut tables = Tables { types, around: Vec::new(), labels: 0 };
-    let mut frames = vec![HashMap::new()];
-    normal(tables.sequence(id, at, &mut frames, false))
+/// The tables of one version.
+pub(super) struct Tables<'t> {
+    types: &'t [Type],
+    /// Containers that contain themselves, and refer to nothing around them: layouts with a name.
+    named: HashSet<TypeId>,
 }
 
-struct Tables<'t> {
-    types: &'t [Type],
+impl<'t> Tables<'t> {
+    pub(super) fn new(types: &'t [Type]) -> Self {
+        let mut tables = Self { types, named: HashSet::new() };
+        let mut named = recursive(types);
+        named.retain(|id| matches!(tables.ty(*id), Type::Container(_)));
+        tables.named = named;
+        let open: Vec<TypeId> =
+            tables.named.iter().copied().filter(|id| tables.is_open(*id)).collect();
+        open.iter().for_each(|id| _ = tables.named.remove(id));
+        tables
+    }
+
+    /// Returns the layout of a type.
+    pub(super) fn layout(&self, id: TypeId) -> Vec<Node> {
+        let mut reading = Reading { tables: self, around: Vec::new() };
+        let mut frames = vec![HashMap::new()];
+        normal(reading.sequence(id, "", &mut frames, false))
+    }
+
+    /// Returns the text of the layout of a type, with those that it names.
+    pub(super) fn whole(&self, id: TypeId) -> String {
+        whole(&self.layout(id), |name| self.named(name))
+    }
+
+    /// Returns the layout behind a [`Node::Named`].
+    pub(super) fn named(&self, name: &str) -> Vec<Node> {
+        self.layout(TypeId(name.parse().expect("the number of a type")))
+    }
+
+    /// Returns whether a type refers to fields around it.
+    fn is_open(&self, id: TypeId) -> bool {
+        fn unknown(nodes: &[Node]) -> bool {
+            nodes.iter().any(|node| match node {
+                Node::Leaf { wire, .. } => wire == UNKNOWN,
+                Node::Group { kind, parts, .. } => {
+                    matches!(kind, Kind::List(Count::Label(label)) if label == UNKNOWN)
+                        || parts.iter().any(|part| unknown(part))
+                }
+                Node::Switch { cases, .. } => cases.values().any(|part| unknown(part)),
+                Node::Named { .. } => false,
+            })
+        }
+        unknown(&self.layout(id))
+    }
+
+    fn ty(&self, id: TypeId) -> &'t Type {
+        &self.types[id.0 as usize]
+    }
+}
+
+/// Returns the types that contain themselves or are between two that do.
+fn recursive(types: &[Type]) -> HashSet<TypeId> {
+    let ids = || (0..types.len()).map(|index| TypeId(u32::try_from(index).expect("few types")));
+    let parts: HashMap<TypeId, Vec<TypeId>> =
+        ids().zip(types).map(|(id, ty)| (id, parts(ty))).collect();
+    let mut left: HashSet<TypeId> = ids().collect();
+    loop {
+        let within: HashSet<TypeId> = left.iter().flat_map(|id| &parts[id]).copied().collect();
+        let before = left.len();
+        let all = left.clone();
+        left.retain(|id| within.contains(id) && parts[id].iter().any(|part| all.contains(part)));
+        if left.len() == before {
+            return left;
+        }
+    }
+}
+
+/// Returns the types of which a type is made.
+fn parts(ty: &Type) -> Vec<TypeId> {
+    match ty {
+        Type::Container(fields) => fields.iter().map(|field| field.ty).collect(),
+        Type::Switch(switch) => switch.cases().collect(),
+        Type::Option(part) | Type::TopBit(part) => vec![*part],
+        Type::Array { element, .. } | Type::Metadata { element, .. } => vec![*element],
+        Type::IfMore { some, otherwise, .. } => [*some].into_iter().chain(*otherwise).collect(),
+        Type::Holder { inline, .. } => vec![inline.ty],
+        Type::HolderSet { base, entries } => vec![base.ty, entries.ty],
+        _ => Vec::new(),
+    }
+}
+
+/// A type that is being translated.
+struct Reading<'r, 't> {
+    tables: &'r Tables<'t>,
     /// The types around the current one.
     around: Vec<TypeId>,
-    labels: usize,
 }
 
 /// The fields of a container to which paths refer.
@@ -32,13 +113,14 @@ struct Seen {
     part: Option<Name>,
 }
 
-impl<'t> Tables<'t> {
+impl<'t> Reading<'_, 't> {
     fn ty(&self, id: TypeId) -> &'t Type {
-        &self.types[id.0 as usize]
+        self.tables.ty(id)
     }
 
     fn sequence(&mut self, id: TypeId, at: &str, frames: &mut Vec<Frame>, anon: bool) -> Vec<Node> {
-        if self.around.contains(&id) {
+        let named = !self.around.is_empty() && !anon && self.tables.named.contains(&id);
+        if named || self.around.contains(&id) {
             return vec![Node::Named { name: id.0.to_string(), at: at.into() }];
         }
         self.around.push(id);
@@ -53,16 +135,13 @@ impl<'t> Tables<'t> {
         let group = |kind, parts| vec![Node::Group { kind, parts, label: None, at: at.into() }];
         match self.ty(id) {
             Type::Container(fields) => {
-                if !anon {
-                    frames.push(Frame::new());
-                }
+                frames.push(Frame::new());
                 let mut nodes = Vec::new();
                 for field in fields {
                     let Some(name) = &field.name else {
                         let mut part = self.sequence(field.ty, at, frames, true);
                         if let Type::Bitfield(bits) = self.ty(field.ty) {
-                            self.labels += 1;
-                            let label = format!("bits#{}", self.labels);
+                            let label = format!("bits#{}", unique());
                             set_label(&mut part, &label);
                             for it in bits {
                                 let (label, part) = (label.clone(), Some(it.name.clone()));
@@ -78,8 +157,7 @@ impl<'t> Tables<'t> {
                     };
                     let mut part = self.sequence(field.ty, &inner(name), frames, false);
                     if let Some(symbol) = field.symbol {
-                        self.labels += 1;
-                        let label = format!("{name}#{}", self.labels);
+                        let label = format!("{name}#{}", unique());
                         set_label(&mut part, &label);
                         if let Some(frame) = frames.last_mut() {
                             frame.insert(symbol, Seen { label, ty: field.ty, part: None });
@@ -87,8 +165,9 @@ impl<'t> Tables<'t> {
                     }
                     nodes.extend(part);
                 }
-                if !anon {
-                    frames.pop();
+                // Later fields refer to those of a container without a name as to their neighbours.
+                if let (Some(inner), true, Some(frame)) = (frames.pop(), anon, frames.last_mut()) {
+                    frame.extend(inner);
                 }
                 nodes
             }
@@ -155,7 +234,7 @@ impl<'t> Tables<'t> {
         anon: bool,
     ) -> Vec<Node> {
         let Some((on, names)) = self.on(&switch.on, frames) else {
-            return vec![Node::Leaf { wire: "unknown".into(), label: None, at: at.into() }];
+            return vec![Node::Leaf { wire: UNKNOWN.into(), label: None, at: at.into() }];
         };
         let ints = switch.ints.iter().map(|(int, ty)| (Key::Int(*int), *ty));
         let texts = switch.texts.iter().map(|(text, ty)| {
@@ -218,7 +297,7 @@ impl<'t> Tables<'t> {
             types::Count::Prefix(ty) => Count::Prefix(self.leaf(self.ty(*ty))),
             types::Count::Field(path) => {
                 let label = self.on(path, frames).map(|(on, _)| on.label);
-                Count::Label(label.unwrap_or_else(|| "unknown".into()))
+                Count::Label(label.unwrap_or_else(|| UNKNOWN.into()))
             }
         }
     }
@@ -268,3 +347,6 @@ fn set_label(nodes: &mut [Node], to: &str) {
         _ => {}
     }
 }
+
+/// A value on which a layout depends and that is not in it.
+const UNKNOWN: &str = "unknown";
