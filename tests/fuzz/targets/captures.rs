@@ -11,7 +11,7 @@ use serde_json::json;
 use super::Features;
 use super::bytes::Bytes;
 use super::files::{check, jsonl, pcapng};
-use super::seeds::{JSONL, JSONL_1, PCAPNG, PCAPNG_1};
+use super::seeds::{JSONL, JSONL_1, PCAPNG, PCAPNG_1, UNFRAMED, entries_of};
 
 pub fn run(input: &[u8]) -> Features {
     let mut features = Features::default();
@@ -51,20 +51,10 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
-    // Lines in groups, without those of chunks.
-    let lines: Vec<&[u8]> =
-        JSONL.split_inclusive(|byte| *byte == b'\n').filter(|line| line.len() < 3000).collect();
-    for group in lines.chunks(8) {
-        files.push([lines[0], &group.concat()].concat());
+    for capture in UNFRAMED {
+        grouped(capture, 16, &mut files);
     }
-    let small: Vec<Entry> = super::seeds::entries()
-        .into_iter()
-        .filter(|entry| entry.record().is_none_or(|record| record.packet.size() < 300))
-        .collect();
-    for group in small.chunks(10) {
-        files.push(pcapng(group, "plain,json".parse().unwrap()));
-        files.push(pcapng(group, Views::PLAIN));
-    }
+    let small = grouped(JSONL, 8, &mut files);
     files.extend([PCAPNG, PCAPNG_1].map(|file| file[..8000].to_vec()));
     let old: Vec<&[u8]> = JSONL_1.split_inclusive(|byte| *byte == b'\n').take(20).collect();
     files.push(old.concat());
@@ -78,6 +68,22 @@ pub fn seeds() -> Vec<Vec<u8>> {
         [&[mode], &file[..]].concat()
     });
     raw.chain(packed.collect::<Vec<_>>()).collect()
+}
+
+/// Adds the lines of a capture in groups, without those of chunks, and its entries as pcapng. Returns these.
+fn grouped(capture: &'static [u8], size: usize, files: &mut Vec<Vec<u8>>) -> Vec<Entry> {
+    let lines: Vec<&[u8]> =
+        capture.split_inclusive(|byte| *byte == b'\n').filter(|line| line.len() < 3000).collect();
+    for group in lines.chunks(size) {
+        files.push([lines[0], &group.concat()].concat());
+    }
+    let mut small = entries_of(capture);
+    small.retain(|entry| entry.record().is_none_or(|record| record.packet.size() < 300));
+    for group in small.chunks(size + 2) {
+        files.push(pcapng(group, "plain,json".parse().unwrap()));
+        files.push(pcapng(group, Views::PLAIN));
+    }
+    small
 }
 
 /// Returns the entry as if it had been decoded with a description of the user.

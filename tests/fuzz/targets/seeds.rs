@@ -15,9 +15,24 @@ pub const PCAPNG: &[u8] = include_bytes!("../../../captures/session-1.8-encrypte
 pub const JSONL_1: &[u8] = include_bytes!("../../golden/captures-v1/session-1.8.jsonl");
 pub const PCAPNG_1: &[u8] = include_bytes!("../../golden/captures-v1/session-1.8-encrypted.pcapng");
 
+/// The bytes of captures of versions without frames, of pings before 1.7, and of Query.
+pub const UNFRAMED: &[&[u8]] = &[
+    include_bytes!("../../../captures/session-beta-1.7.3.jsonl"),
+    include_bytes!("../../../captures/session-1.6.4.jsonl"),
+    include_bytes!("../../../captures/session-alpha.jsonl"),
+    include_bytes!("../../../captures/ping-beta.jsonl"),
+    include_bytes!("../../../captures/ping-1.6.jsonl"),
+    include_bytes!("../../../captures/query.jsonl"),
+];
+
 /// Returns the entries of the plain sample capture.
 pub fn entries() -> Vec<Entry> {
-    let read = read_capture(Cursor::new(JSONL), Catalog::embedded()).unwrap();
+    entries_of(JSONL)
+}
+
+/// Returns the entries of a capture.
+pub fn entries_of(capture: &'static [u8]) -> Vec<Entry> {
+    let read = read_capture(Cursor::new(capture), Catalog::embedded()).unwrap();
     read.map(Result::unwrap).collect()
 }
 

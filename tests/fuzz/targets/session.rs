@@ -24,6 +24,7 @@ use rsa::{Pkcs1v15Encrypt, RsaPrivateKey};
 use super::Features;
 use super::bytes::Bytes;
 use super::files::check;
+use super::seeds::{UNFRAMED, entries_of};
 
 pub fn run(input: &[u8]) -> Features {
     let mut features = Features::default();
@@ -563,15 +564,31 @@ fn talks() -> Vec<Vec<u8>> {
     alpha.put(Side::Client, b"\x03\0\x05hello\0\x0a\x01\x00");
     alpha.put(Side::Server, b"\xff\0\x03bye");
     talks.push(alpha.0);
-    let mut beta = Script(Vec::new());
-    beta.put(Side::Client, &[&[2, 0, 5][..], &wide("Steve")].concat());
-    beta.put(Side::Server, &[&[2, 0, 1][..], &wide("-")].concat());
-    talks.push(beta.0);
+    talks.extend([UNFRAMED[0], UNFRAMED[1]].map(unframed));
     let mut web = Script(Vec::new());
     web.put(Side::Client, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     web.put(Side::Server, b"HTTP/1.1 400 Bad Request\r\n\r\n");
     talks.push(web.0);
     talks
+}
+
+/// The beginning of a session without frames: up to encryption, as what follows would need its key.
+fn unframed(capture: &'static [u8]) -> Vec<u8> {
+    let mut script = Script(Vec::new());
+    let records = entries_of(capture).into_iter().filter_map(|entry| match entry {
+        Entry::Packet(record) if record.outcome.went() => Some(record.packet),
+        _ => None,
+    });
+    for packet in records.take(60) {
+        let body = packet.body().unwrap();
+        if body.len() < 700 {
+            script.put(Side::from(packet.direction()), &body);
+        }
+        if body[0] == 0xfd {
+            break;
+        }
+    }
+    script.0
 }
 
 /// A status request, and a login with and without encryption and compression.
