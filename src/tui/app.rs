@@ -10,7 +10,7 @@ use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, Sent, TimeMode
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::protocol::Request;
 use crate::view::{
-    Action, Conversation, Cursor, FindResult, HeldList, Highlights, Interface, List, SLICE,
+    Action, Chart, Conversation, Cursor, FindResult, HeldList, Highlights, Interface, List, SLICE,
     Statistics, by_type, protocols, words,
 };
 use mitmcraft_engine::lang::Expr;
@@ -111,7 +111,7 @@ impl App {
             lines: Vec::new(),
             first_line: 0,
             sent: None,
-            series: Timeline::usual(&catalog),
+            series: Chart::usual(&catalog),
             catalog,
             timeline: None,
             time: TimeMode::Relative,

@@ -13,14 +13,14 @@ use ratatui_crossterm::crossterm::event::{
 };
 use serde_json::{Value as Json, json};
 
-use super::draw::Layout;
+use super::draw::{Layout, shade};
 use super::screen::on_mouse;
 use super::{App, Painter};
 use crate::control::tests::Room;
 use crate::control::{self, BreakCondition, Decided, HeldContent, HeldPacket, Push};
 use crate::store::{Limit, Store, StoreOptions};
 use crate::view::protocol::{Answer, Failure, Message, Request};
-use crate::view::tests::{Driver, HeldDriver};
+use crate::view::tests::{Driver, HeldDriver, color_name};
 use crate::view::{Combination, Highlights, words};
 use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome, Record};
 use mitmcraft_engine::link::{Release, Side};
@@ -813,13 +813,67 @@ impl Driver for Driven {
         self.0.types("1");
         lines.into_iter().skip(1).filter(|line| line.starts_with('#')).collect()
     }
+
+    fn sent(&mut self) -> Vec<u64> {
+        self.0.types("8");
+        while self.0.app.advance() {}
+        let lines = self.0.lines();
+        self.0.types("1");
+        let listed = lines.iter().skip(1).take_while(|line| !line.starts_with("--"));
+        listed.filter_map(|line| row(line)).collect()
+    }
+
+    fn replies(&mut self, wanted: u64) -> Vec<u64> {
+        let place = self.sent().iter().position(|row| *row == wanted).unwrap();
+        self.0.types("8g");
+        (0..place).for_each(|_| self.0.types("j"));
+        while self.0.app.advance() {}
+        let lines = self.0.lines();
+        self.0.types("1");
+        let fields = Layout::new(self.0.terminal.backend().buffer().area).fields;
+        let listed = &lines[usize::from(fields.y)..usize::from(fields.bottom())];
+        listed.iter().filter_map(|line| row(line)).collect()
+    }
+
+    fn series(&mut self, text: &str) {
+        self.enter('a', text);
+        self.0.types("1");
+    }
+
+    fn chart(&mut self) -> Vec<(String, u64)> {
+        self.0.types("5");
+        while self.0.app.advance() {}
+        let lines = self.0.lines();
+        self.0.types("1");
+        let titles = lines.iter().filter_map(|line| line.split_once(" packets, at most "));
+        let title = |(title, _): (&str, &str)| {
+            let (name, count) = title.rsplit_once(": ")?;
+            Some((name.to_owned(), count.parse().ok()?))
+        };
+        titles.filter_map(title).collect()
+    }
+
+    fn colors(&mut self, text: &str) {
+        self.enter('p', text);
+    }
+
+    fn color_of(&mut self, wanted: u64) -> Option<&'static str> {
+        let lines = self.0.lines();
+        let buffer = self.0.terminal.backend().buffer();
+        let list = Layout::new(buffer.area).list;
+        let mut listed = list.top()..list.bottom();
+        let y = listed.find(|y| row(&lines[usize::from(*y)]) == Some(wanted)).unwrap();
+        let shown = buffer[(0, y)].fg;
+        color_name(|color| shade(color) == shown)
+    }
 }
 
 #[test]
 fn the_terminal_shows_and_finds_what_every_interface_does() {
     crate::view::tests::run(|store, catalog| {
         let mut table = Table::new(120, 60);
-        table.app = App::new(Arc::clone(&store), catalog, false);
+        let colors = Highlights::usual(&catalog);
+        table.app = App::new(Arc::clone(&store), catalog, false).highlighted(colors);
         table.store = store;
         table.app.status.clear();
         while table.app.advance() {}

@@ -23,12 +23,6 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    /// Returns what is counted at first.
-    pub(super) fn usual(catalog: &Catalog) -> Vec<Expr> {
-        let parsed = USUAL.map(|text| Expr::parse(text, catalog).ok().map(|(expr, _)| expr));
-        parsed.into_iter().flatten().collect()
-    }
-
     /// Counts some more packets. Returns `true` if there is more to do at once.
     pub(super) fn advance(&mut self, list: &List, series: &[Expr], catalog: &Catalog) -> bool {
         if let Some(chart) = &mut self.counting {
@@ -141,5 +135,3 @@ fn bars(values: &[f64], lines: usize) -> Vec<String> {
 
 /// Parts of a bar, by eighths.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-const USUAL: [&str; 2] = ["clientbound", "serverbound"];

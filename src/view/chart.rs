@@ -71,6 +71,13 @@ impl Chart {
     /// Most expressions of a chart.
     pub const MAX: usize = 8;
 
+    /// Returns the expressions for those who have chosen none: both directions.
+    #[must_use]
+    pub fn usual(catalog: &Catalog) -> Vec<Expr> {
+        let parsed = ["clientbound", "serverbound"].map(|text| Expr::parse(text, catalog).ok());
+        parsed.into_iter().flatten().map(|(expr, _)| expr).collect()
+    }
+
     /// Creates the chart of a list, with the packets that match each of the expressions.
     #[must_use]
     pub fn new(list: &List, exprs: Vec<Expr>, catalog: &Catalog) -> Self {

@@ -139,7 +139,7 @@ impl Viewer {
                 self.counting = true;
                 Answer::DONE
             }
-            Request::Chart { expressions } => self.begin_chart(&expressions)?,
+            Request::Chart { expressions } => self.begin_chart(expressions.as_deref())?,
             Request::Highlight { colors } => self.highlight(colors)?,
             Request::Sent { start, count } => self.sent(start, count.min(MAX_COUNT)),
             Request::Replies { row } => {
@@ -368,15 +368,20 @@ impl Viewer {
         Ok(Answer::Rows { start, total: self.list.count(), rows })
     }
 
-    fn begin_chart(&mut self, expressions: &[String]) -> Result<Answer, Failure> {
-        if expressions.len() > Chart::MAX {
-            return Err(Failure::new(format!("a chart has at most {} series", Chart::MAX)));
-        }
-        let exprs = expressions.iter().map(|text| match Expr::parse(text, &self.catalog) {
-            Ok((expr, _)) => Ok(expr),
-            Err(error) => Err(Failure::of_expression(&error, text)),
-        });
-        let exprs = exprs.collect::<Result<_, _>>()?;
+    fn begin_chart(&mut self, expressions: Option<&[String]>) -> Result<Answer, Failure> {
+        let exprs = match expressions {
+            None => Chart::usual(&self.catalog),
+            Some(all) if all.len() > Chart::MAX => {
+                return Err(Failure::new(format!("a chart has at most {} series", Chart::MAX)));
+            }
+            Some(all) => {
+                let exprs = all.iter().map(|text| match Expr::parse(text, &self.catalog) {
+                    Ok((expr, _)) => Ok(expr),
+                    Err(error) => Err(Failure::of_expression(&error, text)),
+                });
+                exprs.collect::<Result<_, _>>()?
+            }
+        };
         self.chart = Some(Chart::new(&self.list, exprs, &self.catalog));
         Ok(Answer::DONE)
     }

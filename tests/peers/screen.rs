@@ -275,6 +275,18 @@ fn a_capture_in_parquet_is_viewed_in_the_terminal() {
 }
 
 #[test]
+fn a_terminal_that_cannot_move_its_cursor_gets_no_screen() {
+    let mut command = mitmcraft();
+    command.arg("view").arg(crate::support::root().join("captures/session-1.8.jsonl"));
+    let mut terminal = on_terminal(command.env("TERM", "dumb"));
+    let line = until(&mut terminal, "TERM is `dumb`");
+    assert!(
+        line.contains("`view` needs a terminal, and this one cannot") && !line.contains('\x1b')
+    );
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 2");
+}
+
+#[test]
 fn the_terminal_is_given_back_when_the_program_is_told_to_end() {
     let (mut terminal, _) = proxy("127.0.0.1:1", &scratch_file("ended.jsonl"), &[]);
     terminal.tell("!TERM");

@@ -17,6 +17,7 @@ async function main () {
   let it = await open(browser, opt)
   if (opt.parts !== 'recording') {
     await it.shows('#state', /^0 packets, live$/)
+    await it.shows('#empty', /^No packets yet\. In the game, .*connect to localhost:\d+\.$/)
     emit('ready', {})
     // A session was played meanwhile, or begins when the part says so.
     const orders = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()

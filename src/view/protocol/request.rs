@@ -137,8 +137,8 @@ pub enum Request {
     Statistics {},
     /// Counts the packets of the list that match expressions over time. The push `chart` has the result.
     Chart {
-        /// The expressions, at most 8.
-        expressions: Vec<String>,
+        /// The expressions, at most 8; both directions if absent.
+        expressions: Option<Vec<String>>,
     },
     /// Sets the colours of packets, and returns them.
     Highlight {

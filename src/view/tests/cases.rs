@@ -2,15 +2,18 @@
 
 use super::HeldStep::{Drop, Forward, ForwardAll, Got, Held, Hold, Say};
 use super::Step::{
-    Clear, Conversation, Filter, FilterBy, Hide, Mark, Next, NextMark, Previous, PreviousMark,
-    Rows, Search, Select, Session, ShowHidden, Sort,
+    Chart, Clear, ColorOf, Colors, Conversation, Filter, FilterBy, Hide, Mark, Next, NextMark,
+    Previous, PreviousMark, Replies, Rows, Search, Select, Sent, Series, Session, ShowHidden, Sort,
 };
 use super::{HeldStep, Step};
 use crate::view::Combination;
 use mitmcraft_protocol::schema::Direction::{self, Clientbound, Serverbound};
 
-/// The session, direction, name and text of each packet, by its row.
-pub(super) const PACKETS: &[(usize, Direction, &str, &str)] = &[
+/// The session, direction, name and text of a packet.
+pub(super) type CasePacket = (usize, Direction, &'static str, &'static str);
+
+/// Packets a millisecond apart, by their rows.
+pub(super) const PACKETS: &[CasePacket] = &[
     (1, Serverbound, "settings", "en_GB"),         // 0
     (1, Serverbound, "chat", "hello server"),      // 1
     (1, Clientbound, "chat", "hello Steve"),       // 2
@@ -234,6 +237,71 @@ pub(super) const CASES: &[(&str, &[Step])] = &[
             Session(Some(1)),
             Hide(6),
             Conversation(&["hello server", "hello Steve", "/help", "hello again"]),
+        ],
+    ),
+];
+
+/// Packets, each with its milliseconds, and with its comment if a person has sent it.
+pub(super) const SENT_PACKETS: &[(u64, CasePacket, Option<&str>)] = &[
+    (0, (1, Serverbound, "chat", "typed"), None), // 0
+    (100, (1, Serverbound, "chat", "made"), Some("sent by hand")), // 1
+    (200, (1, Clientbound, "update_health", ""), None), // 2
+    (300, (2, Clientbound, "update_health", ""), None), // 3
+    (400, (1, Serverbound, "chat", "of a rule"), Some("rule `greet`")), // 4
+    (1100, (1, Clientbound, "chat", "in time"), None), // 5
+    (1101, (1, Clientbound, "chat", "too late"), None), // 6
+    (5000, (2, Clientbound, "update_health", ""), Some("packet 4 again, sent by hand")), // 7
+    (5001, (2, Serverbound, "chat_command", "say hello"), None), // 8
+];
+
+/// Cases with [`SENT_PACKETS`].
+pub(super) const SENT_CASES: &[(&str, &[Step])] = &[
+    (
+        "what people have sent is listed, whatever the list shows, with what came back within a second",
+        &[
+            Sent(&[1, 7]),
+            Replies(1, &[2, 5]),
+            Replies(7, &[8]),
+            Filter("update_health"),
+            Session(Some(2)),
+            Sent(&[1, 7]),
+            Replies(1, &[2, 5]),
+            Rows(&[3, 7]),
+        ],
+    ),
+    (
+        "the timeline counts both directions, or what is asked for, in the list",
+        &[
+            Chart(&[("clientbound", 5), ("serverbound", 4)]),
+            Session(Some(1)),
+            Chart(&[("clientbound", 3), ("serverbound", 3)]),
+            Series("chat and serverbound; update_health; chat_command"),
+            Chart(&[("chat and serverbound", 3), ("update_health", 1), ("chat_command", 0)]),
+            Session(None),
+            Hide(3),
+            Chart(&[("chat and serverbound", 3), ("update_health", 2), ("chat_command", 1)]),
+            Filter("serverbound"),
+            Chart(&[("chat and serverbound", 3), ("update_health", 0), ("chat_command", 1)]),
+        ],
+    ),
+    (
+        "a packet has the colour of the first expression that it matches",
+        &[
+            ColorOf(0, Some("green")),
+            ColorOf(1, Some("purple")),
+            ColorOf(2, None),
+            ColorOf(7, Some("purple")),
+            ColorOf(8, Some("green")),
+            Colors("gray: update_health; blue: clientbound or chat; red: chat"),
+            ColorOf(0, Some("blue")),
+            ColorOf(2, Some("gray")),
+            ColorOf(5, Some("blue")),
+            ColorOf(8, None),
+            Filter("chat_command or update_health"),
+            ColorOf(8, None),
+            ColorOf(7, Some("gray")),
+            Colors(""),
+            ColorOf(7, None),
         ],
     ),
 ];

@@ -6,15 +6,15 @@ mod workbench;
 
 use std::sync::Arc;
 
-use cases::{CASES, HELD_CASES};
+use cases::{CASES, CasePacket, HELD_CASES, SENT_CASES};
 use serde_json::{Value as Json, json};
 
 use crate::control::tests::Room;
 use crate::store::{Store, StoreOptions};
-use crate::view::{Combination, List, SLICE, Statistics};
+use crate::view::{Combination, HighlightColor, List, SLICE, Statistics};
 use mitmcraft_engine::capture::{Entry, Event, EventKind, Record};
 use mitmcraft_protocol::codec::Frame;
-use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::packet::{Content, Context, Origin, Outcome, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// Asserts that a request is answered under its own name, or as done: the page's types rely on it. Returns the
@@ -67,6 +67,29 @@ pub(crate) trait Driver {
 
     /// The lines of the conversation, each with the text at its end.
     fn conversation(&mut self) -> Vec<String>;
+
+    /// The rows of the packets that people have sent.
+    fn sent(&mut self) -> Vec<u64>;
+
+    /// The rows of what came back for one of them.
+    fn replies(&mut self, row: u64) -> Vec<u64>;
+
+    /// Chooses the series of the timeline, with `;` between them.
+    fn series(&mut self, text: &str);
+
+    /// The series of the timeline, and how many packets each has.
+    fn chart(&mut self) -> Vec<(String, u64)>;
+
+    /// Chooses the colours of packets, with `;` between them.
+    fn colors(&mut self, text: &str);
+
+    /// The name of the colour that a packet of the list has.
+    fn color_of(&mut self, row: u64) -> Option<&'static str>;
+}
+
+/// Returns the name of the colour for which `has` is true.
+pub(crate) fn color_name(has: impl Fn(HighlightColor) -> bool) -> Option<&'static str> {
+    HighlightColor::ALL.into_iter().find(|color| has(*color)).map(HighlightColor::name)
 }
 
 /// What a person does.
@@ -91,13 +114,27 @@ pub(super) enum Step {
     /// The rows that are listed now.
     Rows(&'static [u64]),
     Conversation(&'static [&'static str]),
+    Sent(&'static [u64]),
+    /// What came back for a packet.
+    Replies(u64, &'static [u64]),
+    Series(&'static str),
+    /// The series, and how many packets each has.
+    Chart(&'static [(&'static str, u64)]),
+    Colors(&'static str),
+    ColorOf(u64, Option<&'static str>),
 }
 
 /// Runs all cases with an interface.
 pub(crate) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
     let catalog = Arc::new(Catalog::embedded().clone());
-    for (name, steps) in CASES {
-        let mut interface = create(store(), Arc::clone(&catalog));
+    let plain = || {
+        let packets = cases::PACKETS.iter().enumerate();
+        store(packets.map(|(row, packet)| (row as u64, *packet, None)))
+    };
+    let sent = || store(cases::SENT_PACKETS.iter().copied());
+    let all = CASES.iter().map(|it| (it, plain())).chain(SENT_CASES.iter().map(|it| (it, sent())));
+    for ((name, steps), store) in all {
+        let mut interface = create(store, Arc::clone(&catalog));
         for (place, step) in steps.iter().enumerate() {
             let at = format!("{name}, step {place}: {step:?}");
             match *step {
@@ -133,6 +170,16 @@ pub(crate) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
                     let same = lines.iter().zip(texts).all(|(line, text)| line.ends_with(text));
                     assert!(same && lines.len() == texts.len(), "{at}: {lines:#?}");
                 }
+                Step::Sent(rows) => assert_eq!(interface.sent(), rows, "{at}"),
+                Step::Replies(row, rows) => assert_eq!(interface.replies(row), rows, "{at}"),
+                Step::Series(text) => interface.series(text),
+                Step::Chart(series) => {
+                    let series: Vec<_> =
+                        series.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+                    assert_eq!(interface.chart(), series, "{at}");
+                }
+                Step::Colors(text) => interface.colors(text),
+                Step::ColorOf(row, color) => assert_eq!(interface.color_of(row), color, "{at}"),
             }
         }
     }
@@ -198,8 +245,9 @@ pub(crate) fn run_held<I: HeldDriver>(create: impl Fn(Room) -> I) {
     }
 }
 
-/// A store with the packets of [`cases::PACKETS`], whose numbers are one more than their rows.
-fn store() -> Arc<Store> {
+/// A store with packets, whose numbers are one more than their rows: their milliseconds, and the comments of those that
+/// the proxy has sent.
+fn store(packets: impl IntoIterator<Item = (u64, CasePacket, Option<&'static str>)>) -> Arc<Store> {
     let store = Store::new(StoreOptions::whole());
     let context = |session, version| {
         Arc::new(Context {
@@ -219,16 +267,21 @@ fn store() -> Arc<Store> {
         let (context, at) = (Arc::clone(context), context.opened);
         store.push(&Entry::Event(Event { context, at, kind: EventKind::Open }));
     }
-    for (row, (session, direction, name, text)) in cases::PACKETS.iter().enumerate() {
+    for (row, (millis, (session, direction, name, text), comment)) in (0..).zip(packets) {
         let context = Arc::clone(&contexts[session - 1]);
         let protocol = Arc::clone(&context.protocol);
-        let kind = protocol.named(State::Play, *direction, name).unwrap();
-        let fields = fields(name, *direction, text);
+        let kind = protocol.named(State::Play, direction, name).unwrap();
+        let fields = fields(name, direction, text);
         let body = protocol.encode(kind, &Value::from_json(&fields)).unwrap();
-        let (number, at) = (row as u64 + 1, Timestamp(1_000_000_000 + row as u64 * 1_000_000));
+        let (number, at) = (row + 1, Timestamp(1_000_000_000 + millis * 1_000_000));
         let content = Content::Frame(Frame::from_body(body.into()));
-        let packet = Packet::new(context, number, at, *direction, State::Play, content);
-        store.push(&Entry::Packet(Record::passed(packet)));
+        let packet = Packet::new(context, number, at, direction, State::Play, content);
+        let mut record = Record::passed(packet);
+        if comment.is_some() {
+            record.packet.set_origin(Origin::Proxy);
+            (record.outcome, record.comment) = (Outcome::Send, comment.map(str::to_owned));
+        }
+        store.push(&Entry::Packet(record));
     }
     store.set_complete();
     Arc::new(store)

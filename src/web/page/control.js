@@ -372,7 +372,7 @@ export class ControlPanel {
   /** Ends the chosen session, after it was asked once whether to. */
   kick() {
     const session = Number(this.session.value);
-    if (!session) return;
+    if (!session) return this.notice.say("There is no session to end.", true);
     if (this.kicked !== session) return this.askKick(session);
     this.askKick(null);
     unlessLost(this.report(this.connection.ask("kick", { session, text: this.text.value }), `Session ${session} is kicked.`));

@@ -183,8 +183,7 @@ export class Details {
     for (let index = 0; index < fields.length; index++) {
       const field = fields[index];
       if (at < field.start || at >= field.end) continue;
-      const known = fields[best];
-      if (!known || field.end - field.start < known.end - known.start) best = index;
+      if (field.depth > (fields[best]?.depth ?? -1)) best = index;
     }
     if (best >= 0) this.selectField(best);
   }

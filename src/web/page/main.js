@@ -94,7 +94,7 @@ control.sentPane.prepend(sent.element);
 const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
 const timeline = new TimelinePanel(connection, byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })), (series) => settings.set("series", series));
-timeline.expressions = settings.get("series", timeline.expressions);
+timeline.expressions = settings.get("series", null);
 const selectedPacket = new SelectedPacket({ connection, packets, details, pair, timeline, columns, notice }, (condition, how) => filter.apply(combined(view.filter, condition, how)));
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
@@ -666,7 +666,7 @@ menus.offer(control.held.element, "held", (line) => control.held.selectLine(line
 menus.offer(byId("session-list", HTMLElement), "session", (line) => {
   const session = Number(line.dataset.session);
   if (session <= 0) return null;
-  control.session.value = String(session);
+  control.chooseSession(session);
   return `Session #${session}`;
 });
 press.watch(document);

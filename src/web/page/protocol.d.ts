@@ -835,8 +835,8 @@ from?: number | null, }
   anchor?: number | null, }
 | { "do": "statistics", }
 | { "do": "chart",
-  /** The expressions, at most 8. */
-  expressions: Array<string>, }
+  /** The expressions, at most 8; both directions if absent. */
+  expressions?: Array<string> | null, }
 | { "do": "highlight",
   /** The colours, the first of which has precedence; those that there are if absent. */
   colors?: Array<Highlight> | null, }

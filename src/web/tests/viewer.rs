@@ -1,6 +1,6 @@
 use super::*;
 use crate::control::tests::Room;
-use crate::view::tests::{Driver, HeldDriver};
+use crate::view::tests::{Driver, HeldDriver, color_name};
 use crate::view::{Combination, Interface, combined};
 
 fn viewer(packets: u64) -> Viewer {
@@ -263,6 +263,7 @@ struct Driven {
     filter: String,
     sessions: Vec<u64>,
     selected: u64,
+    series: Option<Vec<String>>,
 }
 
 impl Driven {
@@ -358,8 +359,7 @@ impl Driver for Driven {
     }
 
     fn rows(&mut self) -> Vec<u64> {
-        let rows = self.asked(json!({ "do": "rows" }), "rows");
-        rows.iter().map(|row| row["row"].as_u64().unwrap()).collect()
+        numbers(&self.asked(json!({ "do": "rows" }), "rows"))
     }
 
     fn conversation(&mut self) -> Vec<String> {
@@ -370,14 +370,59 @@ impl Driver for Driven {
         };
         lines.iter().map(text).collect()
     }
+
+    fn sent(&mut self) -> Vec<u64> {
+        let request = json!({ "do": "sent", "start": 0, "count": 0 });
+        ask(&mut self.viewer, &request);
+        numbers(&self.asked(json!({ "do": "sent" }), "rows"))
+    }
+
+    fn replies(&mut self, row: u64) -> Vec<u64> {
+        let answer = ask(&mut self.viewer, &json!({ "do": "replies", "row": row }));
+        numbers(answer["rows"].as_array().unwrap())
+    }
+
+    fn series(&mut self, text: &str) {
+        self.series = Some(text.split("; ").map(str::to_owned).collect());
+    }
+
+    fn chart(&mut self) -> Vec<(String, u64)> {
+        self.viewer.ask(&json!({ "do": "chart", "expressions": self.series }));
+        let pushed = self.viewer.settle();
+        let chart = pushed.iter().find(|push| push["push"] == "chart").unwrap();
+        let count = |series: &Json| {
+            let packets = series["packets"].as_array().unwrap().iter();
+            let count = packets.map(|it| it.as_u64().unwrap()).sum();
+            (series["name"].as_str().unwrap().to_owned(), count)
+        };
+        chart["series"].as_array().unwrap().iter().map(count).collect()
+    }
+
+    fn colors(&mut self, text: &str) {
+        let colors = text.split("; ").filter_map(|it| it.split_once(": "));
+        let colors = colors.map(|(color, condition)| json!({ "color": color, "where": condition }));
+        let request = json!({ "do": "highlight", "colors": colors.collect::<Vec<_>>() });
+        assert!(ask(&mut self.viewer, &request)["error"].is_null());
+    }
+
+    fn color_of(&mut self, row: u64) -> Option<&'static str> {
+        let rows = self.asked(json!({ "do": "rows" }), "rows");
+        let row = rows.iter().find(|it| it["row"] == row).unwrap();
+        color_name(|color| row["color"] == color.name())
+    }
+}
+
+/// The numbers of rows.
+fn numbers(rows: &[Json]) -> Vec<u64> {
+    rows.iter().map(|row| row["row"].as_u64().unwrap()).collect()
 }
 
 #[test]
 fn the_page_shows_and_finds_what_every_interface_does() {
     crate::view::tests::run(|store, catalog| {
         let viewer = Viewer::new(store, catalog);
-        let mut driven =
-            Driven { viewer, filter: String::new(), sessions: Vec::new(), selected: 0 };
+        let (filter, sessions, series) = (String::new(), Vec::new(), None);
+        let mut driven = Driven { viewer, filter, sessions, selected: 0, series };
         driven.view();
         driven
     });

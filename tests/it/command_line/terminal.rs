@@ -57,6 +57,20 @@ fn a_proxy_whose_screen_goes_away_ends_with_0() {
 }
 
 #[test]
+fn a_page_that_others_can_reach_is_warned_about() {
+    let capture = root().join("captures/status-1.8.jsonl");
+    for (address, warned) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
+        let options = ["view", capture.to_str().unwrap(), "--web", address];
+        let mut view = Program::mitmcraft(&options);
+        view.wait_for_error("http://127.0.0.1:");
+        let errors = view.errors();
+        assert_eq!(errors.contains("from the network, without encryption"), warned, "{errors}");
+        view.interrupt();
+        view.succeed();
+    }
+}
+
+#[test]
 fn colour_is_where_it_is_wanted_and_nowhere_else() {
     let capture = root().join("captures/session-1.8.jsonl");
     let lines: [&[&str]; 3] =

@@ -15,6 +15,14 @@ async function control (it) {
   await page.fill('#break', 'serverbound and hm')
   await press('Enter')
   await shows('#notice', /hm/)
+  await shows('#break-message', /^ *\^\^.*hm/)
+  // Names are completed, as in the filter.
+  await page.fill('#break', '')
+  await page.focus('#break')
+  await page.keyboard.type('serverbound and held_it')
+  await shows('#break-completions', /held_item_slot/)
+  await press('Tab')
+  await until(async () => await page.inputValue('#break') === 'serverbound and held_item_slot', 'it is completed')
   await page.fill('#break', 'serverbound and (held_item_slot or look or client_command)')
   await press('Enter')
   await shows('#break-state', /client_command.* are held/)
@@ -26,6 +34,13 @@ async function control (it) {
   await decide(it, 'look', 'Edit')
   await shows('#edit-title', /^Edit packet 1, look, of session #1$/)
   await page.locator('[id="edit/yaw"]').waitFor()
+  await until(() => page.evaluate(() => document.activeElement.id.startsWith('edit/')), 'its first field has the focus')
+  // Labels and fields stand in two columns.
+  const places = where => page.locator(where).evaluateAll(all => [...new Set(all.filter(it => it.checkVisibility()).map(it => Math.round(it.getBoundingClientRect().left)))])
+  for (const where of ['.form-row > :nth-child(1)', '.form-row > :nth-child(2)', '.field-row > label:first-child + input:not([type="checkbox"])']) {
+    const found = await places(`[aria-label="Editor"] ${where}`)
+    assert.strictEqual(found.length, 1, `${where}: ${found}`)
+  }
   await click('text="Cancel"')
   await page.locator('[id="edit/yaw"]').waitFor({ state: 'hidden' })
   await decide(it, 'look', 'Drop')

@@ -49,6 +49,12 @@ test('a text component has the classes of its formats, and other colours as a bo
   assert.deepStrictEqual([rgb.className, rgb.style.borderBottomColor], ['mc-rgb', '#102030'])
 })
 
+test('of a long text, the beginning is shown, and how much there is', () => {
+  const spans = [{ text: 'abc', color: null, formats: [] }, { text: 'defg', color: 'c', formats: [] }, { text: 'hi', color: null, formats: [] }]
+  assert.strictEqual(styled(spans, 5).textContent, 'abcde … 4 more characters')
+  assert.strictEqual(styled(spans, 9).textContent, 'abcdefghi')
+})
+
 test('characters that nobody sees, or that turn text round, are written as escapes', () => {
   const shown = text => styled([{ text, color: null, formats: [] }]).textContent
   assert.strictEqual(shown('a\u202eb\u2067c\u0007\u{e0041}'), 'a\\u{202e}b\\u{2067}c\\u{7}\\u{e0041}')

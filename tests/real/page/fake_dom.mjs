@@ -163,11 +163,20 @@ class FakeTextArea extends FakeInput {
 
 class FakeSelect extends FakeElement {
   get options () { return this.querySelectorAll('option') }
-  get value () { return this.chosen ?? this.options[0]?.getAttribute('value') ?? '' }
-  set value (value) { this.chosen = this.options.some(it => it.getAttribute('value') === String(value)) ? String(value) : '' }
+  get value () {
+    // An option that goes is chosen no more.
+    const has = this.chosen === '' || this.options.some(it => it.value === this.chosen)
+    return (has ? this.chosen : this.options[0]?.value) ?? ''
+  }
+
+  set value (value) { this.chosen = this.options.some(it => it.value === String(value)) ? String(value) : '' }
 }
 
-const KINDS = { input: FakeInput, textarea: FakeTextArea, select: FakeSelect }
+class FakeOption extends FakeElement {
+  get value () { return this.getAttribute('value') }
+}
+
+const KINDS = { input: FakeInput, option: FakeOption, textarea: FakeTextArea, select: FakeSelect }
 const dashed = key => `data-${key.replace(/[A-Z]/g, it => `-${it.toLowerCase()}`)}`
 
 function bound (object, key) {

@@ -97,6 +97,8 @@ async function details ({ page, apply, shows, until, picture, click, press }) {
   await click(page.locator('#tree .fold').first())
   await shows('#tree', /source.*"Welcome/)
   assert.strictEqual(await page.locator('#tree .line').count(), count + 1)
+  const tall = await page.locator('#tree .line').evaluateAll(all => all.filter(it => it.scrollHeight > it.clientHeight).map(it => it.textContent))
+  assert.deepStrictEqual(tall, [], 'no text stands on the next line')
   await page.focus('#tree')
   await press('ArrowLeft')
   await until(async () => await page.locator('#tree .line').count() === count, 'it is closed')
@@ -252,6 +254,8 @@ async function compare ({ page, apply, chosen, shows, until, press }) {
   await shows('#dialog', /Comparison.*x.*onGround/s)
   const differs = await page.locator('#dialog tr.differs th').allTextContents()
   assert.deepStrictEqual(differs, ['x'])
+  const heights = await page.locator('#dialog tbody th').evaluateAll(all => all.map(it => it.getClientRects().length === 1 && it.scrollHeight < 40 && getComputedStyle(it).whiteSpace === 'nowrap'))
+  assert(heights.length > 2 && heights.every(it => it), 'no name is broken')
   await press('Escape')
   await apply('')
 }

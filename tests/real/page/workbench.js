@@ -284,6 +284,15 @@ async function several ({ page, apply, selected, shows, until, click, press, row
   await until(async () => Number(await text('#list', 'aria-rowcount')) - 1 === total - 2, 'two are hidden')
   await press('U')
   await until(async () => Number(await text('#list', 'aria-rowcount')) - 1 === total, 'all again')
+  // Its session has ended: what is not done says so where the person looks.
+  await press('r')
+  await shows('#notice', /session 1 is not open/)
+  await click('#session-list li:nth-child(2)', 100, { button: 'right' })
+  await click(page.getByRole('menuitem', { name: 'end the session' }), 100)
+  await click(page.getByRole('button', { name: 'Kick' }), 100)
+  await click(page.getByRole('button', { name: /^Really kick #1 .*\(ended\)\?$/ }), 100)
+  await shows('#notice', /session 1 is not open/)
+  await click('#tab-packets')
   await apply('')
 }
 

@@ -1,0 +1,86 @@
+import assert from 'node:assert'
+import { beforeEach, mock, test } from 'node:test'
+import { ControlPanel } from '../../../src/web/page/control.js'
+import { Notice } from '../../../src/web/page/notice.js'
+import { FakeConnection, settled } from './fake_connection.mjs'
+import { enter, openDocument } from './fake_dom.mjs'
+
+// The panel counts seconds.
+mock.timers.enable({ apis: ['setInterval', 'setTimeout'] })
+
+let connection, control, said
+
+beforeEach(() => {
+  openDocument()
+  connection = new FakeConnection()
+  said = document.createElement('p')
+  control = new ControlPanel(connection, document.createElement('div'), document.createElement('button'), new Notice(said))
+})
+
+const session = (number, more) => ({ session: number, player: `Player${number}`, client: '127.0.0.1:1', legs: { state: 'play' }, closed: null, ...more })
+const ping = number => session(number, { player: null, legs: { state: 'status' } })
+const offered = () => control.session.options.map(it => it.textContent)
+
+test('the chosen session stays chosen while others come and go, and pings are none', () => {
+  control.offer([session(1), session(2)])
+  control.session.value = '2'
+  control.offer([session(1), session(2), ping(3), session(4)])
+  assert.deepStrictEqual([offered(), control.session.value], [['#1 Player1', '#2 Player2', '#4 Player4'], '2'])
+  // It has ended, and is then forgotten: no command goes to another one.
+  control.offer([session(1), session(2, { closed: 'closed by the client', legs: null }), session(4)])
+  assert.deepStrictEqual([offered(), control.session.value], [['#1 Player1', '#2 Player2 (ended)', '#4 Player4'], '2'])
+  control.offer([session(1), session(4)])
+  assert.strictEqual(control.session.value, '2')
+})
+
+test('a session is kicked after it was asked once, and the one that was asked about', async () => {
+  control.offer([session(1), session(2)])
+  control.session.value = '2'
+  control.kick()
+  assert(!connection.waiting.some(it => it.what === 'kick'))
+  assert.strictEqual(control.kickButton.textContent, 'Really kick #2 Player2?')
+  control.session.value = '1'
+  control.kick()
+  assert(!connection.waiting.some(it => it.what === 'kick'), 'it asks about the other one')
+  control.kick()
+  assert.deepStrictEqual(await connection.answer('kick', { error: { message: 'session 1 is not open' } }), { session: 1, text: 'kicked' })
+  assert.strictEqual(said.textContent, 'session 1 is not open')
+})
+
+test('a condition that is typed is not replaced by that of another page', () => {
+  const told = where => control.take({ push: 'control', break: where && { where, overtaken: false }, earlier: null, by: 2, interfaces: 2 })
+  told('chat')
+  assert.deepStrictEqual([control.where.value, control.state.textContent], ['chat', 'Packets that match chat are held. 2 interfaces are attached.'])
+  control.where.value = 'chat and clientbou'
+  told('look')
+  assert.strictEqual(control.where.value, 'chat and clientbou')
+  assert.match(control.state.textContent, /^Packets that match look are held/)
+})
+
+test('a mistake in the condition is marked under its characters', async () => {
+  enter(control.where, 'chta')
+  control.line.apply('chta')
+  await connection.answer('break', { error: { message: 'no packet `chta`', hint: 'did you mean `chat`?', start: 0, end: 4 } })
+  assert.match(control.line.message.textContent, /\^{4}no packet `chta`/)
+})
+
+test('each receiver keeps the packet that was being written for it', async () => {
+  control.offer([session(1)])
+  control.packet.value = 'chat'
+  const begun = control.choose()
+  await connection.answer('form', { form: { text: '{"message":"hi"}', body: null, problem: null, lines: [], more: false } })
+  await begun
+  control.to.value = 'server'
+  const turned = control.turn()
+  await settled()
+  assert.deepStrictEqual([control.packet.value, control.fields.place], ['', null])
+  control.to.value = 'client'
+  connection.waiting.splice(0).forEach(it => it.resolve({ names: [] }))
+  await turned
+  const back = control.turn()
+  await settled()
+  assert.strictEqual(control.packet.value, 'chat')
+  assert.strictEqual((await connection.answer('form', { form: { text: '{"message":"hi"}', body: null, problem: null, lines: [], more: false } })).text, '{"message":"hi"}')
+  connection.waiting.splice(0).forEach(it => it.resolve({ names: [] }))
+  await back
+})
