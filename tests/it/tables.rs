@@ -12,6 +12,7 @@ use Direction::{Clientbound, Serverbound};
 use State::{Configuration, Handshaking, Login, Play, Status};
 
 mod compared;
+mod items;
 
 #[test]
 fn every_version_has_the_packets_that_drive_a_connection() {

@@ -251,6 +251,24 @@ pub(crate) const COMPARED: &[Patch] = &[
             goals[0] == "container" && define(goals, list)
         },
     },
+    Patch {
+        name: "the window of a list of trades is a VarInt (1.20.5, 1.21)",
+        reason: "ViaVersion (`v1_20_3to1_20_5`), MCProtocolLib 1.20.6 and 1.21, and Botcraft; the tables have a byte.",
+        versions: 766..=767,
+        apply: |tables| {
+            let window = field(packet(tables, "trade_list"), "windowId");
+            replace(window, &json!("ContainerID"), json!("varint"))
+        },
+    },
+    Patch {
+        name: "the knockback of an explosion has doubles (1.21.2)",
+        reason: "MCProtocolLib 1.21.2 (`ClientboundExplodePacket`) and Botcraft; the tables from 1.21.4 on have them.",
+        versions: 768..=768,
+        apply: |tables| {
+            let knockback = field(packet(tables, "explosion"), "playerKnockback");
+            replace(knockback, &json!(["option", "vec3f"]), json!(["option", "vec3f64"]))
+        },
+    },
 ];
 
 /// An optional dimension with a position in it.

@@ -19,11 +19,13 @@ use flate2::write::ZlibEncoder;
 use serde_json::{Map, Value as Json, json};
 
 use crate::compared::COMPARED;
+use crate::items::ITEMS;
 use crate::later::LATER;
 use crate::patches::{DERIVED, EXCLUDED, PATCHES};
 
 mod compared;
 mod edit;
+mod items;
 mod later;
 mod lists;
 mod metadata;
@@ -136,7 +138,7 @@ fn patch(tables: &mut BTreeMap<i32, Json>) -> Outcome<()> {
         }
         tables.insert(version, table);
     }
-    for patch in PATCHES.iter().chain(COMPARED).chain(LATER) {
+    for patch in PATCHES.iter().chain(COMPARED).chain(ITEMS).chain(LATER) {
         let mut fitting = 0;
         for (version, table) in tables.range_mut(patch.versions.clone()) {
             let applied = panic::catch_unwind(AssertUnwindSafe(|| (patch.apply)(table)));
@@ -356,7 +358,8 @@ mod tests {
         patch(&mut tables).unwrap();
         // These tables have all repairs, and all versions.
         let faults = patch(&mut tables).unwrap_err().to_string();
-        for name in PATCHES.iter().chain(COMPARED).chain(LATER).map(|patch| patch.name) {
+        for name in PATCHES.iter().chain(COMPARED).chain(ITEMS).chain(LATER).map(|patch| patch.name)
+        {
             assert!(faults.contains(&format!("`{name}` does not fit")), "{name}");
         }
         for version in DERIVED.iter().map(|derived| derived.version) {

@@ -97,7 +97,7 @@ class Version:
         for match in re.finditer(r"\benum class (\w+)[^{;]*\{([^}]*)\}", self.text):
             self.enums[match[1]] = numbers(match[2])
         self.around, self.found, self.actions = [], {}, None
-        self.recursive = {"Slot", "ItemStackTemplate", "Particle", "SlotDisplay"} if version >= 766 else set()
+        self.recursive = {"Slot", "ItemStackTemplate", "Particle", "SlotDisplay", "Component"} if version >= 766 else set()
 
     def packets(self):
         """State, direction, id and class of each packet."""
@@ -132,14 +132,11 @@ class Version:
 
     def fields(self, name):
         """The layout of a class."""
-        if name not in self.classes:
+        special = getattr(self, f"read_{name}", None)
+        if special is None and name not in self.classes:
             raise Failure(f"no class {name}")
         self.around.append(name)
-        body = self.classes[name]
-        if self.version >= 766 and name in ("Slot", "ItemStackTemplate", "ItemCost"):
-            raise Failure("items are not compared yet")
-        special = getattr(self, f"read_{name}", None)
-        nodes = special() if special else self.declared(name, body)
+        nodes = special() if special else self.declared(name, self.classes[name])
         self.around.pop()
         return nodes
 
@@ -297,18 +294,19 @@ class Version:
 
     def read_DataComponentPatch(self):
         added, removed = Leaf("varint"), Leaf("varint")
-        return [added, removed, Group("[", [self.component()], added.variable), Group("[", [[Leaf("varint")]], removed.variable)]
+        return [added, removed, Group("[", [self.reference("Component")], added.variable), Group("[", [[Leaf("varint")]], removed.variable)]
 
     def read_DataComponentPredicate(self):
-        return [Group("[", [self.component()], "varint")]
+        return [Group("[", [self.reference("Component")], "varint")]
 
     def read_LengthPrefixedDataComponentPatch(self):
         added, removed = Leaf("varint"), Leaf("varint")
-        kind, choice = self.component()
-        parts = [Group("[", [[kind, Leaf("varint"), choice]], added.variable), Group("[", [[Leaf("varint")]], removed.variable)]
+        # The length in front of each component makes its data bytes.
+        data = Group("[", [[Leaf("x8")]], "varint")
+        parts = [Group("[", [[Leaf("varint"), data]], added.variable), Group("[", [[Leaf("varint")]], removed.variable)]
         return [added, removed, *parts]
 
-    def component(self):
+    def read_Component(self):
         return self.made_by("CreateComponentType")
 
     def read_DebugSubscriptionUpdate(self):

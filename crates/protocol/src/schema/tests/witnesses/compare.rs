@@ -29,12 +29,10 @@ impl<'c> Comparison<'c> {
     pub(super) fn differences(&mut self, ours: TypeId, theirs: &[Node]) -> Vec<String> {
         let known = self.order.len();
         let ours = self.tables.layout(ours);
-        let mut found = self.both(ours, normal(theirs.to_vec()), Labels::default());
+        let found = self.both(ours, normal(theirs.to_vec()), Labels::default());
         if !found.is_empty() {
             self.forget(known);
         }
-        let mut seen = HashSet::new();
-        found.retain(|difference| seen.insert(difference.clone()));
         found
     }
 

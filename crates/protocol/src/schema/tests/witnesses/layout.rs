@@ -97,7 +97,14 @@ fn joined(nodes: Vec<Node>) -> Vec<Node> {
     for node in nodes {
         match node {
             Node::Switch { on, cases, at } => {
-                let cases = cases.into_iter().map(|(key, nodes)| (key, joined(nodes))).collect();
+                let mut cases: Cases =
+                    cases.into_iter().map(|(key, nodes)| (key, joined(nodes))).collect();
+                if cases.len() == 1
+                    && let Some(nodes) = cases.remove(&Key::Else)
+                {
+                    done.extend(nodes);
+                    continue;
+                }
                 match done.last_mut() {
                     Some(Node::Switch { on: before, cases: earlier, .. }) if *before == on => {
                         let both = |key: Key| {
@@ -114,6 +121,15 @@ fn joined(nodes: Vec<Node>) -> Vec<Node> {
             {
                 let element = joined(parts.concat());
                 (0..count).for_each(|_| done.extend(element.iter().cloned()));
+            }
+            Node::Group { kind: Kind::List(Count::Label(count)), parts, label, at } if matches!(done.last(), Some(Node::Leaf { label: Some(label), .. }) if *label == count) =>
+            {
+                // The number stands right before the elements.
+                let Some(Node::Leaf { wire, .. }) = done.pop() else {
+                    unreachable!("the last part is a leaf")
+                };
+                let parts = parts.into_iter().map(joined).collect();
+                done.push(Node::Group { kind: Kind::List(Count::Prefix(wire)), parts, label, at });
             }
             Node::Group { kind: Kind::Holder, parts, at, .. } => {
                 // The number is 0 if the value itself follows.

@@ -3,7 +3,7 @@
 //! Each file in `data` is of one protocol number and one way in which it came into being: `776-hyperion.txt` is
 //! imported, `776.txt` written by hand. `docs/protocol-tables.md` describes the form.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -68,13 +68,16 @@ fn compared(file: &Witnesses) -> Vec<Compared> {
         let packet = packet.unwrap_or_else(|| {
             panic!("{}: no packet {} {} 0x{:02x}", file.name, it.state, it.direction, it.id)
         });
+        let mut differences = comparison.differences(packet.ty, &it.layout);
+        let mut seen = HashSet::new();
+        differences.retain(|difference| seen.insert(difference.clone()));
         Compared {
             file: file.name.clone(),
             version: file.version,
             place: (it.state, it.direction, it.id),
             packet: format!("{} {} {}", it.state, it.direction, packet.name()),
             source: file.sources[&it.source].clone(),
-            differences: comparison.differences(packet.ty, &it.layout),
+            differences,
         }
     };
     file.packets.iter().map(one).collect()
@@ -86,12 +89,7 @@ fn the_tables_agree_with_the_witnesses() {
     let mut faults = Vec::new();
     for it in COMPARED.iter() {
         for difference in &it.differences {
-            let matches = known.iter_mut().find(|known| {
-                known.versions.contains(&it.version)
-                    && known.packet == it.packet
-                    && known.difference == *difference
-            });
-            match matches {
+            match known.iter_mut().find(|known| known.is(it, difference)) {
                 Some(known) => known.seen.push(it.version),
                 None => {
                     faults.push(format!("{}: {} ({}): {difference}", it.file, it.packet, it.source))
@@ -134,10 +132,24 @@ fn every_witness_names_its_source() {
 /// A known difference, and why our tables are believed.
 struct Explained {
     versions: RangeInclusive<i32>,
-    /// The packet as in [`Compared`].
+    /// The packet as in [`Compared`], or `*` for all that have the value.
     packet: String,
+    /// The difference, or a part of it between `..`.
     difference: String,
     seen: Vec<i32>,
+}
+
+impl Explained {
+    fn is(&self, of: &Compared, difference: &str) -> bool {
+        let same =
+            match self.difference.strip_prefix("..").map(|part| (part, part.strip_suffix(".."))) {
+                Some((_, Some(part))) => difference.contains(part),
+                Some((end, None)) => difference.ends_with(end),
+                None => self.difference == difference,
+            };
+        same && self.versions.contains(&of.version)
+            && (self.packet == "*" || self.packet == of.packet)
+    }
 }
 
 /// Reads `explained.txt`: versions, a packet and a difference in one line, the reason in the next, indented.

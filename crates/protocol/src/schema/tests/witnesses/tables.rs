@@ -18,7 +18,10 @@ impl<'t> Tables<'t> {
     pub(super) fn new(types: &'t [Type]) -> Self {
         let mut tables = Self { types, named: HashSet::new() };
         let mut named = recursive(types);
-        named.retain(|id| matches!(tables.ty(*id), Type::Container(_)));
+        // What is at one place alone needs no name.
+        let mut places: HashMap<TypeId, usize> = HashMap::new();
+        types.iter().flat_map(parts).for_each(|part| *places.entry(part).or_default() += 1);
+        named.retain(|id| places[id] > 1 && matches!(tables.ty(*id), Type::Container(_)));
         tables.named = named;
         let open: Vec<TypeId> =
             tables.named.iter().copied().filter(|id| tables.is_open(*id)).collect();
