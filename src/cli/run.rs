@@ -147,16 +147,21 @@ async fn on_signals(
 ) {
     let ending = first.await;
     if let (Ending::Terminated, Some(limit)) = (ending, drain) {
-        let (seconds, second) = (limit.as_secs_f64(), signals::end_at_once());
+        let seconds = limit.as_secs_f64();
+        let mut second = std::pin::pin!(signals::end_at_once());
         stop.drain();
         output.note(&format!(
             "draining: no new players; those that are here may go on for {seconds} s (another signal \
              ends the run)"
         ));
         tokio::select! {
-            () = stop.stopped() => return,
+            () = stop.stopped() => {
+                // The captures are being completed, which may take long.
+                second.await;
+                std::process::exit(130);
+            }
             () = tokio::time::sleep(limit) => {}
-            () = second => {}
+            () = &mut second => {}
         }
     }
     let last = signals::end_at_once();

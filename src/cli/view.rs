@@ -94,9 +94,9 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         decode::open(path, &Progress::new(&[], false))?;
     }
     let stop = Stop::new();
-    let ending = stop.clone();
+    let (ending, first) = (stop.clone(), signals::end());
     tokio::spawn(async move {
-        signals::end().await;
+        first.await;
         let second = signals::end_at_once();
         ending.stop("stopped by the user");
         // The terminal may take nothing more.

@@ -30,9 +30,10 @@ pub(super) struct Client {
     rules: Option<RuleEditor>,
     audience: Audience,
     highlights: Option<Arc<Highlights>>,
-    /// When the page said something last, and whether it was asked since whether it is there.
+    /// When the page said something last.
     heard: Instant,
-    asked: bool,
+    /// When it was asked since whether it is there.
+    asked: Option<Instant>,
 }
 
 impl Client {
@@ -46,7 +47,7 @@ impl Client {
         highlights: Option<Arc<Highlights>>,
     ) -> Self {
         let heard = Instant::now();
-        Self { socket, store, catalog, control, rules, audience, highlights, heard, asked: false }
+        Self { socket, store, catalog, control, rules, audience, highlights, heard, asked: None }
     }
 
     /// Returns whether the first message of the page has the token.
@@ -117,17 +118,19 @@ impl Client {
         loop {
             // A program may think for as long as it likes.
             let alive_until = match self.audience {
-                Audience::Page => Some(self.heard + if self.asked { GONE } else { SILENT }),
+                Audience::Page => {
+                    Some(self.asked.map_or(self.heard + SILENT, |asked| asked + ANSWERS))
+                }
                 Audience::Programs => None,
             };
             let text = tokio::select! {
                 biased;
                 text = self.receive() => Some(text?),
                 () = reached(alive_until) => {
-                    if self.asked {
+                    if self.asked.is_some() {
                         return None;
                     }
-                    self.asked = true;
+                    self.asked = Some(Instant::now());
                     let ping = tungstenite::Message::Ping(Bytes::new());
                     timeout(PATIENCE, self.socket.send(ping)).await.ok()?.ok()?;
                     continue;
@@ -215,7 +218,7 @@ impl Client {
         use tungstenite::Message::{Ping, Pong, Text};
         loop {
             let message = self.socket.next().await?.ok()?;
-            (self.heard, self.asked) = (Instant::now(), false);
+            (self.heard, self.asked) = (Instant::now(), None);
             match message {
                 Text(text) => return Some(text),
                 Ping(_) | Pong(_) => {}
@@ -261,8 +264,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time after which a page that says nothing is asked whether it is there. Browsers answer for it.
 const SILENT: Duration = Duration::from_secs(5);
 
-/// Time after which a page that says nothing is taken for gone: its link is dead.
-const GONE: Duration = Duration::from_secs(15);
+/// Time after which a page that was asked and says nothing is taken for gone: its link is dead. It counts
+/// from the question, since the whole machine may have slept before.
+const ANSWERS: Duration = Duration::from_secs(10);
 
 /// Time between two states.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::support::{Program, read_lines, scratch_file, text};
+use crate::support::{Program, read_lines, scratch_file, text, wait_for};
 use serde_json::Value as Json;
 
 #[test]
@@ -98,17 +98,14 @@ fn play(server_options: &[&str]) -> Played {
 
 /// Waits until the recording has the ends of both connections: tcpdump writes a little later.
 fn wait_for_ends(recording: &Path) {
-    for _ in 0..200 {
+    let ended = wait_for(|| {
         let ended = Command::new("tcpdump")
             .args(["-r", text(recording), "-n", "tcp[tcpflags] & (tcp-fin|tcp-rst) != 0"])
             .output()
             .unwrap();
-        if String::from_utf8_lossy(&ended.stdout).lines().count() >= 4 {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    panic!("the recording has no ends of connections");
+        String::from_utf8_lossy(&ended.stdout).lines().count() >= 4
+    });
+    assert!(ended, "the recording has no ends of connections");
 }
 
 /// The output of `decode` for a recording.

@@ -150,7 +150,7 @@ fn answer(socket: &mut std::net::TcpStream) {
     status.version = Some("1.8.9".into());
     (status.protocol, status.online, status.max) = (Some(47), Some(3), Some(20));
     let mut answerer = Answerer::new(status);
-    socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
     let mut buffer = [0; 1024];
     loop {
         let reply = match socket.read(&mut buffer) {

@@ -39,7 +39,7 @@ pub fn fields(state: State, direction: Direction, body: &[u8]) -> Value {
 }
 
 pub fn first_body(socket: &mut TcpStream) -> Vec<u8> {
-    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut leg = Leg::default();
     loop {
         let mut bytes = [0; 4096];

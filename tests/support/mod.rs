@@ -114,15 +114,21 @@ impl Program {
     pub fn wait_for_error(&mut self, text: &str) -> String {
         let begun = Instant::now();
         loop {
+            // What a program that has ended has written is there.
+            let running = !self.has_ended();
             let errors = self.errors();
             let complete = errors.rsplit_once('\n').map_or("", |(lines, _)| lines);
             if let Some(line) = complete.lines().find(|line| line.contains(text)) {
                 return line.to_owned();
             }
-            let running = self.child.try_wait().unwrap().is_none();
             assert!(running && begun.elapsed() < PATIENCE, "{}: no `{text}`: {errors}", self.name);
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Returns whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Returns everything written to stderr so far.
@@ -263,15 +269,16 @@ pub fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<Log
     .collect()
 }
 
-/// Polls a condition for up to 15 s, and returns whether it became true.
+/// Polls a condition, and returns whether it became true before the tests give up.
 pub fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
-    for _ in 0..300 {
-        if condition() {
-            return true;
+    let begun = Instant::now();
+    while !condition() {
+        if begun.elapsed() >= PATIENCE {
+            return false;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    false
+    true
 }
 
 /// Returns a path as an argument.
@@ -333,6 +340,6 @@ fn next() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The time limit of a program: the peers give up after 60 s, or after 250 s when all versions are
+/// The time limit of a program, and of a condition: the peers give up after 60 s, or after 250 s when all versions are
 /// tested.
 const PATIENCE: Duration = Duration::from_secs(300);

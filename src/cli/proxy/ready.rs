@@ -60,5 +60,5 @@ impl Ready {
     }
 }
 
-/// How long a run that ends waits for the last parts of its lake.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a run that ends waits for the last parts of its lake; a second Ctrl-C ends it before.
+const PATIENCE: Duration = Duration::from_secs(15);

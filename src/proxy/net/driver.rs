@@ -406,11 +406,13 @@ impl<E: Engine> Driver<E> {
                     self.session.handle(now, Input::Ruled(number, ruling));
                 }
             }
-            Event::Rules => {
-                let pipeline = self.shared.pipelines.borrow_and_update().make();
-                self.session.set_pipeline(pipeline);
-            }
+            Event::Rules => self.renew_pipeline(),
         }
+    }
+
+    fn renew_pipeline(&mut self) {
+        let pipeline = self.shared.pipelines.borrow_and_update().make();
+        self.session.set_pipeline(pipeline);
     }
 
     /// Handles the commands that are there.
@@ -488,6 +490,11 @@ impl<E: Engine> Driver<E> {
             match read {
                 Ok(0) => self.on_end(side),
                 Ok(count) => {
+                    // Who was told that rules are active, or a command carried out, may have sent this.
+                    if self.shared.pipelines.has_changed().is_ok_and(|changed| changed) {
+                        self.renew_pipeline();
+                    }
+                    self.on_commands();
                     self.session.handle(now, Input::Received(side, &buffer[..count]));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -545,14 +552,20 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Poll;
 
     use tokio::io::AsyncWriteExt as _;
     use tokio::net::TcpListener;
+    use tokio::sync::watch;
 
     use super::*;
-    use crate::proxy::{Clock, LogOptions, LogWriter, Stop};
+    use crate::proxy::{
+        Clock, ControlHandle, HeldNews, LogOptions, LogWriter, PipelineFactory, Stop,
+    };
+    use crate::view::protocol::Request;
     use mitmcraft_engine::capture::{Entry, Event, EventKind, Summary};
     use mitmcraft_engine::filter::Pipeline;
     use mitmcraft_engine::link::Upstream;
@@ -775,6 +788,86 @@ mod tests {
         assert_eq!(client.read(&mut [0]).unwrap(), 0, "the client is told");
         assert!(tokio::task::spawn_blocking(|| writer.finish()).await.unwrap().is_empty());
         assert_eq!(*reasons.lock().unwrap(), ["internal error: the session has panicked"]);
+    }
+
+    /// Notes what it was told first.
+    #[derive(Default)]
+    struct Attentive {
+        told: Vec<&'static str>,
+    }
+
+    impl Engine for Attentive {
+        fn handle(&mut self, _: Timestamp, input: Input<'_>) {
+            self.told.push(match input {
+                Input::Command(_) => "a command",
+                Input::Received(..) => "bytes",
+                _ => "something else",
+            });
+        }
+
+        fn set_pipeline(&mut self, _: Pipeline) {
+            self.told.push("rules");
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            None
+        }
+
+        fn take_entries(&mut self, _: &mut Vec<Entry>) {}
+
+        fn advance(&mut self, _: Side, _: usize) {}
+
+        fn pending(&self, _: Side) -> &[u8] {
+            &[]
+        }
+
+        fn wants_read(&self, _: Side) -> bool {
+            true
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            None
+        }
+
+        fn is_over(&self) -> bool {
+            self.told.contains(&"bytes")
+        }
+    }
+
+    /// Who was told that new rules are active, or a break condition set, may send what they are meant for
+    /// before the session has heard of them.
+    #[tokio::test]
+    async fn rules_and_commands_that_are_there_hold_for_bytes_that_are_read_now() {
+        use std::io::Write as _;
+        let control = ControlHandle::start(Arc::new(Catalog::embedded().clone()), None);
+        for round in 0..20 {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let mut client = std::net::TcpStream::connect(address).unwrap();
+            let (accepted, _) = listener.accept().await.unwrap();
+            let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+            let mut shared = Shared::plain(Clock::new(), log, &Stop::new());
+            let (sender, pipelines) = watch::channel(PipelineFactory::default());
+            shared.pipelines = pipelines;
+            let controlled = control.open(round).await;
+            let person = control.attach(HeldNews::Each).await.unwrap();
+            let mut engine = Attentive::default();
+            let upstream = Upstream { host: String::new(), port: 0 };
+            let driver = Driver::new(&mut engine, shared, upstream, Some(accepted));
+            let driver = driver.controlled(controlled);
+            let mut running = Box::pin(driver.run());
+            let waits = poll_fn(|context| Poll::Ready(running.as_mut().poll(context).is_pending()));
+            assert!(waits.await);
+            client.write_all(b"hello").unwrap();
+            drop(client);
+            sender.send_replace(PipelineFactory::default());
+            person.send(None, Request::Kick { session: round, text: None }).await.unwrap();
+            // Its answer comes after the command is with the session.
+            drop(control.attach(HeldNews::Each).await);
+            running.await;
+            assert_eq!(engine.told.last(), Some(&"bytes"), "{:?}", engine.told);
+            assert_eq!(engine.told.len(), 3, "{:?}", engine.told);
+        }
     }
 
     /// As after the process was stopped for longer than a timeout.

@@ -92,7 +92,8 @@ const MAX_AWAITED: usize = 1000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long to wait for the first bytes of a client from whose address a transfer is expected.
-const ARRIVAL: Duration = Duration::from_secs(3);
+/// After that it is connected to the first server, as one that was not transferred.
+const ARRIVAL: Duration = Duration::from_secs(10);
 
 /// Bytes to look at: enough for a handshake and a login start with keys.
 const PEEK: usize = 4096;

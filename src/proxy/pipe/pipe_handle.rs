@@ -3,10 +3,10 @@ use std::io;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::SessionPipe;
-use super::process::{Event, PipeCommand, Process};
+use super::process::{Event, PATIENCE, PipeCommand, Process};
 use super::session_pipe::Answered;
 use crate::proxy::{Clock, Notices, RunNotice};
 use mitmcraft_engine::pipe::{Broker, BrokerAction};
@@ -166,9 +166,25 @@ impl PipeTask {
         }
     }
 
+    /// Tells the program that nothing more comes, shows what it still writes to stderr, and kills it if it
+    /// does not end soon.
     async fn finish(&mut self) {
-        if let Some(process) = self.process.take() {
-            process.finish().await;
+        let Some(mut process) = self.process.take() else { return };
+        process.close_stdin();
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            let event = timeout_at(give_up, process.next(&[])).await;
+            let now = self.clock.now();
+            match event {
+                Ok(Event::Errors(bytes)) => self.broker.on_errors(now, bytes),
+                Ok(Event::Ended { errors, .. }) => {
+                    self.broker.on_errors(now, &errors);
+                    break self.act();
+                }
+                Ok(_) => {}
+                Err(_) => break process.kill(),
+            }
+            self.act();
         }
     }
 }

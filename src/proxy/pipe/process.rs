@@ -108,13 +108,9 @@ impl Process {
         });
     }
 
-    /// Tells it that nothing more comes, and kills it if it does not end soon.
-    pub(super) async fn finish(mut self) {
+    /// Tells it that nothing more comes.
+    pub(super) fn close_stdin(&mut self) {
         self.stdin = None;
-        let ended = async { while !matches!(self.next(&[]).await, Event::Ended { .. }) {} };
-        if timeout(PATIENCE, ended).await.is_err() {
-            self.kill();
-        }
     }
 }
 
@@ -148,7 +144,7 @@ fn described(status: &ExitStatus) -> String {
 }
 
 /// Time that a program gets to end once its stdin is closed.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Time for reading what a program that has ended has written.
 const REST: Duration = Duration::from_millis(200);

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use thiserror::Error;
@@ -28,7 +28,12 @@ pub struct Loaded {
     pub sets: Vec<RuleSet>,
     /// Warnings, in the order of the files.
     pub warnings: Vec<FileFault>,
+    /// The versions of the files, as they were before they were read.
+    versions: Vec<Option<Version>>,
 }
+
+/// The time of the last change and the length of a regular file: another one once the file has changed.
+type Version = (SystemTime, u64);
 
 /// The reason why filter files cannot be used.
 #[derive(Debug, Error)]
@@ -96,6 +101,7 @@ impl FilterFiles {
     /// All faults of all files.
     pub fn load(&self) -> Result<Loaded, LoadError> {
         let (mut sets, mut faults, mut usable) = (Vec::new(), Vec::new(), true);
+        let versions = self.versions();
         for path in &self.paths {
             let fault = |kind| FileFault { path: path.clone(), kind };
             let text = match read_source(path) {
@@ -113,7 +119,19 @@ impl FilterFiles {
                 None => usable = false,
             }
         }
-        if usable { Ok(Loaded { sets, warnings: faults }) } else { Err(LoadError { faults }) }
+        match usable {
+            true => Ok(Loaded { sets, warnings: faults, versions }),
+            false => Err(LoadError { faults }),
+        }
+    }
+
+    /// Returns the versions of the files; `None` for pipes, which cannot be read again.
+    fn versions(&self) -> Vec<Option<Version>> {
+        let version = |path: &PathBuf| {
+            let metadata = path.metadata().ok().filter(|it| it.is_file())?;
+            Some((metadata.modified().ok()?, metadata.len()))
+        };
+        self.paths.iter().map(version).collect()
     }
 
     /// Reads and checks all files, like [`load`](Self::load), on a thread for blocking work.
@@ -122,8 +140,8 @@ impl FilterFiles {
         tokio::task::spawn_blocking(move || files.load()).await
     }
 
-    /// Reloads the files when they change, and calls `reloaded` with the result, without the warnings
-    /// that the files had before. Sessions use the new rules from the next packet on. If a file has an
+    /// Reloads the files when they change after they were loaded, and calls `reloaded` with the result,
+    /// without the warnings that the files had before. Sessions use the new rules from the next packet on. If a file has an
     /// error, the old rules stay active.
     ///
     /// # Errors
@@ -137,7 +155,7 @@ impl FilterFiles {
         let (sets_sender, sets) = watch::channel(loaded.sets);
         // One slot is enough: reloading handles all changes up to then.
         let (changed, mut changes) = mpsc::channel(1);
-        let names: Vec<PathBuf> = self.paths.clone();
+        let (names, missed) = (self.paths.clone(), changed.clone());
         let mut watcher =
             notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
                 let Ok(event) = event else { return };
@@ -153,6 +171,11 @@ impl FilterFiles {
         for folder in folders {
             watcher.watch(folder, RecursiveMode::NonRecursive)?;
         }
+        // Nobody watched while the run was prepared.
+        if self.versions() != loaded.versions {
+            let _ = missed.try_send(());
+        }
+        drop(missed);
         let mut told = loaded.warnings;
         let reloading = tokio::spawn(async move {
             while changes.recv().await.is_some() {
@@ -170,8 +193,8 @@ impl FilterFiles {
                 }
                 loaded.warnings = not_told(loaded.warnings, &mut told);
                 sender.send_replace(factory(&loaded.sets));
+                sets_sender.send_replace(loaded.sets.clone());
                 reloaded(Ok(&loaded));
-                sets_sender.send_replace(loaded.sets);
             }
             Ok(())
         });
@@ -310,6 +333,51 @@ mod tests {
         assert!(watch.failed().await.is_panic());
     }
 
+    /// Servers are looked up and accounts logged in before the files are watched, which can take seconds.
+    #[tokio::test]
+    async fn a_change_between_loading_and_watching_is_reloaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.toml");
+        std::fs::write(&path, "").unwrap();
+        let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
+        let loaded = files.load().unwrap();
+        std::fs::write(&path, RULE).unwrap();
+        let watch = files.watch(loaded, |_| ()).unwrap();
+        let mut sets = watch.subscribe();
+        let changed = sets.wait_for(|sets| !sets[0].counts().is_empty());
+        tokio::time::timeout(Duration::from_secs(60), changed).await.unwrap().unwrap();
+    }
+
+    /// Pages and metrics showed the old rules after the message.
+    #[tokio::test]
+    async fn new_rules_are_there_when_they_are_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.toml");
+        std::fs::write(&path, "").unwrap();
+        let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
+        let loaded = files.load().unwrap();
+        let sets: Arc<std::sync::OnceLock<watch::Receiver<Vec<RuleSet>>>> = Arc::default();
+        let (reported, mut reports) = mpsc::unbounded_channel();
+        let active = Arc::clone(&sets);
+        let reloaded = move |outcome: Result<&Loaded, &LoadError>| {
+            let loaded = outcome.unwrap().sets[0].counts().len();
+            let active = active.get().unwrap().borrow()[0].counts().len();
+            reported.send((loaded, active)).unwrap();
+        };
+        let watch = files.watch(loaded, reloaded).unwrap();
+        sets.set(watch.subscribe()).unwrap();
+        std::fs::write(&path, RULE).unwrap();
+        loop {
+            let (loaded, active) = reports.recv().await.unwrap();
+            assert_eq!(active, loaded);
+            if loaded == 1 {
+                return;
+            }
+        }
+    }
+
+    const RULE: &str = "[[rule]]\nname = 'new'\ndrop = true\n";
+
     /// Reloading once read and checked the files on a worker of the runtime, which served no session
     /// meanwhile. This runtime has one thread, and the file is a pipe whose writer waits for it.
     #[cfg(unix)]
@@ -331,7 +399,7 @@ mod tests {
             let mut pipe = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
             opened.send(()).unwrap();
             let goes_on = running.recv_timeout(Duration::from_secs(20)).is_ok();
-            io::Write::write_all(&mut pipe, b"[[rule]]\nname = 'new'\ndrop = true\n").unwrap();
+            io::Write::write_all(&mut pipe, RULE.as_bytes()).unwrap();
             goes_on
         });
         reading.await.unwrap();

@@ -125,11 +125,26 @@ async fn a_page_whose_link_is_dead_is_taken_for_gone() {
     // The clock moves only when everything waits for it.
     tokio::time::pause();
     let begun = tokio::time::Instant::now();
+    // The last that is heard of it is not before that moment.
+    dead.send(Message::Ping(Default::default())).await.unwrap();
     let mut bytes = [0; 4096];
     while dead.get_mut().read(&mut bytes).await.unwrap() > 0 {}
     // The page was heard some time before the clock stood still.
     let waited = begun.elapsed().as_secs();
     assert!((10..=15).contains(&waited), "{waited}");
+}
+
+/// As after the machine has slept: the time to answer begins with the question.
+#[tokio::test]
+async fn a_page_that_was_not_heard_for_long_is_asked_before_it_is_taken_for_gone() {
+    let running = Running::new().await;
+    let mut page = running.welcome_page().await;
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(60)).await;
+    tokio::time::resume();
+    while !matches!(page.next().await, Some(Ok(Message::Ping(_)))) {}
+    let rows = ask(&mut page, json!({ "do": "rows", "start": 0, "count": 1 })).await;
+    assert_eq!(rows["rows"][0]["name"], "chat");
 }
 
 #[tokio::test]

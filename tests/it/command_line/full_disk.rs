@@ -80,7 +80,7 @@ def fill():
 
 # The outputs are written in their order: what is beside was written to the disk before.
 def wait_for_sessions(count):
-    for _ in range(3000):
+    for _ in range(30000):
         if open(beside).read().count('login_start') >= count:
             return
         time.sleep(0.01)

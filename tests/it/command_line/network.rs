@@ -280,7 +280,7 @@ fn a_silent_client_is_let_go_after_the_login_timeout_and_the_reason_names_it() {
 fn a_process_that_is_stopped_for_longer_than_a_timeout_reads_what_came_meanwhile() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let mut proxy = Program::proxy(&address, &["--timeout", "idle=2"]);
+    let mut proxy = Program::proxy(&address, &["--timeout", "idle=5"]);
     let port = proxy.listening();
     let mut connections: Vec<(TcpStream, TcpStream)> = (0..8)
         .map(|_| {
@@ -295,7 +295,7 @@ fn a_process_that_is_stopped_for_longer_than_a_timeout_reads_what_came_meanwhile
     for (client, _) in &mut connections {
         client.write_all(b"!").unwrap();
     }
-    std::thread::sleep(Duration::from_millis(2500));
+    std::thread::sleep(Duration::from_millis(5500));
     proxy.signal("CONT");
     for (_, server) in &mut connections {
         server.read_exact(&mut [0]).unwrap();

@@ -195,14 +195,17 @@ mod faults {
     fn an_interrupt_ends_the_sessions_first_and_then_the_program() {
         for signal in ["INT", "TERM"] {
             let end = scratch_file("end");
-            let program = format!("while read x; do :; done; echo done > {}", text(&end));
+            let program =
+                format!("while read x; do :; done; echo goodbye >&2; echo done > {}", text(&end));
             let more = ["--pipe-timeout", "20s", "--drain", "100ms"];
             let (_upstream, proxy, port) = proxied(&program, &more);
             let mut client = Client::join(port);
             client.says("one");
             proxy.signal(signal);
             let (_, said) = proxy.succeed_with_errors();
-            assert!(!said.contains("the program of"), "{said}");
+            let of_it: Vec<&str> =
+                said.lines().filter(|it| it.contains("the program of")).collect();
+            assert_eq!(of_it, ["warning: the program of `--pipe`: goodbye"], "{said}");
             assert_eq!(std::fs::read_to_string(&end).unwrap(), "done\n");
             while client.next().is_some() {}
         }

@@ -1,10 +1,13 @@
 //! A first signal lets a run complete its captures; a second one ends it whatever it waits for.
 
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
-use crate::support::{Program, mitmcraft, read_lines, root, scratch_file, text};
+use super::log::log_in;
+use crate::support::game::Upstream;
+use crate::support::{Program, mitmcraft, read_lines, root, scratch_file, text, wait_for};
 
 #[test]
 fn a_second_signal_ends_a_run_whose_output_nobody_reads() {
@@ -17,6 +20,31 @@ fn a_second_signal_ends_a_run_whose_output_nobody_reads() {
         let code = proxy.end_unread().code();
         assert_eq!(code, Some(130), "{options:?} {signal}: {}", proxy.errors());
     }
+}
+
+/// The run has ended with its last player, and the capture is a pipe that nobody reads.
+#[test]
+fn a_second_signal_ends_a_run_that_has_drained() {
+    let pipe = scratch_file("unread.jsonl");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let upstream = Upstream::answering();
+    let options = ["-w", text(&pipe), "--drain", "1h"];
+    let mut proxy = Program::proxy(&upstream.address, &options);
+    let _reader = File::open(&pipe).unwrap();
+    let port = proxy.listening();
+    let mut client = log_in(port);
+    client.write_all(&b"\x0a\x01\x08griefing".repeat(10_000)).unwrap();
+    proxy.wait_for_error("has taken nothing");
+    proxy.signal("TERM");
+    proxy.wait_for_error("another signal ends the run");
+    drop(client);
+    assert!(wait_for(|| TcpStream::connect(("127.0.0.1", port)).is_err()));
+    assert!(wait_for(|| {
+        proxy.signal("TERM");
+        proxy.has_ended()
+    }));
+    let code = proxy.end_unread().code();
+    assert_eq!(code, Some(130), "{}", proxy.errors());
 }
 
 /// A terminal takes some kilobytes that nobody reads; the first screen of this one is larger.
@@ -154,8 +182,6 @@ fn flooded(options: &[&str]) -> (Program, TcpStream) {
     let mut proxy = Program::mitmcraft(&arguments);
     let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
     client.write_all(b"hello\r\n").unwrap();
-    let stdout = proxy.take_stdout();
-    std::thread::spawn(move || (stdout, std::thread::park()));
     client.read_exact(&mut vec![0; 4 << 20]).unwrap();
     (proxy, client)
 }

@@ -27,7 +27,7 @@ async function open (browser, { url, port, folder, rules, hold }) {
   const page = await context.newPage()
   const hosts = new Set()
   const faults = []
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(60_000)
   page.on('pageerror', error => faults.push(error.stack))
   page.on('console', message => { if (message.type() === 'error') faults.push(message.text()) })
   // A file that the page has made itself comes from no host.
@@ -57,7 +57,7 @@ async function open (browser, { url, port, folder, rules, hold }) {
 
   const loaded = line => line.text !== '…'
 
-  async function until (condition, what, limit = 15_000) {
+  async function until (condition, what, limit = 60_000) {
     const begun = Date.now()
     while (!await condition()) {
       if (Date.now() - begun > limit) {
