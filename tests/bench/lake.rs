@@ -238,7 +238,7 @@ const QUERIES: [(&str, &str); 3] = [
     (
         "a text in chat",
         "SELECT fields->>'message' FROM LAKE WHERE packet = 'chat' \
-         AND fields->>'message' LIKE '%for the 77. time%'",
+         AND (fields->>'message') LIKE '%for the 77. time%'",
     ),
     (
         "undecoded by version",
