@@ -319,7 +319,7 @@ impl LogWriter {
     }
 
     /// Waits until everything is written, and returns the errors of sinks. Gives up on a sink that
-    /// takes nothing for 5 s, with an error that says how much it lacks.
+    /// takes nothing for 3 s, with an error that says how much it lacks.
     #[must_use]
     pub fn finish(self) -> Vec<LogFault> {
         let mut steps = self.progress.steps();
@@ -408,8 +408,8 @@ const FLUSH: Duration = Duration::from_millis(500);
 const INFLATING: Duration = Duration::from_secs(2);
 
 /// Maximum time without progress of a sink while the log is completed; then it is given up.
-/// A slow or busy disk may need seconds for a single write.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A busy disk may need a second for a write; with the time for closing, a run ends within 5 s.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
 mod tests {
