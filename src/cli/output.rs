@@ -168,11 +168,27 @@ impl Output {
 
     fn colors(&self, detected: ColorChoice) -> bool {
         match self.color {
-            Color::Auto => detected != ColorChoice::Never,
-            Color::Always => true,
+            Color::Auto => detected != ColorChoice::Never && enable_escapes(),
+            Color::Always => {
+                enable_escapes();
+                true
+            }
             Color::Never => false,
         }
     }
+}
+
+/// Tells the console to interpret escape sequences, and returns whether it does: consoles before Windows 10
+/// print them.
+#[cfg(windows)]
+fn enable_escapes() -> bool {
+    ratatui_crossterm::crossterm::ansi_support::supports_ansi()
+}
+
+/// Terminals of other systems interpret escape sequences.
+#[cfg(not(windows))]
+fn enable_escapes() -> bool {
+    true
 }
 
 /// Passes all messages for stderr on to an interface that has the terminal, or to stderr again.

@@ -173,9 +173,9 @@ impl Screen {
         file.write_all(text.as_bytes())?;
         file.flush()?;
         let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR"));
-        let editor = editor.unwrap_or_else(|_| "vi".to_owned());
+        let editor = editor.unwrap_or_else(|_| EDITOR.to_owned());
         let mut words = editor.split_whitespace();
-        let program = words.next().unwrap_or("vi");
+        let program = words.next().unwrap_or(EDITOR);
         give_back();
         let status = Command::new(program).args(words).arg(file.path()).status();
         self.take_again()?;
@@ -264,6 +264,9 @@ fn give_back() {
     let _ = execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }
+
+/// The editor if the environment names none.
+const EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
 /// Whether the terminal is taken over: a panic of any thread has to give it back.
 static TAKEN: AtomicBool = AtomicBool::new(false);

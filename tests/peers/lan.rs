@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::support::root;
+use crate::support::{program, root};
 
 #[test]
 fn games_hear_of_the_proxy_where_they_can_reach_it_and_nowhere_else() {
     let mut command = std::process::Command::new("unshare");
     command.args(["--net", "--map-root-user", "python3"]).arg(root().join("tests/real/lan.py"));
-    command.arg(env!("CARGO_BIN_EXE_mitmcraft"));
+    command.arg(program());
     command.args(["127.0.0.1:25566", "10.9.0.1:25567", "0.0.0.0:25568", "[::]:25569"]);
     let output = command.output().expect("`unshare` of util-linux runs");
     let stderr = String::from_utf8_lossy(&output.stderr);

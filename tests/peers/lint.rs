@@ -8,7 +8,9 @@ use mitmcraft_engine::text::LineOptions;
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Catalog, Direction, State};
+use serde_json::{Value as Json, json};
 
+use crate::online::{STEVE, services};
 use crate::real_packets::packets;
 use crate::support::{Program, scratch_file, text};
 
@@ -78,4 +80,63 @@ fn all_versions_join_a_server_of_node_minecraft_protocol_without_a_finding() {
     proxy.interrupt();
     proxy.succeed();
     server.succeed();
+}
+
+#[test]
+fn a_server_that_verifies_players_lets_the_account_in_and_nobody_else() {
+    let (mut services, url) = services(&[]);
+    let mut server = Program::node("versions.js", &["--visits", "3", "--session-server", &url]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let (token, visits) = (scratch_file("token"), scratch_file("account.jsonl"));
+    let lint = |versions: &str, secret: &str, auth: &str| {
+        std::fs::write(&token, format!("{secret}\n")).unwrap();
+        let who = format!("{}:{}", STEVE.name, STEVE.id);
+        let account =
+            ["--access-token-file", text(&token), "--profile", &who, "--session-server", &url];
+        let briefly = ["--stay", "0", "--pause", "0", "--auth", auth];
+        let arguments = ["lint", &upstream, "--versions", versions, "-w", text(&visits)];
+        let account = if auth == "account" { &account[..] } else { &[] };
+        let arguments = [&arguments[..], &briefly, account, &["--overwrite"]].concat();
+        let (status, said) = Program::mitmcraft(&arguments).finish();
+        let capture = std::fs::read_to_string(&visits).unwrap();
+        assert!(
+            !(said.clone() + &capture).contains(secret),
+            "the token is not printed or recorded"
+        );
+        (status.code(), said)
+    };
+    for (secret, auth, why) in [
+        (
+            STEVE.token,
+            "offline",
+            "Failed to verify username! (it verifies players, who need an account: `--auth account`)",
+        ),
+        ("another-token", "account", "the account's access token is refused"),
+    ] {
+        let (code, said) = lint("1.8.9", secret, auth);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(
+            said.starts_with("1.8          status; not let in: ") && said.contains(why),
+            "{said}"
+        );
+    }
+    let (code, said) = lint("1.8.9,1.20.4,26.3", STEVE.token, "account");
+    assert_eq!((code, said.matches(ALL).count()), (Some(0), 3), "{said}");
+    assert!(said.ends_with("\n0 findings\n"), "{said}");
+
+    // The witnesses: the server, and the services that it has asked.
+    let joined = server.succeed();
+    let joined = joined.lines().map(|line| serde_json::from_str(line).unwrap());
+    let joined: Vec<Json> = joined.filter(|it: &Json| it["event"] == "join").collect();
+    let id = "b50ad385-829d-3141-a216-7e7d7539ba7f";
+    let steve = |number| json!({ "event": "join", "number": number, "name": "Steve", "id": id, "encrypted": true });
+    assert_eq!(joined, [47, 765, 777].map(steve));
+    let path = "/session/minecraft/";
+    for (call, status) in [("hasJoined", 204), ("join", 403)]
+        .into_iter()
+        .chain([("join", 204), ("hasJoined", 200)].repeat(3))
+    {
+        let called = json!({ "event": "call", "path": format!("{path}{call}"), "status": status });
+        assert_eq!(services.event(), called);
+    }
 }

@@ -33,13 +33,13 @@ fn a_key_log_has_a_line_for_each_leg_and_only_its_owner_can_read_it() {
 }
 
 /// A player's account, as the account services know it.
-struct Player {
-    name: &'static str,
-    id: &'static str,
-    token: &'static str,
+pub(crate) struct Player {
+    pub(crate) name: &'static str,
+    pub(crate) id: &'static str,
+    pub(crate) token: &'static str,
 }
 
-const STEVE: Player = Player {
+pub(crate) const STEVE: Player = Player {
     name: "Steve",
     id: "b50ad385829d3141a2167e7d7539ba7f",
     token: "steves-own-access-token",
@@ -90,7 +90,7 @@ impl Online {
         // The screen goes to a file: a pipe without a reader would block the proxy.
         let mut command = std::process::Command::new("sh");
         command.args(["-c", "out=$1; shift; exec \"$0\" \"$@\" > \"$out\""]);
-        command.arg(env!("CARGO_BIN_EXE_mitmcraft")).arg(&screen).args(&arguments);
+        command.arg(crate::support::program()).arg(&screen).args(&arguments);
         command.env("NO_COLOR", "1");
         Self { proxy: Program::start("mitmcraft", command), capture, pcapng, keys, screen }
     }

@@ -2,9 +2,19 @@
 //! `PROGRAM_UNDER_TEST` a script that runs it.
 
 use std::fs;
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::Command;
 
+use crate::screen::{on_terminal, until};
+use crate::support::game::{Upstream, first_body, hello};
 use crate::support::{Program, read_lines, refuses, root, scratch_file, text, wait_for};
+
+/// Returns `tests/other/helper.c`, built for Windows beside the program.
+pub(crate) fn helper() -> PathBuf {
+    root().join("target/cross/x86_64-pc-windows-gnu/debug/helper.exe")
+}
 
 /// Starts the program for this system.
 fn here(arguments: &[&str]) -> Program {
@@ -21,7 +31,7 @@ fn there(arguments: &[&str]) -> Program {
 }
 
 /// Returns a new folder whose name has a space and an umlaut.
-fn folder() -> std::path::PathBuf {
+pub(crate) fn folder() -> PathBuf {
     let folder = scratch_file("ü b");
     fs::create_dir_all(&folder).unwrap();
     folder
@@ -189,4 +199,105 @@ fn windows_has_settings_in_the_users_folder() {
     fs::write(&file, edited).unwrap();
     let shown = there(&["--config", text(&file), "config", "proxy", "localhost"]);
     assert!(shown.contains("127.0.0.1:25599"), "{shown}");
+}
+
+#[test]
+#[ignore = "needs the program for Windows: `tests/other/run windows`"]
+fn windows_completes_captures_when_the_console_is_closed() {
+    let upstream = Upstream::answering();
+    let folder = folder();
+    let [jsonl, pcapng] = ["closed.jsonl", "closed.pcapng"].map(|name| folder.join(name));
+    let mut command = crate::support::mitmcraft();
+    command.env("WINDOWS_PROGRAM", helper()).args(["close", "proxy", &upstream.address, "-q"]);
+    command.args(["-l", "127.0.0.1:0", "-w", text(&jsonl), "-w", text(&pcapng)]);
+    let mut run = Program::start("helper.exe", command);
+    // A session is open when the console is closed.
+    let mut client = TcpStream::connect(("127.0.0.1", run.listening())).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    assert_eq!(first_body(&mut client)[0], 2);
+    run.tell("close");
+    run.succeed();
+    let lines = read_lines(&jsonl);
+    let last = lines.last().unwrap();
+    assert_eq!((&last["event"], &last["reason"]), (&"close".into(), &"stopped by the user".into()));
+    let packets: Vec<_> = lines.iter().filter_map(|line| line["packet"].as_str()).collect();
+    // The handshake before and after its address is rewritten; the player is told why the session ends.
+    let expected = ["set_protocol", "set_protocol", "login_start", "success", "kick_disconnect"];
+    assert_eq!(packets, expected);
+    here(&["diff", "--bytes", text(&jsonl), text(&pcapng)]).succeed();
+}
+
+#[test]
+#[ignore = "needs the program for Windows: `tests/other/run windows`"]
+fn windows_deletes_old_files_of_a_rotated_capture_while_another_program_reads_them() {
+    let folder = folder();
+    let capture = folder.join("rotated.jsonl");
+    let first = folder.join("rotated-00001.jsonl");
+    let mut server = Program::node("server.js", &["--port", "0", "--sessions", "2"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let mut proxy =
+        Program::proxy(&upstream, &["-w", text(&capture), "--rotate", "100K", "--keep", "2"]);
+    let port = proxy.listening().to_string();
+    Program::node("ping.js", &["--port", &port]).succeed();
+    let mut reader = Program::mitmcraft(&["show", "--follow", text(&first)]);
+    assert!(reader.line().contains("127.0.0.1"));
+    for _ in 0..2 {
+        Program::node("client.js", &["--port", &port]).succeed();
+    }
+    server.succeed();
+    proxy.interrupt();
+    let (_, said) = proxy.succeed_with_errors();
+    assert!(!said.contains("warning") && !said.contains("error"), "{said}");
+    drop(reader);
+    let mut names: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|it| it.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.retain(|name| name.starts_with("rotated"));
+    names.sort_unstable();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(!names.contains(&"rotated-00001.jsonl".to_owned()), "{names:?}");
+    assert_eq!(read_lines(&folder.join(&names[1])).last().unwrap()["event"], "close");
+    for name in names {
+        here(&["show", text(&folder.join(name))]).succeed();
+    }
+}
+
+#[test]
+#[ignore = "needs the program for Windows: `tests/other/run windows`"]
+fn windows_opens_the_page_in_the_browser() {
+    let (folder, seen) = (scratch_file("bin"), scratch_file("seen.html"));
+    fs::create_dir_all(&folder).unwrap();
+    // Wine gives what it opens to the system around it.
+    let script = "#!/bin/sh\nfile=${1#file://}\ncat \"$file\" > \"$SEEN.new\" && mv \"$SEEN.new\" \"$SEEN\"\n";
+    let browser = folder.join("xdg-open");
+    fs::write(&browser, script).unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&browser).status().unwrap().success());
+    let path = format!("{}:{}", text(&folder), std::env::var("PATH").unwrap());
+    let mut command = crate::support::mitmcraft();
+    command.env("PATH", path).env("SEEN", &seen).current_dir(root());
+    command.args(["view", "captures/session-1.8.jsonl", "--web", "127.0.0.1:0", "--open"]);
+    let mut view = Program::start("mitmcraft there", command);
+    let said = view.wait_for_error("in a browser; Ctrl-C ends");
+    let url = said.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
+    assert!(wait_for(|| seen.exists()), "{}", view.errors());
+    let page = fs::read_to_string(&seen).unwrap();
+    assert!(page.contains(&format!("url={url}\"")), "{page}");
+    view.interrupt();
+    view.succeed();
+}
+
+#[test]
+#[ignore = "needs the program for Windows: `tests/other/run windows`"]
+fn windows_tells_the_console_to_interpret_colours() {
+    let interprets = |color: &str| {
+        let mut command = crate::support::mitmcraft();
+        command.env("WINDOWS_PROGRAM", helper()).env_remove("NO_COLOR").env("TERM", "xterm");
+        let capture = root().join("captures/session-26.3.jsonl");
+        command.args(["mode", "show", "--color", color, text(&capture)]);
+        let mut terminal = on_terminal(&command);
+        let code = until(&mut terminal, "ended with").replace("ended with ", "");
+        code.parse::<u32>().unwrap() & 4 != 0
+    };
+    assert_eq!(["auto", "always", "never"].map(interprets), [true, true, false]);
 }

@@ -82,7 +82,7 @@ os._exit(0)
 ";
 
 /// Starts a command on a terminal.
-fn on_terminal(command: &Command) -> Program {
+pub(crate) fn on_terminal(command: &Command) -> Program {
     let mut python = Command::new("python3");
     python.args(["-c", TERMINAL]).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
@@ -116,7 +116,7 @@ fn proxy_by(
 }
 
 /// Reads what is shown until a line has `text`, and returns that line.
-fn until(terminal: &mut Program, text: &str) -> String {
+pub(crate) fn until(terminal: &mut Program, text: &str) -> String {
     loop {
         let line = terminal.line();
         if line.contains(text) {

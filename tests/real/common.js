@@ -107,6 +107,13 @@ function witness (file) {
   }
 }
 
+// Names the session server that nmp's servers ask about players: nmp knows none but Mojang's.
+function verifyThere (host) {
+  const yggdrasil = require('yggdrasil')
+  const { server } = yggdrasil
+  yggdrasil.server = options => server({ host, ...options })
+}
+
 // An item with nested NBT, as an enchanted and named sword has. Both peers send it.
 const namedSword = {
   blockId: 276,
@@ -124,4 +131,4 @@ const namedSword = {
 }
 const emptySlot = { blockId: -1 }
 
-module.exports = { args, emit, die, settle, witness, namedSword, emptySlot }
+module.exports = { args, emit, die, settle, witness, verifyThere, namedSword, emptySlot }

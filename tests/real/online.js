@@ -11,7 +11,7 @@ const constants = require('minecraft-protocol/src/server/constants')
 const minecraftData = require('minecraft-data')
 const readline = require('readline')
 const { newestLoginPacket } = require('./tables')
-const { args, emit, die } = require('./common')
+const { args, emit, die, verifyThere } = require('./common')
 
 const opt = args({
   version: '1.8.8',
@@ -36,10 +36,7 @@ async function start () {
     constants.mojangPublicKeyPem = authority.export({ type: 'spki', format: 'pem' })
   }
   const mc = require('minecraft-protocol')
-  // nmp's server knows no other session server than Mojang's: it is named here, where nmp asks for it.
-  const yggdrasil = require('yggdrasil')
-  const { server: ask } = yggdrasil
-  yggdrasil.server = options => ask({ host: opt['session-server'], ...options })
+  verifyThere(opt['session-server'])
 
   const server = mc.createServer({
     host: '127.0.0.1',

@@ -5,7 +5,7 @@
 
 const mc = require('minecraft-protocol')
 const { Vec3 } = require('vec3')
-const { args, emit, die, settle, witness, namedSword, emptySlot } = require('./common')
+const { args, emit, die, settle, witness, verifyThere, namedSword, emptySlot } = require('./common')
 
 const opt = args({
   version: '1.8.8',
@@ -30,12 +30,7 @@ const Chunk = require('prismarine-chunk')(opt.version)
 const STEVE = '069a79f4-44e9-4726-a5be-fca90e38aaf5'
 const FAVICON = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAEklEQVR42mNYBQUMo4xRBukMAJiiVBCrSgnEAAAAAElFTkSuQmCC'
 
-// nmp knows no other session server than Mojang's: it is named here, where nmp asks for it.
-if (opt['session-server']) {
-  const yggdrasil = require('yggdrasil')
-  const { server } = yggdrasil
-  yggdrasil.server = options => server({ ...options, host: opt['session-server'] })
-}
+if (opt['session-server']) verifyThere(opt['session-server'])
 
 const server = mc.createServer({
   host: opt.host,

@@ -16,7 +16,7 @@ const nbt = require('prismarine-nbt')
 const minecraftData = require('minecraft-data')
 const { pc: known } = require('minecraft-data/data')
 const { newestLoginPacket } = require('./tables')
-const { args, emit, die, settle, witness } = require('./common')
+const { args, emit, die, settle, witness, verifyThere } = require('./common')
 
 // Every version's tables are compiled first, which takes seconds of a whole core.
 const LIMIT = 250
@@ -28,6 +28,7 @@ const opt = args({
   again: 0, // serve so many players of other programs after its own clients, as it served these
   guests: 0, // serve so many players of other programs, instead of clients of its own
   visits: 0, // serve so many players who do as they like, instead of clients of its own
+  'session-server': '', // verify the players there, as a server in online mode does
   small: false, // small payloads, and packets that the rules in `examples` match: for captures to keep
   log: ''
 }, LIMIT)
@@ -35,6 +36,7 @@ const list = text => text.split(',').filter(text => text).map(Number)
 const encrypted = new Set(list(opt.encrypt))
 const signed = new Set(list(opt.sign))
 witness(opt.log)
+if (opt['session-server']) verifyThere(opt['session-server'])
 
 // Numbers of which minecraft-data has no tables, and whose they share: the two
 // say the number in the handshake, and speak the other.
@@ -52,7 +54,7 @@ const server = mc.createServer({
   version: false,
   fallbackVersion: '1.8',
   keepAlive: false,
-  'online-mode': false,
+  'online-mode': opt['session-server'] !== '',
   errorHandler: (client, error) => die(`${client.number}: ${error.stack}`)
 })
 server.on('error', die)
@@ -208,7 +210,7 @@ function play (client) {
 
 // Does what a player asks for that an operator may: `/tp`, `/kill`, and respawns.
 function host (client) {
-  emit('join', { number: client.number })
+  emit('join', { number: client.number, name: client.username, id: client.uuid, encrypted: client.cipher !== null })
   const login = loginPacket(client)
   const flags = age(client) >= 768 ? {} : 0
   let teleports = 0

@@ -319,7 +319,7 @@ pub fn mitmcraft() -> Command {
 
 /// The program to test. `PROGRAM_UNDER_TEST` names another one, such as a script that runs that of another
 /// system (`tests/other`).
-fn program() -> PathBuf {
+pub fn program() -> PathBuf {
     let other = std::env::var_os("PROGRAM_UNDER_TEST");
     other.unwrap_or_else(|| env!("CARGO_BIN_EXE_mitmcraft").into()).into()
 }

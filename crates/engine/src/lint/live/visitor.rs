@@ -23,6 +23,8 @@ pub struct Visitor {
     stages: BTreeSet<Stage>,
     /// Why the connection ends, once it does.
     end: String,
+    /// The server verifies players, and this one has no account.
+    is_unverified: bool,
 }
 
 #[derive(Debug)]
@@ -75,7 +77,8 @@ impl Visitor {
         let endpoint = Endpoint::new(Side::Server, context, options.limits);
         let limit = opening.at.plus(LIMIT);
         let (stages, end) = (BTreeSet::new(), String::new());
-        Self { options, endpoint, phase, limit, seed: opening.seed, stages, end }
+        let seed = opening.seed;
+        Self { options, endpoint, phase, limit, seed, stages, end, is_unverified: false }
     }
 
     /// Returns the stages that were reached.
@@ -158,7 +161,9 @@ impl Visitor {
         let role = packet.role();
         if role == Some(Role::Disconnect) {
             let text = packet.reason().map_or_else(String::new, |text| format!(": {text}"));
-            self.give_reason(&format!("disconnected by the server{text}"));
+            let refused = self.is_unverified && !self.stages.contains(&Stage::Login);
+            let hint = if refused { UNVERIFIED } else { "" };
+            self.give_reason(&format!("disconnected by the server{text}{hint}"));
         }
         let registries = SentRegistries::takes(&packet)
             .then(|| Arc::new(self.endpoint.context().registries.with(&packet)));
@@ -294,6 +299,7 @@ impl Visitor {
             self.endpoint.request(Output::Join { server_hash, lent: None });
             self.phase = Phase::Joining(Box::new(answer));
         } else {
+            self.is_unverified = asks;
             self.answer_encryption(&answer);
         }
     }
@@ -514,6 +520,9 @@ fn known_packs(fields: &Value) -> Value {
         packs.iter().filter(|pack| is(pack, "namespace", "minecraft") && is(pack, "id", "core"));
     Value::List(own.cloned().collect())
 }
+
+/// What a player without an account is told whom the server disconnects.
+const UNVERIFIED: &str = " (it verifies players, who need an account: `--auth account`)";
 
 /// Packets without a role that a client does something about.
 const ANSWERED: [&str; 9] = [
