@@ -109,7 +109,7 @@ fn a_server_that_verifies_players_lets_the_account_in_and_nobody_else() {
         (
             STEVE.token,
             "offline",
-            "Failed to verify username! (it verifies players, who need an account: `--auth account`)",
+            "Failed to verify username! (it verifies players, who need an account)",
         ),
         ("another-token", "account", "the account's access token is refused"),
     ] {

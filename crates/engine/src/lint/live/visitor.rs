@@ -522,7 +522,7 @@ fn known_packs(fields: &Value) -> Value {
 }
 
 /// What a player without an account is told whom the server disconnects.
-const UNVERIFIED: &str = " (it verifies players, who need an account: `--auth account`)";
+const UNVERIFIED: &str = " (it verifies players, who need an account)";
 
 /// Packets without a role that a client does something about.
 const ANSWERED: [&str; 9] = [
