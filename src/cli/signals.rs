@@ -40,9 +40,10 @@ pub(super) enum Ending {
     Other,
 }
 
-/// Catches, from now on, the signals to end although a run is being completed, and returns a future that
-/// waits for one. Call it before a person is told to send a second one. A terminal that closes sends
-/// SIGHUP twice, once through the shell.
+/// Starts listening for the signals that end a run at once, without completing it (SIGINT, SIGTERM and
+/// SIGQUIT), and returns a future that resolves when one arrives. Signals that arrive before the call do not
+/// count, so call it before printing that another signal ends the run. SIGHUP is not among them: a closing
+/// terminal sends it twice, once through the shell.
 #[cfg(unix)]
 pub(super) fn end_at_once() -> impl Future<Output = ()> {
     any([SignalKind::interrupt(), SignalKind::terminate(), SignalKind::quit()])
@@ -76,8 +77,8 @@ pub(super) fn end() -> impl Future<Output = Ending> {
     }
 }
 
-/// Catches, from now on, the requests to end although a run is being completed, and returns a future that
-/// waits for one.
+/// Starts listening for requests to end a run at once, without completing it, and returns a future that
+/// resolves when one arrives.
 #[cfg(windows)]
 pub(super) fn end_at_once() -> impl Future<Output = ()> {
     any()

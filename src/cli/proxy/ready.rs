@@ -60,5 +60,5 @@ impl Ready {
     }
 }
 
-/// How long a run that ends waits for the last parts of its lake; a second Ctrl-C ends it before.
+/// Maximum time for compacting the last parts of a lake at the end of a run. A second Ctrl-C ends the wait.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -661,18 +661,30 @@ mod tests {
         rounds.load(Ordering::Relaxed) - before
     }
 
-    /// A replay whose timer is always due, and what it was told.
-    #[derive(Default)]
-    struct Impatient {
+    /// An engine that notes what it is told until it hears a last word.
+    struct Attentive {
         told: Vec<String>,
+        timer: Option<Timestamp>,
+        last: &'static str,
     }
 
-    impl Engine for Impatient {
+    impl Attentive {
+        fn new(timer: Option<Timestamp>, last: &'static str) -> Self {
+            Self { told: Vec::new(), timer, last }
+        }
+    }
+
+    impl Engine for Attentive {
         fn handle(&mut self, _: Timestamp, input: Input<'_>) {
             self.told.push(match input {
                 Input::Received(_, bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                Input::Command(_) => "a command".to_owned(),
                 other => format!("{other:?}"),
             });
+        }
+
+        fn set_pipeline(&mut self, _: Pipeline) {
+            self.told.push("rules".to_owned());
         }
 
         fn poll_output(&mut self) -> Option<Output> {
@@ -692,11 +704,11 @@ mod tests {
         }
 
         fn poll_timeout(&self) -> Option<Timestamp> {
-            Some(Timestamp(1))
+            self.timer
         }
 
         fn is_over(&self) -> bool {
-            self.told.iter().any(|told| told == "Timeout")
+            self.told.iter().any(|told| told == self.last)
         }
     }
 
@@ -790,50 +802,6 @@ mod tests {
         assert_eq!(*reasons.lock().unwrap(), ["internal error: the session has panicked"]);
     }
 
-    /// Notes what it was told first.
-    #[derive(Default)]
-    struct Attentive {
-        told: Vec<&'static str>,
-    }
-
-    impl Engine for Attentive {
-        fn handle(&mut self, _: Timestamp, input: Input<'_>) {
-            self.told.push(match input {
-                Input::Command(_) => "a command",
-                Input::Received(..) => "bytes",
-                _ => "something else",
-            });
-        }
-
-        fn set_pipeline(&mut self, _: Pipeline) {
-            self.told.push("rules");
-        }
-
-        fn poll_output(&mut self) -> Option<Output> {
-            None
-        }
-
-        fn take_entries(&mut self, _: &mut Vec<Entry>) {}
-
-        fn advance(&mut self, _: Side, _: usize) {}
-
-        fn pending(&self, _: Side) -> &[u8] {
-            &[]
-        }
-
-        fn wants_read(&self, _: Side) -> bool {
-            true
-        }
-
-        fn poll_timeout(&self) -> Option<Timestamp> {
-            None
-        }
-
-        fn is_over(&self) -> bool {
-            self.told.contains(&"bytes")
-        }
-    }
-
     /// Who was told that new rules are active, or a break condition set, may send what they are meant for
     /// before the session has heard of them.
     #[tokio::test]
@@ -851,7 +819,7 @@ mod tests {
             shared.pipelines = pipelines;
             let controlled = control.open(round).await;
             let person = control.attach(HeldNews::Each).await.unwrap();
-            let mut engine = Attentive::default();
+            let mut engine = Attentive::new(None, "hello");
             let upstream = Upstream { host: String::new(), port: 0 };
             let driver = Driver::new(&mut engine, shared, upstream, Some(accepted));
             let driver = driver.controlled(controlled);
@@ -865,7 +833,7 @@ mod tests {
             // Its answer comes after the command is with the session.
             drop(control.attach(HeldNews::Each).await);
             running.await;
-            assert_eq!(engine.told.last(), Some(&"bytes"), "{:?}", engine.told);
+            assert_eq!(engine.told.last().unwrap(), "hello", "{:?}", engine.told);
             assert_eq!(engine.told.len(), 3, "{:?}", engine.told);
         }
     }
@@ -882,7 +850,7 @@ mod tests {
             let (accepted, _) = listener.accept().await.unwrap();
             let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
             let shared = Shared::plain(clock, log, &Stop::new());
-            let mut engine = Impatient::default();
+            let mut engine = Attentive::new(Some(Timestamp(1)), "Timeout");
             let upstream = Upstream { host: String::new(), port: 0 };
             client.write_all(b"hello").unwrap();
             drop(client);

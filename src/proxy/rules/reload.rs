@@ -141,8 +141,8 @@ impl FilterFiles {
     }
 
     /// Reloads the files when they change after they were loaded, and calls `reloaded` with the result,
-    /// without the warnings that the files had before. Sessions use the new rules from the next packet on. If a file has an
-    /// error, the old rules stay active.
+    /// without the warnings that the files had before. Sessions use the new rules from the next packet on.
+    /// If a file has an error, the old rules stay active.
     ///
     /// # Errors
     /// If the operating system cannot watch the files.
@@ -321,13 +321,20 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_fault_of_the_program_while_reloading_is_reported() {
+    /// Returns an empty filter file, in a folder that is deleted when the first value is dropped, and what was
+    /// loaded from it.
+    fn empty_file() -> (tempfile::TempDir, PathBuf, FilterFiles, Loaded) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rules.toml");
         std::fs::write(&path, "").unwrap();
         let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
         let loaded = files.load().unwrap();
+        (folder, path, files, loaded)
+    }
+
+    #[tokio::test]
+    async fn a_fault_of_the_program_while_reloading_is_reported() {
+        let (_folder, path, files, loaded) = empty_file();
         let mut watch = files.watch(loaded, |_| panic!("a fault of the program")).unwrap();
         std::fs::write(&path, "# changed").unwrap();
         assert!(watch.failed().await.is_panic());
@@ -336,11 +343,7 @@ mod tests {
     /// Servers are looked up and accounts logged in before the files are watched, which can take seconds.
     #[tokio::test]
     async fn a_change_between_loading_and_watching_is_reloaded() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("rules.toml");
-        std::fs::write(&path, "").unwrap();
-        let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
-        let loaded = files.load().unwrap();
+        let (_folder, path, files, loaded) = empty_file();
         std::fs::write(&path, RULE).unwrap();
         let watch = files.watch(loaded, |_| ()).unwrap();
         let mut sets = watch.subscribe();
@@ -351,11 +354,7 @@ mod tests {
     /// Pages and metrics showed the old rules after the message.
     #[tokio::test]
     async fn new_rules_are_there_when_they_are_reported() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("rules.toml");
-        std::fs::write(&path, "").unwrap();
-        let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
-        let loaded = files.load().unwrap();
+        let (_folder, path, files, loaded) = empty_file();
         let sets: Arc<std::sync::OnceLock<watch::Receiver<Vec<RuleSet>>>> = Arc::default();
         let (reported, mut reports) = mpsc::unbounded_channel();
         let active = Arc::clone(&sets);

@@ -115,7 +115,7 @@ pub(super) enum Step {
     Rows(&'static [u64]),
     Conversation(&'static [&'static str]),
     Sent(&'static [u64]),
-    /// What came back for a packet.
+    /// The row of a packet that a person has sent, and the rows of the packets that count as its replies.
     Replies(u64, &'static [u64]),
     Series(&'static str),
     /// The series, and how many packets each has.

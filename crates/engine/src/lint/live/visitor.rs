@@ -23,7 +23,7 @@ pub struct Visitor {
     stages: BTreeSet<Stage>,
     /// Why the connection ends, once it does.
     end: String,
-    /// The server verifies players, and this one has no account.
+    /// `true` once the server has asked for a verified player and the visitor has no account.
     is_unverified: bool,
 }
 
@@ -521,7 +521,7 @@ fn known_packs(fields: &Value) -> Value {
     Value::List(own.cloned().collect())
 }
 
-/// What a player without an account is told whom the server disconnects.
+/// Remark on the reason of a disconnect, if the server verifies players and the visitor has no account.
 const UNVERIFIED: &str = " (it verifies players, who need an account)";
 
 /// Packets without a role that a client does something about.

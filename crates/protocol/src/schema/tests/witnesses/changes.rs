@@ -62,7 +62,7 @@ fn a_changed_or_missing_leaf_of_a_named_layout_is_a_difference() {
                     missed.push((index, removed));
                 }
             }
-            // What is known to differ is told once, though it may be at several places.
+            // A known difference is reported once, even where it occurs in several places.
             assert!(
                 missed.len() <= as_it_is.len(),
                 "{} {name} in {}: {missed:?} (leaf, removed)",
