@@ -13,6 +13,7 @@ mod expect;
 mod formats;
 mod lake;
 mod lan;
+mod limbo;
 mod lint;
 mod metrics;
 mod old;

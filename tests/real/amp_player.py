@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A player of 26.2 whose ids and layouts are its own: AMP (PyPI amp-mc), without its planner.
 
-  amp_player.py PORT   joins, acts, says "bye", goes to the configuration and back, and is kicked;
-                       prints what it understood of the server as one JSON object per line
+  amp_player.py PORT           joins, acts, says "bye", goes to the configuration and back, and is kicked;
+                               prints what it understood of the server as one JSON object per line
+  amp_player.py PORT --leave   joins, acts, says "bye" and leaves, on a server that shows no entity
 """
 import dataclasses
 import json
+import socket
 import sys
 import threading
 import types
@@ -33,6 +35,7 @@ ACTIONS = [
     amp.ChatAction("bye"),
 ]
 
+leaves = "--leave" in sys.argv
 release = load_support_manifest()["versions"][VERSION]
 greeted = threading.Event()
 ended = threading.Event()
@@ -42,7 +45,7 @@ def on_packet(number, payload):
     for event in adapter.decode_play(number, payload) or []:
         name = type(event).__name__
         print(json.dumps({"event": name, **dataclasses.asdict(event)}), flush=True)
-        if name == "EntitiesRemoved":
+        if name == ("PositionChanged" if leaves else "EntitiesRemoved"):
             greeted.set()
 
 
@@ -63,5 +66,7 @@ if not greeted.wait(60):
 for action in ACTIONS:
     for step in adapter.encode_action(action, None, "survival").steps:
         connection._send(step.packet)
+if leaves:
+    connection._socket.shutdown(socket.SHUT_WR)
 if not ended.wait(60):
-    sys.exit("not kicked")
+    sys.exit("still connected")

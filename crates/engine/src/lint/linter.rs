@@ -111,7 +111,13 @@ impl Linter {
             self.add(record, rule, certain, reason, field, Some(span));
         }
         if let Some(Err(error)) = Contents::read(packet) {
-            let certain = !matches!(error, ContentsError::Rest { .. } | ContentsError::Field(_));
+            // The game ignores what is left, and a section without numbers is of one block for it.
+            let certain = !matches!(
+                error,
+                ContentsError::Rest { .. }
+                    | ContentsError::Field(_)
+                    | ContentsError::Longs { found: 0, .. }
+            );
             let data = ["chunkData", "data", "compressedChunkData"];
             let span = data.into_iter().find_map(|field| values.place(field));
             self.add(record, LintRule::ChunkInvalid, certain, error.to_string(), None, span);

@@ -115,6 +115,17 @@ fn every_fault_is_found_in_its_packet_and_at_its_place() {
         ),
         // A chunk with a section whose data is 3 bytes.
         (47, "21 00000000 00000000 01 0001 03 000000".to_owned(), ChunkInvalid, true, Some(12..16)),
+        // 1.16.5: a section without a palette and without numbers, as PicoLimbo writes one of air.
+        (
+            754,
+            format!(
+                "20 00000000 00000000 01 01 0a000000 8008 {} 05 0000 00 00 00 00",
+                "00".repeat(1024)
+            ),
+            ChunkInvalid,
+            false,
+            Some(1041..1047),
+        ),
         // A mob of type 200; the highest of 1.8 is 120.
         (
             47,
