@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod alpha;
+mod azalea;
 mod chunks;
 mod control;
 mod decode;

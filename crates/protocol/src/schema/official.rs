@@ -43,7 +43,7 @@ pub fn official_names() -> impl Iterator<Item = (&'static str, &'static str, &'s
 }
 
 /// Per line: a direction, the name in the tables, and the official name. From the comments of
-/// minecraft-data's `proto.yml`.
+/// minecraft-data's `proto.yml`; what those lack, from hyperion's `protocol.json` and azalea.
 const NAMES: &str = include_str!("data/official-names.txt");
 
 #[cfg(test)]
