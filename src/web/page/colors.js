@@ -68,7 +68,7 @@ export function colorDialog(connection, present, onChange) {
         draw();
         list.lastElementChild?.querySelector("input")?.focus();
       } }, "Add a colour"),
-      make("button", { type: "button", id: "colors-save", onclick: () => save(colors) }, "Save")), message,
+      make("button", { type: "button", class: "primary", id: "colors-save", onclick: () => save(colors) }, "Save")), message,
     make("details", {}, make("summary", {}, "For the terminal, and every browser"),
       make("p", {}, "Put these lines into the configuration of mitmcraft, below ", make("code", {}, "[proxy]"), " and below ", make("code", {}, "[view]"), ":"), lines,
       make("div", { class: "bar" }, make("button", { type: "button", onclick: async () => {

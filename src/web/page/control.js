@@ -36,7 +36,7 @@ export class ControlPanel {
     const field = make("span", { class: "field" }, this.where, completions);
     this.line = new FilterLine(connection, this.where, completions, fault, (text) => this.hold(text), "breaks");
     this.overtaken = make("input", { type: "checkbox", id: "overtaken", onchange: () => this.hold(this.condition) });
-    const hold = make("button", { type: "button", onclick: () => this.line.apply(this.where.value) }, "Hold");
+    const hold = make("button", { type: "button", class: "primary", onclick: () => this.line.apply(this.where.value) }, "Hold");
     const off = make("button", { type: "button", onclick: () => this.hold("") }, "Hold no more");
     this.state = make("p", { id: "break-state", role: "status" }, "Nothing is held.");
     /** The condition that was set when the last page had gone. */
@@ -56,22 +56,27 @@ export class ControlPanel {
     });
     /** What the buttons below the list act on. */
     this.targets = make("span", { id: "held-targets", role: "status" });
-    const bar = make("p", { id: "held-bar" },
-      button("Forward", () => this.decide("forward")), " ", button("Drop", () => this.decide("drop")), " ",
-      button("Edit", () => this.editHeld()), " ", this.targets, " ", button("Forward all", () => this.forwardAll()));
+    this.bar = make("div", { id: "held-bar" }, this.targets, make("div", { class: "bar" },
+      button("Forward", () => this.decide("forward")), button("Drop", () => this.decide("drop")),
+      button("Edit", () => this.editHeld()), button("Forward all", () => this.forwardAll())));
     this.editor = new PacketForm(connection, "edit", "Fields of the held packet");
     this.editTitle = make("h2", { id: "edit-title" });
-    this.saveButton = make("button", { type: "button", title: "Ctrl-Enter in a field", onclick: () => unlessLost(this.save()) }, "Send edited");
-    this.editBox = make("div", { hidden: "" }, this.editTitle, this.editor.element, this.saveButton, " ",
-      make("button", { type: "button", onclick: () => this.close() }, "Cancel"));
-    this.session = make("select", { id: "control-session", "aria-label": "Session", onchange: () => unlessLost(this.choosePackets()) });
+    this.saveButton = make("button", { type: "button", class: "primary", title: "Ctrl-Enter in a field", onclick: () => unlessLost(this.save()) }, "Send edited");
+    this.editBox = make("div", { hidden: "" }, this.editTitle, this.editor.element, make("div", { class: "bar" }, this.saveButton,
+      make("button", { type: "button", onclick: () => this.close() }, "Cancel")));
+    /** `true` once a person has chosen the session: it stays chosen after it has ended. */
+    this.byHand = false;
+    this.session = make("select", { id: "control-session", "aria-label": "Session", onchange: () => {
+      this.byHand = true;
+      unlessLost(this.choosePackets());
+    } });
     this.text = make("input", { type: "text", id: "kick-text", "aria-label": "Reason", value: "kicked" });
     /** The session about which *Kick* asks. @type {number | null} */
     this.kicked = null;
     this.kickButton = make("button", { type: "button", onclick: () => this.kick(), onblur: () => this.askKick(null) }, "Kick");
     this.to = make("select", { id: "send-to", "aria-label": "Receiver", onchange: () => unlessLost(this.turn()) },
       make("option", { value: "client" }, "to the client"), make("option", { value: "server" }, "to the server"));
-    this.packet = make("input", { type: "text", id: "send-packet", "aria-label": "Packet", placeholder: "packet", list: "send-packets", autocomplete: "off", onchange: () => unlessLost(this.choose()) });
+    this.packet = make("input", { type: "text", id: "send-packet", "aria-label": "Packet", placeholder: "chat", list: "send-packets", autocomplete: "off", onchange: () => unlessLost(this.choose()) });
     this.packets = make("datalist", { id: "send-packets" });
     this.fields = new PacketForm(connection, "send", "Fields of the packet");
     /** The packet of the list that is sent again, changed. @type {number | undefined} */
@@ -80,7 +85,7 @@ export class ControlPanel {
     this.times = make("input", { type: "number", id: "send-times", "aria-label": "Times", min: 1, value: 1 });
     /** The packet that was being written for the other receiver. @type {{ packet: string, place: import("./form.js").Place, text: string, resent: number | undefined, changed: boolean } | null} */
     this.other = null;
-    const send = make("button", { type: "button", title: "Ctrl-Enter in a field", onclick: () => unlessLost(this.send()) }, "Send");
+    const send = make("button", { type: "button", class: "primary", title: "Ctrl-Enter in a field", onclick: () => unlessLost(this.send()) }, "Send");
     sendsWith(this.fields, () => this.send());
     sendsWith(this.editor, () => this.save());
     const row = (/** @type {string} */ name, /** @type {string} */ id, /** @type {(Node | string)[]} */ ...parts) =>
@@ -90,16 +95,17 @@ export class ControlPanel {
     element.replaceChildren(
       make("section", { class: "pane", "aria-label": "Held" },
         make("h2", {}, "Held packets"),
-        row("Condition", "break", field, hold), fault,
-        make("div", { class: "form-row" }, make("span", {}), make("div", { class: "bar" }, make("label", {}, this.overtaken, " later packets may overtake"), off)),
-        this.state, this.earlier, this.held.element, bar),
+        row("Condition", "break", field), fault,
+        make("div", { class: "form-row" }, make("span", {}), make("div", { class: "bar" }, hold, off)),
+        make("div", { class: "form-row" }, make("span", {}), make("label", {}, this.overtaken, " later packets may overtake")),
+        this.state, this.earlier, this.held.element, this.bar),
       make("section", { class: "pane", "aria-label": "Editor" },
         this.editBox,
         make("h2", {}, "Send a packet"),
         row("Session", "control-session", this.session, this.to),
         row("Packet", "send-packet", this.packet, this.packets),
-        row("Times", "send-times", this.times, make("label", { for: "send-interval" }, "every"), this.interval, send),
         this.fields.element,
+        row("Times", "send-times", this.times, make("label", { for: "send-interval" }, "every"), this.interval, send),
         make("h2", {}, "End the session"),
         row("Reason", "kick-text", this.text, this.kickButton)),
       this.sentPane);
@@ -422,12 +428,17 @@ export class ControlPanel {
       this.session.append(make("option", { value: session, "data-key": session }, `#${session} (ended)`));
     }
     this.session.value = String(session);
+    this.byHand = true;
   }
 
   /** Offers the sessions that are open. @param {SessionInfo[]} sessions */
   offer(sessions) {
     press.draw(this.session, () => {
-      const chosen = this.session.value;
+      const open = sessions.some((it) => it.closed === null && plays(it));
+      const ended = sessions.some((it) => it.closed !== null && String(it.session) === this.session.value);
+      // Nothing was begun for the session that ended.
+      const free = open && ended && !this.byHand && !this.fields.place && this.kicked === null;
+      const chosen = free ? "" : this.session.value;
       const offered = sessions.filter((it) => (it.closed === null && plays(it)) || String(it.session) === chosen);
       patch(this.session, ...offered.map((it) => make("option", { value: it.session, "data-key": it.session },
         `#${it.session} ${it.player ?? it.client}${it.closed === null ? "" : " (ended)"}`)));

@@ -109,7 +109,7 @@ export class Conversation {
     // Lines that are found later stand before those on the screen.
     if (!this.list.atEnd && anchor !== null) this.list.top += anchor - first;
     this.none.hidden = total > 0;
-    this.none.textContent = this.find.value ? "No line has this text." : "Nobody has written anything in the packets of the list.";
+    this.none.textContent = this.find.value ? "No line has this text." : "No chat and no commands in the packets of the list: a filter, a session or a span can leave them out.";
     this.element.hidden = total === 0;
     this.list.setCount(total);
     if (this.centered) {

@@ -109,9 +109,10 @@ export class Details {
     line.classList.toggle("selected", chosen);
     const mark = make("span", { class: node.parent ? "fold" : undefined, "aria-hidden": "true" }, node.parent ? (this.closed.has(node) ? "▸ " : "▾ ") : "  ");
     const meaning = field.meaning ? ` (${field.meaning})` : "";
-    const value = node.source ? [make("b", {}, "source"), " ", field.value]
-      : field.text ? [make("b", {}, field.name), " ", styled(field.text)] : [make("b", {}, field.name), " ", field.value + meaning];
-    patch(line, "  ".repeat(node.depth), mark, ...value);
+    // Contents that were decoded have no name.
+    const name = node.source ? "source" : field.name;
+    const value = field.text && !node.source ? styled(field.text) : field.value + (node.source ? "" : meaning);
+    patch(line, "  ".repeat(node.depth), mark, ...(name ? [make("b", {}, name), " "] : []), value);
     if (chosen) this.tree.element.setAttribute("aria-activedescendant", line.id);
   }
 
@@ -244,13 +245,14 @@ export function facts(packet) {
     ["Packet", `${packet.name ?? "(unknown)"}${id}, ${packet.state}, ${packet.dir}`],
     ["Time", `${localTime(packet.at)} (${packet.t.toFixed(6)} s)`],
     ["Session", `#${packet.session}${packet.player ? ` ${packet.player}` : ""}, no. ${packet.seq}, ${packet.version}${guess}`],
-    ["Size", `${packet.size} B, ${packet.wire} B on the wire`],
+    ["Size", `${packet.size.toLocaleString("en")} B, ${packet.wire.toLocaleString("en")} B on the wire`],
     ["Verdict", `${packet.verdict}, from the ${packet.origin}${packet.of ? `, replaces no. ${packet.of}` : ""}`],
   ];
   if (packet.legs) {
     const leg = (/** @type {LegInfo} */ it) =>
       `${it.encrypted ? "encrypted" : "not encrypted"}, ${it.threshold === null ? "not compressed" : `compressed from ${it.threshold} B`}`;
-    pairs.push(["Legs", `client ${leg(packet.legs.client)}; server ${leg(packet.legs.server)}`]);
+    const [client, server] = [leg(packet.legs.client), leg(packet.legs.server)];
+    pairs.push(["Legs", client === server ? `both ${client}` : `client ${client}; server ${server}`]);
   }
   if (packet.comment) pairs.push(["Comment", packet.comment]);
   for (const it of packet.diagnostics) pairs.push([it.name, it.description]);

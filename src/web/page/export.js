@@ -58,9 +58,10 @@ export function exportDialog(connection, selected) {
     setTimeout(() => URL.revokeObjectURL(url), 600_000);
   };
   return make("div", {},
-    make("p", {}, make("label", { for: "export-from" }, "Packets "), from),
-    make("p", {}, make("label", { for: "export-format" }, "As "), format),
-    make("p", {}, make("button", { type: "button", id: "export-run", onclick: run }, "Export")), message, text);
+    make("div", { class: "form-row" }, make("label", { for: "export-from" }, "Packets"), from),
+    make("div", { class: "form-row" }, make("label", { for: "export-format" }, "As"), format),
+    make("div", { class: "form-row" }, make("span", {}), make("div", {}, make("button", { type: "button", class: "primary", id: "export-run", onclick: run }, "Export"))),
+    message, text);
 }
 
 /**

@@ -110,7 +110,7 @@ export class FilterLine {
     const caret = make("span", { class: "caret", "aria-hidden": "true" }, " ".repeat(start) + carets);
     this.message.replaceChildren(caret, make("div", {}, `${fault.message}${hint}`));
     const left = this.input.getBoundingClientRect().left - this.message.getBoundingClientRect().left;
-    this.message.style.paddingLeft = `${left + 9}px`;
+    this.message.style.paddingLeft = `${left + 9 - (this.message.clientLeft || 0)}px`;
     this.message.style.fontSize = getComputedStyle(this.input).fontSize;
   }
 
@@ -178,7 +178,7 @@ export class FilterLine {
     let kept = JSON.parse(localStorage.getItem("kept-filters") ?? "[]");
     const draw = () => {
       const on = kept.includes(this.input.value.trim());
-      star.textContent = on ? "★" : "☆";
+      star.textContent = on ? "★ Keep" : "☆ Keep";
       star.setAttribute("aria-pressed", String(on));
       choice.hidden = kept.length === 0;
       choice.replaceChildren(make("option", { value: "" }, "Kept filters"), ...kept.map((it) => make("option", { value: it }, it)));

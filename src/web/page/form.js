@@ -50,7 +50,7 @@ export class PacketForm {
     this.editor.addEventListener("change", () => this.typed());
     this.message = make("p", { id: `${id}-message`, role: "alert", class: "bad" });
     this.warning = make("p", { id: `${id}-warning`, role: "status", class: "warning" });
-    this.element = make("div", { class: "form" }, make("p", {}, this.modes, this.undoButton), this.warning, this.fields, this.editor, this.message);
+    this.element = make("div", { class: "form" }, make("div", { class: "bar" }, this.modes, this.undoButton), this.warning, this.fields, this.editor, this.message);
     this.fields.addEventListener("input", (event) => {
       if (event.target instanceof HTMLElement) event.target.dataset.typed = "yes";
     });

@@ -210,7 +210,8 @@ export class Packets {
       case "time":
         return this.time === 0 ? clock(row.at) : (this.time === 1 ? row.t : row.delta).toFixed(6);
       case "dir": return row.dir === "serverbound" ? "→" : "←";
-      case "state": return row.state === "configuration" ? "config" : row.state;
+      case "state": return row.state === "configuration" ? "config" : row.state === "handshaking" ? "handshake" : row.state;
+      case "size": case "wire": return row[key].toLocaleString("en");
       case "id": return row.id === null || row.id === undefined ? "" : `0x${row.id.toString(16).padStart(2, "0")}`;
       case "name": return (row.name ?? "(unknown)") + (row.guess ? "?" : "");
       case "summary": return row.sent === null ? row.summary : `${row.summary}  ⟶  ${row.sent}`;

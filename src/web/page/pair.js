@@ -90,8 +90,8 @@ export class PairView {
     line.setAttribute("aria-selected", String(index === this.field));
     line.className = `line${field.same ? "" : " differs"}${index === this.field ? " selected" : ""}`;
     const texts = [`${"  ".repeat(field.depth)}${field.path.split(".").at(-1)}`, field.a ?? "—", field.b ?? "—"];
-    patch(line, ...texts.map((text, at) => make("span", { class: `p-${at}`, role: "gridcell" }, text)),
-      field.same ? "" : make("span", { class: "p-mark", role: "gridcell" }, "≠"));
+    patch(line, make("span", { class: "p-mark", role: "gridcell" }, field.same ? "" : "≠"),
+      ...texts.map((text, at) => make("span", { class: `p-${at}`, role: "gridcell" }, text)));
     if (index === this.field) this.grid.setAttribute("aria-activedescendant", line.id);
   }
 

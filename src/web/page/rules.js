@@ -42,11 +42,10 @@ export class RulesPanel {
     this.message = make("p", { id: "rule-message", role: "status" });
     this.actions = make("span", {});
     this.counts = make("tbody", { id: "rule-counts" });
-    const save = make("button", { type: "button", onclick: () => unlessLost(this.save()), title: "Ctrl-S" }, "Save and apply");
+    const save = make("button", { type: "button", class: "primary", onclick: () => unlessLost(this.save()), title: "Ctrl-S" }, "Save and apply");
     const heads = ["rule", "matched", "acted", "failed"].map((it) => make("th", { scope: "col" }, it));
     this.body = [
-      make("p", {}, make("label", { for: "rule-file" }, "File "), this.choice, " ", save),
-      make("p", {}, this.message, this.actions),
+      make("div", { class: "bar" }, make("label", { for: "rule-file" }, "File"), this.choice, save, this.message, this.actions),
       make("div", { class: "editor" }, this.marks, this.text),
       this.faults,
       make("table", {}, make("caption", {}, "What the active rules of all files did"),

@@ -22,7 +22,7 @@ export class SentList {
     this.pages = new Pages(async (start, count) => (await connection.ask("sent", { start, count })).rows ?? [], () => this.list.redraw());
     /** @type {Row | null} */
     this.selected = null;
-    this.head = make("div", { class: "line head", role: "row" }, ...["Time", "Session", "Packet", "Fields"].map((title, at) => make("span", { class: `s-${at}`, role: "columnheader" }, title)));
+    this.head = make("div", { class: "line head", role: "row" }, ...["Time", "#", "Packet", "Fields"].map((title, at) => make("span", { class: `s-${at}`, role: "columnheader", "aria-label": title === "#" ? "Session" : undefined }, title)));
     const grid = make("div", { id: "sent", role: "grid", "aria-label": "Sent packets", "aria-rowcount": 1, tabindex: 0 });
     this.grid = grid;
     this.list = new VirtualList(grid, (index, line) => this.line(index, line), this.head);
@@ -36,7 +36,8 @@ export class SentList {
       const line = event.target instanceof Element ? event.target.closest("li") : null;
       if (line instanceof HTMLElement && line.dataset.key) unlessLost(Promise.resolve(actions.open(Number(line.dataset.key))));
     });
-    this.element = make("section", { id: "sent-pane", "aria-label": "Sent" }, make("h2", {}, "Sent"), this.none, grid, make("div", { class: "bar" }, ...this.buttons), this.title, this.replies);
+    this.bar = make("div", { class: "bar" }, ...this.buttons);
+    this.element = make("section", { id: "sent-pane", "aria-label": "Sent" }, make("h2", {}, "Sent"), this.none, grid, this.bar, this.title, this.replies);
     grid.addEventListener("click", (event) => {
       const line = event.target instanceof Element ? event.target.closest(".line:not(.head)") : null;
       if (line) this.go(Number(line.id.slice("sent-".length)));
@@ -63,7 +64,7 @@ export class SentList {
     const { change, open } = this.actions;
     for (const button of this.buttons.slice(0, 2)) button.hidden = only;
     this.enter = only ? (row) => open(row.row) : change;
-    this.none.textContent = only ? "Nobody has sent a packet by hand in what is shown." : "Packets that you send appear here, to be sent again or changed.";
+    this.none.textContent = only ? "Nobody has sent a packet by hand in what is shown." : "Packets that you send by hand appear here, with what comes back within a second, to be changed and sent again.";
   }
 
   /** Begins to list what was sent. */
@@ -88,7 +89,7 @@ export class SentList {
   /** @param {number} total */
   setCount(total) {
     this.none.hidden = total > 0;
-    this.grid.hidden = total === 0;
+    this.grid.hidden = this.bar.hidden = total === 0;
     this.grid.setAttribute("aria-rowcount", String(total + 1));
     this.list.setCount(total);
   }
@@ -110,7 +111,7 @@ export class SentList {
     const { rows = [] } = await this.connection.ask("replies", { row: row.row });
     if (this.selected?.row !== row.row) return;
     this.title.hidden = false;
-    this.title.textContent = rows.length ? `${plural(rows.length, "packet")} came back within a second` : "Nothing came back within a second";
+    this.title.textContent = `${clock(row.at)}: ${rows.length ? plural(rows.length, "packet") : "nothing"} came back within a second`;
     patch(this.replies, ...rows.map((reply) => make("li", { "data-key": reply.row },
       make("button", { type: "button" }, `+${Math.round(reply.at - row.at)} ms`), ` ${reply.name ?? "(unknown)"} `, make("small", {}, reply.summary))));
   }

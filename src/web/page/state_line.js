@@ -43,8 +43,11 @@ export class StateLine {
     if (message.saved) parts.push(message.saved);
     this.element.textContent = parts.join(", ");
     const { empty } = this;
-    empty.hidden = !live || listening === null || message.end > 0;
-    if (!empty.hidden) empty.replaceChildren("No packets yet. In the game, choose Multiplayer, Direct Connection, and connect to ", make("code", {}, listening ?? ""), ".");
+    const waiting = live && listening !== null && message.end === 0;
+    const unmatched = held > 0 && total === 0 && done === all && !everything;
+    empty.hidden = !waiting && !unmatched;
+    if (waiting) empty.replaceChildren("No packets yet. In the game, choose Multiplayer, Direct Connection, and connect to ", make("code", {}, listening), ".");
+    else if (unmatched) empty.textContent = `None of ${plural(held, "packet")} is listed: clear the filter, or choose all sessions, to see them.`;
     // Of the filter, or of the files while they are read.
     const found = all ? done / all : 1;
     this.progress.hidden = found === 1 && read === 1;

@@ -184,6 +184,9 @@ async function resent ({ page, apply, rows, selected, shows, until, accessible, 
   await until(async () => await sent.count() === 3 && /slotId=4/.test(await sent.last().textContent()), 'what was sent')
   await click(sent.nth(1))
   await shows('#sent .selected', /held_item_slot.*slotId=8/)
+  // On this screen, there is room for fields.
+  const fields = await page.locator('#sent .selected .s-3').boundingBox()
+  assert(fields.width > 100, `${fields.width}`)
   await shows('#replies-title', /came back within a second/)
   await accessible('what was sent')
   await click(page.locator('#sent-pane').getByRole('button', { name: 'Change' }))

@@ -23,7 +23,7 @@ const offered = () => control.session.options.map(it => it.textContent)
 
 test('the chosen session stays chosen while others come and go, and pings are none', () => {
   control.offer([session(1), session(2)])
-  control.session.value = '2'
+  control.chooseSession(2)
   control.offer([session(1), session(2), ping(3), session(4)])
   assert.deepStrictEqual([offered(), control.session.value], [['#1 Player1', '#2 Player2', '#4 Player4'], '2'])
   // It has ended, and is then forgotten: no command goes to another one.
@@ -31,6 +31,24 @@ test('the chosen session stays chosen while others come and go, and pings are no
   assert.deepStrictEqual([offered(), control.session.value], [['#1 Player1', '#2 Player2 (ended)', '#4 Player4'], '2'])
   control.offer([session(1), session(4)])
   assert.strictEqual(control.session.value, '2')
+})
+
+test('a session that nobody has chosen makes room for an open one, until something is begun for it', async () => {
+  const ended = { closed: 'closed by the client', legs: null }
+  control.offer([session(1)])
+  control.offer([session(1, ended)])
+  assert.deepStrictEqual(offered(), ['#1 Player1 (ended)'])
+  control.offer([session(1, ended), session(2)])
+  assert.deepStrictEqual([offered(), control.session.value], [['#2 Player2'], '2'])
+  control.kick()
+  control.offer([session(2, ended), session(3)])
+  assert.strictEqual(control.session.value, '2', 'it was asked whether to end it')
+  control.askKick(null)
+  control.packet.value = 'chat'
+  control.choose()
+  await settled()
+  control.offer([session(2, ended), session(3)])
+  assert.strictEqual(control.session.value, '2', 'a packet to it is being written')
 })
 
 test('a session is kicked after it was asked once, and the one that was asked about', async () => {

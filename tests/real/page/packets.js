@@ -111,17 +111,25 @@ async function filter ({ page, apply, applied, rows, selected, shows, text, unti
   const chats = Number(await text('#list', 'aria-rowcount')) - 1
   await shows('#state', new RegExp(`^${chats} of `))
   assert((await rows()).every(it => /chat/.test(it.text)))
-  // The error stands under its character.
+  // The error stands under its character, and moves nothing.
+  const places = () => Promise.all(['#list', '#tab-rules'].map(it => page.locator(it).boundingBox()))
+  const before = await places()
   await page.fill('#filter', 'chat and mesage == "x"')
   await shows('#filter-message', /no packet has a field `mesage`.*did you mean `message`/s)
   const caret = await page.locator('#filter-message .caret').textContent()
   assert.strictEqual(caret, ' '.repeat(9) + '^'.repeat(6))
   const [line, input] = await Promise.all(['#filter-message .caret', '#filter'].map(it => page.locator(it).boundingBox()))
   assert(Math.abs(line.x - input.x - 9) < 2, `the caret begins where the text does: ${line.x} ${input.x}`)
+  assert.deepStrictEqual(await places(), before)
   await picture('filter')
   await press('Enter')
   await until(applied, 'the filter is refused')
   assert.strictEqual(Number(await text('#list', 'aria-rowcount')) - 1, chats, 'the list stays')
+  // An empty list says why it is.
+  await apply('chat and message == "nobody says this"')
+  await shows('#empty', /^None of [\d,]+ packets is listed: clear the filter/)
+  await apply('chat')
+  await until(() => page.locator('#empty').isHidden(), 'it is not empty')
   // Completion.
   await page.fill('#filter', '')
   await page.locator('#filter').pressSequentially('chat and mess')

@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 
 // Row `n` of the store has the name `packet n`.
-const row = (n, more) => ({ row: n, at: 0, t: n, delta: 1, dir: 'serverbound', state: 'play', id: n % 256, name: `packet ${n}`, verdict: 'pass', columns: [], sent: null, color: null, ...more })
+const row = (n, more) => ({ row: n, at: 0, t: n, delta: 1, dir: 'serverbound', state: 'play', id: n % 256, name: `packet ${n}`, size: n, wire: n, verdict: 'pass', columns: [], sent: null, color: null, ...more })
 const found = (total, done = total, all = done) => ({ total, done, all })
 const lines = () => element.querySelectorAll('.line').filter(it => it.id).map(it => Number(it.id.slice(4))).sort((one, other) => one - other)
 const text = index => element.querySelector(`[id="row-${index}"]`)?.querySelector('.c-name')?.textContent
