@@ -72,14 +72,14 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = Arc::new(arguments.protocols.catalog()?);
     let store = Arc::new(Store::new(StoreOptions::whole()));
-    let highlights = arguments.highlights.compile(&catalog)?;
+    let colors = arguments.highlights.store(&catalog, output)?;
     let mut options = WebOptions::new(Arc::clone(&store), Arc::clone(&catalog));
-    options.highlights = Some(Arc::new(highlights.clone()));
+    options.colors = Some(colors.clone());
     let server = arguments.web.bind(options).await?;
     arguments.web.warn(output);
     let mut app = App::new(Arc::clone(&store), Arc::clone(&catalog), false);
     if output.colors_stdout() {
-        app = app.highlighted(highlights);
+        app = app.highlighted(colors);
     }
     let sources = ViewSources {
         keys: decode::read_keys(&arguments.keys)?,

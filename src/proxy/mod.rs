@@ -4,6 +4,7 @@
 mod accounts;
 mod caught;
 mod clock;
+mod color_store;
 mod control;
 mod log;
 mod metrics;
@@ -11,6 +12,7 @@ mod net;
 mod notices;
 mod numbers;
 mod pipe;
+mod private_file;
 mod rules;
 mod source_file;
 
@@ -21,6 +23,7 @@ pub use accounts::{
 };
 pub use caught::caught;
 pub use clock::Clock;
+pub use color_store::{ColorStore, ColorsError};
 pub use control::{Attachment, ControlHandle, HeldNews};
 pub use log::{
     Compactor, KeyLog, LakeNotice, LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink,

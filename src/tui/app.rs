@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::commands::Asked;
 use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, Sent, TimeMode, Timeline, View};
+use crate::proxy::ColorStore;
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::protocol::Request;
 use crate::view::{
@@ -52,7 +53,9 @@ pub struct App {
     pub(super) time: TimeMode,
     pub(super) columns: Vec<Column>,
     history: History,
-    pub(super) highlights: Highlights,
+    pub(super) highlights: Arc<Highlights>,
+    /// Where they are kept.
+    pub(super) colors: Option<ColorStore>,
     /// `true` if the terminal may show colours.
     pub(super) colored: bool,
     /// The sort key of the list, as the person typed it.
@@ -117,7 +120,8 @@ impl App {
             time: TimeMode::Relative,
             columns: Column::USUAL.to_vec(),
             history: History::default(),
-            highlights: Highlights::default(),
+            highlights: Arc::default(),
+            colors: None,
             colored: false,
             sort: String::new(),
             chosen: BTreeSet::new(),
@@ -150,10 +154,10 @@ impl App {
         self
     }
 
-    /// Shows packets in colours; it shows none otherwise.
+    /// Shows packets in the colours of a store, which keeps those that are chosen; it shows none otherwise.
     #[must_use]
-    pub fn highlighted(self, highlights: Highlights) -> Self {
-        Self { highlights, colored: true, ..self }
+    pub fn highlighted(self, colors: ColorStore) -> Self {
+        Self { highlights: colors.now(), colors: Some(colors), colored: true, ..self }
     }
 
     /// The inbox that [`advance`](Self::advance) reads.
@@ -492,9 +496,8 @@ impl App {
                 self.show(View::Timeline);
             }
             Purpose::Colors => {
-                self.highlights = self.colors_of(&text).unwrap_or_default();
-                "until this ends; `highlight` of the configuration keeps colours"
-                    .clone_into(&mut self.status);
+                self.highlights = Arc::new(self.colors_of(&text).unwrap_or_default());
+                self.save_colors();
             }
             Purpose::Comment(row) => {
                 let note = self.list.snapshot().annotation(row).cloned().unwrap_or_default();

@@ -58,6 +58,16 @@ impl App {
         let all = parsed.collect::<Result<_, _>>()?;
         Highlights::new(all, &self.catalog).map_err(|(_, error)| placed(0, error))
     }
+
+    /// Keeps the colours for all screens and later runs, and says so.
+    pub(super) fn save_colors(&mut self) {
+        let Some(colors) = &self.colors else { return };
+        self.status = match (colors.save(&self.highlights), colors.path()) {
+            (Err(error), _) => format!("until this ends: {error}"),
+            (Ok(()), Some(path)) => format!("kept in `{}`", path.display()),
+            (Ok(()), None) => "until this ends: an option or the configuration sets colours".into(),
+        };
+    }
 }
 
 /// Returns where in a line the mistake of a part is that begins at `at`, and what it is.

@@ -18,6 +18,7 @@ use super::screen::on_mouse;
 use super::{App, Painter};
 use crate::control::tests::Room;
 use crate::control::{self, BreakCondition, Decided, HeldContent, HeldPacket, Push};
+use crate::proxy::ColorStore;
 use crate::store::{Limit, Store, StoreOptions};
 use crate::view::protocol::{Answer, Failure, Message, Request};
 use crate::view::tests::{Driver, HeldDriver, color_name};
@@ -872,7 +873,7 @@ impl Driver for Driven {
 fn the_terminal_shows_and_finds_what_every_interface_does() {
     crate::view::tests::run(|store, catalog| {
         let mut table = Table::new(120, 60);
-        let colors = Highlights::usual(&catalog);
+        let colors = ColorStore::new(Highlights::usual(&catalog));
         table.app = App::new(Arc::clone(&store), catalog, false).highlighted(colors);
         table.store = store;
         table.app.status.clear();
@@ -1193,8 +1194,10 @@ fn colours_are_listed_and_chosen_where_the_terminal_shows_any() {
     table.types("p");
     assert!(table.lines()[23].starts_with("colours are switched off"), "{:#?}", table.lines());
     let catalog = Catalog::embedded();
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("colors.json");
     table.app = App::new(Arc::clone(&table.store), Arc::new(catalog.clone()), true)
-        .highlighted(Highlights::usual(catalog));
+        .highlighted(ColorStore::open(kept.clone(), catalog).0);
     table.chats("hello");
     let shade = |table: &mut Table| {
         table.lines();
@@ -1217,6 +1220,20 @@ fn colours_are_listed_and_chosen_where_the_terminal_shows_any() {
     assert_eq!(shade(&mut table), Color::Blue);
     let texts: Vec<_> = table.app.highlights.iter().map(|it| it.condition.clone()).collect();
     assert_eq!(texts, ["message == \"a;b\"", "chat"]);
+    assert!(table.app.status.starts_with("kept in `"), "{}", table.app.status);
+    // The next one begins with them. What an option sets is changed until the end.
+    for (colors, said) in [
+        (ColorStore::open(kept.clone(), catalog).0, "kept in `"),
+        (ColorStore::open(kept.clone(), catalog).0.unkept(), "until this ends: an option or the"),
+    ] {
+        table.app =
+            App::new(Arc::clone(&table.store), Arc::new(catalog.clone()), true).highlighted(colors);
+        while table.app.advance() {}
+        assert_eq!(shade(&mut table), Color::Blue);
+        table.types("p");
+        table.key(KeyCode::Enter);
+        assert!(table.app.status.starts_with(said), "{}", table.app.status);
+    }
 }
 
 #[test]

@@ -12,10 +12,10 @@ use tokio_tungstenite::tungstenite;
 
 use super::{Access, Audience, Viewer, rules};
 use crate::control::Holding;
-use crate::proxy::{Attachment, ControlHandle, HeldNews, RuleEditor};
+use crate::proxy::{Attachment, ColorStore, ControlHandle, HeldNews, RuleEditor};
 use crate::store::Store;
+use crate::view::Interface;
 use crate::view::protocol::{ActionInfo, Failure, Hello, Login, Message, Push, Query};
-use crate::view::{Highlights, Interface};
 use mitmcraft_protocol::schema::Catalog;
 
 /// A page or program that is connected.
@@ -29,7 +29,7 @@ pub(super) struct Client {
     control: Option<ControlHandle>,
     rules: Option<RuleEditor>,
     audience: Audience,
-    highlights: Option<Arc<Highlights>>,
+    colors: Option<ColorStore>,
     /// When the page said something last.
     heard: Instant,
     /// When it was asked since whether it is there.
@@ -44,10 +44,10 @@ impl Client {
         control: Option<ControlHandle>,
         rules: Option<RuleEditor>,
         audience: Audience,
-        highlights: Option<Arc<Highlights>>,
+        colors: Option<ColorStore>,
     ) -> Self {
         let heard = Instant::now();
-        Self { socket, store, catalog, control, rules, audience, highlights, heard, asked: None }
+        Self { socket, store, catalog, control, rules, audience, colors, heard, asked: None }
     }
 
     /// Returns whether the first message of the page has the token.
@@ -98,8 +98,8 @@ impl Client {
         let (store, catalog) = (Arc::clone(&self.store), Arc::clone(&self.catalog));
         let mut viewer =
             tokio::task::spawn_blocking(move || Viewer::new(store, catalog)).await.ok()?;
-        if let Some(highlights) = &self.highlights {
-            viewer.highlights = Arc::clone(highlights);
+        if let Some(colors) = &self.colors {
+            viewer.set_colors(colors.clone());
         }
         let mut next = Instant::now();
         let (mut state, mut state_at) = (None, next);

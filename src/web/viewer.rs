@@ -4,6 +4,7 @@ use std::thread::Builder;
 
 use super::Export;
 use super::packet_form::{body_fields, packet_form};
+use crate::proxy::ColorStore;
 use crate::store::{Annotation, Store, search_expression};
 use crate::view::protocol::{
     Answer, ChatLine, ComparedValues, Failure, Found, PacketDetails, Progress, Push, Request, Row,
@@ -20,7 +21,7 @@ use mitmcraft_protocol::schema::Catalog;
 
 /// What one page looks at: a list of packets, a search and a conversation in a [`Store`].
 ///
-/// Answers the [`Request`]s that are about them. Does no I/O but to read the store's spool file; its owner calls
+/// Answers the [`Request`]s that are about them. Does no I/O but to read the store's spool file and to keep colours; its owner calls
 /// [`advance`](Self::advance) until everything is found.
 #[derive(Debug)]
 pub struct Viewer {
@@ -40,6 +41,8 @@ pub struct Viewer {
     /// The columns of the rows that were asked for last.
     columns: Vec<Column>,
     pub(super) highlights: Arc<Highlights>,
+    /// Where they are kept.
+    colors: ColorStore,
     subscription: Option<Subscription>,
     /// What people had noted when the store was looked at last, and how often that was something else.
     noted: Arc<BTreeMap<u64, Annotation>>,
@@ -52,9 +55,11 @@ impl Viewer {
     /// Creates a viewer whose list has all packets.
     #[must_use]
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
+        let colors = ColorStore::new(Highlights::usual(&catalog));
         Self {
             list: List::new(Arc::clone(&store)),
-            highlights: Arc::new(Highlights::usual(&catalog)),
+            highlights: colors.now(),
+            colors,
             store,
             catalog,
             export: None,
@@ -70,6 +75,12 @@ impl Viewer {
             looks: 0,
             pushed: None,
         }
+    }
+
+    /// Begins with the colours of a store, and keeps there those that are saved.
+    pub fn set_colors(&mut self, colors: ColorStore) {
+        self.highlights = colors.now();
+        self.colors = colors;
     }
 
     /// Answers a request.
@@ -140,7 +151,7 @@ impl Viewer {
                 Answer::DONE
             }
             Request::Chart { expressions } => self.begin_chart(expressions.as_deref())?,
-            Request::Highlight { colors } => self.highlight(colors)?,
+            Request::Highlight { colors, save } => self.highlight(colors, save)?,
             Request::Sent { start, count } => self.sent(start, count.min(MAX_COUNT)),
             Request::Replies { row } => {
                 let snapshot = self.list.snapshot();
@@ -386,7 +397,7 @@ impl Viewer {
         Ok(Answer::DONE)
     }
 
-    fn highlight(&mut self, colors: Option<Vec<Highlight>>) -> Result<Answer, Failure> {
+    fn highlight(&mut self, colors: Option<Vec<Highlight>>, save: bool) -> Result<Answer, Failure> {
         if let Some(colors) = colors {
             if colors.len() > MAX_COLORS {
                 return Err(Failure::new(format!("there can be at most {MAX_COLORS} colours")));
@@ -398,7 +409,12 @@ impl Viewer {
             });
             self.highlights = Arc::new(highlights?);
         }
-        Ok(Answer::Highlight { colors: self.highlights.iter().cloned().collect() })
+        if save {
+            let saved = self.colors.save(&self.highlights);
+            saved.map_err(|error| Failure::new(error.to_string()))?;
+        }
+        let file = self.colors.path().map(|path| path.display().to_string());
+        Ok(Answer::Highlight { colors: self.highlights.iter().cloned().collect(), file })
     }
 
     fn sent(&mut self, start: u64, count: usize) -> Answer {

@@ -21,9 +21,10 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::files::{file, guarded, refusal};
 use super::{Access, Audience, Client};
-use crate::proxy::{Accepted, ControlHandle, Listener, Newcomers, RuleEditor, Stop, random_key};
+use crate::proxy::{
+    Accepted, ColorStore, ControlHandle, Listener, Newcomers, RuleEditor, Stop, random_key,
+};
 use crate::store::Store;
-use crate::view::Highlights;
 use mitmcraft_engine::auth::Secret;
 use mitmcraft_protocol::schema::Catalog;
 
@@ -45,8 +46,8 @@ pub struct WebOptions {
     pub control: Option<ControlHandle>,
     /// Lets them change the filter files of a run.
     pub rules: Option<RuleEditor>,
-    /// The colours of packets at first; the usual ones if absent.
-    pub highlights: Option<Arc<Highlights>>,
+    /// The colours of packets at first, and where others are kept; the usual ones if absent.
+    pub colors: Option<ColorStore>,
 }
 
 impl WebOptions {
@@ -54,8 +55,8 @@ impl WebOptions {
     #[must_use]
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
         let audience = Audience::Page;
-        let (live, listening, control, rules, highlights) = (false, None, None, None, None);
-        Self { store, catalog, audience, live, listening, control, rules, highlights }
+        let (live, listening, control, rules, colors) = (false, None, None, None, None);
+        Self { store, catalog, audience, live, listening, control, rules, colors }
     }
 }
 
@@ -79,7 +80,7 @@ struct Desk {
     control: Option<ControlHandle>,
     /// The filter files of a run.
     rules: Option<RuleEditor>,
-    highlights: Option<Arc<Highlights>>,
+    colors: Option<ColorStore>,
     /// One permit per page or program.
     places: Arc<Semaphore>,
     /// WebSockets that have not sent the token yet.
@@ -99,7 +100,7 @@ impl WebServer {
     /// # Errors
     /// If the address of the listener is not known.
     pub fn new(listener: Listener, options: WebOptions) -> io::Result<Self> {
-        let WebOptions { store, catalog, audience, live, listening, control, rules, highlights } =
+        let WebOptions { store, catalog, audience, live, listening, control, rules, colors } =
             options;
         let access = Access::new(Secret::new(random_key()), listener.local_addr()?, audience);
         let places = Arc::new(Semaphore::new(Self::MAX_PAGES));
@@ -114,7 +115,7 @@ impl WebServer {
             listening,
             control,
             rules,
-            highlights,
+            colors,
             places,
             newcomers,
             stop,
@@ -221,7 +222,7 @@ impl Desk {
                 desk.control.clone(),
                 desk.rules.clone(),
                 desk.audience,
-                desk.highlights.clone(),
+                desk.colors.clone(),
             );
             let admitted = tokio::select! {
                 admitted = client.admit(&desk.access) => admitted,

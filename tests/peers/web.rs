@@ -15,6 +15,8 @@ struct Stage {
     proxy: Program,
     port: String,
     capture: PathBuf,
+    /// The folder of the configuration.
+    config: PathBuf,
     browser: Program,
     /// Pictures of the page.
     pictures: PathBuf,
@@ -34,8 +36,9 @@ impl Stage {
         let capture = scratch_file("noted.pcapng");
         let files = ["-f", text(&file), "-f", text(&other), "-w", text(&capture)];
         let upstream = format!("127.0.0.1:{}", server.port());
-        let mut proxy =
-            Program::proxy(&upstream, &[&["--web", "127.0.0.1:0"], &files[..]].concat());
+        let config = scratch_file("config");
+        let options = [&["--web", "127.0.0.1:0"], &files[..]].concat();
+        let mut proxy = Program::proxy_with_config(&config, &upstream, &options);
         let port = proxy.listening().to_string();
         let url = page_of(&mut proxy);
         let pictures = scratch_file("pictures");
@@ -45,7 +48,7 @@ impl Stage {
             [&places[..], &["--folder", text(&pictures), "--rules", text(&file)]].concat();
         let mut browser = Program::node("web.js", &[&options[..], parts].concat());
         assert_eq!(browser.event()["event"], "ready");
-        Self { server, log, proxy, port, capture, browser, pictures }
+        Self { server, log, proxy, port, capture, config, browser, pictures }
     }
 
     /// Plays a session; returns what the client reports.
@@ -123,7 +126,11 @@ fn menus_and_the_palette_reach_every_action_in_a_browser() {
     let mut stage = Stage::open(&["--parts", "workbench"], "1", COUNTED);
     stage.play_to_the_end();
     stage.browser.tell("played");
+    let config = stage.config.clone();
     stage.finish();
+    let colors = fs::read_to_string(config.join("mitmcraft/colors.json")).unwrap();
+    let colors: Json = serde_json::from_str(&colors).unwrap();
+    assert_eq!(colors[5], serde_json::json!({ "color": "yellow", "where": "login_start" }));
 }
 
 #[test]

@@ -50,6 +50,14 @@ impl Program {
         Self::mitmcraft(&[&["proxy", upstream, "-l", "127.0.0.1:0", "-q"], options].concat())
     }
 
+    /// Starts a proxy like [`Self::proxy`], with the configuration and the colours of a folder.
+    pub fn proxy_with_config(folder: &Path, upstream: &str, options: &[&str]) -> Self {
+        let mut command = mitmcraft();
+        command.args(["proxy", upstream, "-l", "127.0.0.1:0", "-q"]).args(options);
+        command.env("XDG_CONFIG_HOME", folder);
+        Self::start("mitmcraft", command)
+    }
+
     /// Starts mitmcraft with the accounts of a folder.
     pub fn with_state(state: &Path, arguments: &[&str]) -> Self {
         let mut command = mitmcraft();

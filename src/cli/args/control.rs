@@ -34,6 +34,7 @@ impl Control {
         let listener = bind(address, WebServer::MAX_CONNECTIONS, "--control").await?;
         let mut options = options;
         options.audience = Audience::Programs;
+        options.colors = options.colors.map(|it| it.unkept());
         Ok(Some(WebServer::new(listener, options).context("cannot listen")?))
     }
 }

@@ -1,27 +1,47 @@
 use anyhow::anyhow;
 use clap::Args;
+use mitmcraft::proxy::ColorStore;
 use mitmcraft::view::{Highlight, HighlightError, Highlights};
 use mitmcraft_protocol::schema::Catalog;
+
+use crate::cli::output::Output;
+use crate::cli::settings::Settings;
 
 /// `--highlight`: the colours of packets on the screens.
 #[derive(Debug, Args)]
 pub(crate) struct HighlightOptions {
     /// Show packets that match an expression in a colour, on the page and in the terminal (repeatable;
     /// the first that matches counts), as in `--highlight 'red: pkt.error'`. Colours are red, orange,
-    /// yellow, green, blue, purple and gray; `none` shows no packet in a colour [default: errors,
-    /// dropped, changed, held, chat]
+    /// yellow, green, blue, purple and gray; `none` shows no packet in a colour [default: those that
+    /// were saved on the page or in the terminal, or errors, dropped, changed, held, chat]
     #[arg(long, value_name = "COLOR: EXPR")]
     highlight: Vec<String>,
 }
 
 impl HighlightOptions {
-    /// Compiles the colours.
+    /// Returns the colours that the options set, or else those that people have saved.
+    ///
+    /// # Errors
+    /// If one of the options is wrong.
+    pub(crate) fn store(&self, catalog: &Catalog, output: &Output) -> anyhow::Result<ColorStore> {
+        if let Some(highlights) = self.compile(catalog)? {
+            return Ok(ColorStore::new(highlights));
+        }
+        let Some(path) = Settings::default_file() else {
+            return Ok(ColorStore::new(Highlights::usual(catalog)));
+        };
+        let (store, faults) = ColorStore::open(path.with_file_name("colors.json"), catalog);
+        faults.iter().for_each(|fault| output.warning(&fault.to_string()));
+        Ok(store)
+    }
+
+    /// Compiles the colours; `None` if there are none.
     ///
     /// # Errors
     /// If one of them is wrong.
-    pub(crate) fn compile(&self, catalog: &Catalog) -> anyhow::Result<Highlights> {
+    pub(crate) fn compile(&self, catalog: &Catalog) -> anyhow::Result<Option<Highlights>> {
         if self.highlight.is_empty() {
-            return Ok(Highlights::usual(catalog));
+            return Ok(None);
         }
         let wanted = self.highlight.iter().filter(|text| *text != "none");
         let parsed = wanted.map(|text| {
@@ -34,6 +54,7 @@ impl HighlightOptions {
             })
         });
         let all: Vec<Highlight> = parsed.collect::<Result<_, _>>()?;
-        Highlights::new(all, catalog).map_err(|(_, error)| anyhow!("`--highlight`: {error}"))
+        let compiled = Highlights::new(all, catalog);
+        compiled.map(Some).map_err(|(_, error)| anyhow!("`--highlight`: {error}"))
     }
 }

@@ -2,10 +2,10 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use mitmcraft::proxy::{ControlHandle, FilterFiles, NamedSink, RuleEditor, StoreSink};
+use mitmcraft::proxy::{ColorStore, ControlHandle, FilterFiles, NamedSink, RuleEditor, StoreSink};
 use mitmcraft::store::{Limit, SavedNotes, Store, StoreOptions};
 use mitmcraft::tui::App;
-use mitmcraft::view::{Highlights, words};
+use mitmcraft::view::words;
 use mitmcraft::web::WebOptions;
 use mitmcraft_engine::capture::{BodyPlaces, CommentEditor};
 use mitmcraft_engine::filter::RuleSet;
@@ -23,7 +23,7 @@ pub(super) struct Browsing {
     catalog: Arc<Catalog>,
     control: ControlHandle,
     /// The colours of packets.
-    highlights: Highlights,
+    colors: ColorStore,
     /// The captures of the run, as the user named them.
     captures: Vec<String>,
     /// The places of bodies in the capture from which the store reads what is older than its window.
@@ -35,14 +35,14 @@ impl Browsing {
     pub(super) fn new(
         catalog: Catalog,
         breakpoint: Option<Breakpoint>,
-        highlights: Highlights,
+        colors: ColorStore,
     ) -> Self {
         let catalog = Arc::new(catalog);
         Self {
             store: Arc::new(Store::new(StoreOptions::default())),
             control: ControlHandle::start(Arc::clone(&catalog), breakpoint),
             catalog,
-            highlights,
+            colors,
             captures: Vec::new(),
             places: None,
         }
@@ -61,7 +61,7 @@ impl Browsing {
     ) -> WebOptions {
         let mut options = WebOptions::new(Arc::clone(&self.store), Arc::clone(&self.catalog));
         options.live = true;
-        options.highlights = Some(Arc::new(self.highlights.clone()));
+        options.colors = Some(self.colors.clone());
         options.control = Some(self.control());
         options.rules = (!files.paths().is_empty()).then(|| RuleEditor::new(files, sets));
         options
@@ -72,7 +72,7 @@ impl Browsing {
         let app = App::new(Arc::clone(&self.store), Arc::clone(&self.catalog), true);
         let app = app.filtered(shown);
         let app = match output.colors_stdout() {
-            true => app.highlighted(self.highlights.clone()),
+            true => app.highlighted(self.colors.clone()),
             false => app,
         };
         TerminalInterface::new(app, Some(self.control()))

@@ -113,9 +113,13 @@ impl Plan {
 
         let is_on_web = arguments.web.is_on() || arguments.control.is_on();
         let is_browsed = is_on_web || arguments.interactive.tui();
-        let highlights = arguments.highlights.compile(&config.catalog)?;
-        let mut browsing =
-            is_browsed.then(|| Browsing::new(config.catalog.clone(), breakpoint, highlights));
+        let mut browsing = match is_browsed {
+            true => {
+                let colors = arguments.highlights.store(&config.catalog, output)?;
+                Some(Browsing::new(config.catalog.clone(), breakpoint, colors))
+            }
+            false => arguments.highlights.compile(&config.catalog).map(|_| None)?,
+        };
         let shows = browsing.as_ref().map(|it| it.web(self.files, sets.clone()));
         let Bound { listener, mut services, page } =
             Bound::new(&arguments, &watch, queried, shows, self.captures.files_per_session())

@@ -1,10 +1,11 @@
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::proxy::private_file::{make_folder, private, replace};
 use crate::proxy::{Clock, Http};
 use mitmcraft_engine::auth::{
     Account, Accounts, AuthError, Chain, DeviceCode, Endpoints, Step, StoreError,
@@ -80,43 +81,9 @@ impl AccountStore {
         let mut accounts = self.load()?;
         let changed = change(&mut accounts);
         let beside = self.path.with_extension("new");
-        let write = || {
-            let mut file = private(&beside, true)?;
-            file.write_all(accounts.write().expose().as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&beside, &self.path)?;
-            sync_folder(folder)
-        };
-        write().map_err(io)?;
+        replace(&self.path, &beside, accounts.write().expose().as_bytes()).map_err(io)?;
         Ok(changed)
     }
-}
-
-/// Creates a folder that only its owner can read.
-pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// Opens or creates a file that only its owner can read.
-pub(super) fn private(path: &Path, empty: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(empty);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Makes sure that a renamed file survives a power cut.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    File::open(folder)?.sync_all()?;
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
 }
 
 /// Sends all requests of a login, and calls `show` with the code that the user has to enter.

@@ -2,9 +2,9 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::account_store::{make_folder, private};
 use super::keys::random_key;
 use crate::proxy::AccountsError;
+use crate::proxy::private_file::{make_folder, private};
 use mitmcraft_engine::auth::Secret;
 
 /// Returns the path at which this user's games find their services, from a file in `folder` that only its

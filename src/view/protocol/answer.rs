@@ -80,6 +80,8 @@ pub enum Answer {
     Highlight {
         /// The colours, the first of which has precedence.
         colors: Vec<Highlight>,
+        /// The file that keeps colours that are saved; `null` if none does.
+        file: Option<String>,
     },
     /// Packets that people have sent.
     Sent {

@@ -144,6 +144,10 @@ pub enum Request {
     Highlight {
         /// The colours, the first of which has precedence; those that there are if absent.
         colors: Option<Vec<Highlight>>,
+        /// `true` to keep them for all screens and later runs, if a file keeps colours.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+        save: bool,
     },
     /// Returns packets that people have sent, in all sessions.
     Sent {

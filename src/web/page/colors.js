@@ -1,6 +1,5 @@
 // The colours of packets: that of the first expression that a packet matches.
 
-import { copy } from "./clipboard.js";
 import { make } from "./dom.js";
 import { settings } from "./memory.js";
 
@@ -11,19 +10,20 @@ import { settings } from "./memory.js";
 /** @type {HighlightColor[]} */
 const COLORS = ["red", "orange", "yellow", "green", "blue", "purple", "gray"];
 
-/** The colours that were chosen in this browser; `undefined` for those that mitmcraft has. @returns {Highlight[] | undefined} */
+/** The colours that were chosen for this browser only; `undefined` for those that mitmcraft has. @returns {Highlight[] | undefined} */
 export function chosenColors() {
   return settings.get("colors", undefined);
 }
 
 /**
  * The dialog that changes them.
- * @param {Connection} connection @param {Highlight[]} present @param {() => void} onChange
+ * @param {Connection} connection @param {Highlight[]} present
+ * @param {string | null} file where mitmcraft keeps them @param {() => void} onChange
  */
-export function colorDialog(connection, present, onChange) {
+export function colorDialog(connection, present, file, onChange) {
   let colors = present.map((it) => ({ ...it }));
   const list = make("ol", { id: "color-list", "aria-label": "Colours" });
-  const message = make("p", { id: "color-message", role: "alert", class: "bad" });
+  const message = make("p", { id: "color-message", role: "alert" });
   const draw = () => {
     list.replaceChildren(...colors.map((it, index) => {
       const color = make("select", { "aria-label": `Colour ${index + 1}`, class: `h-${it.color}`, onchange: () => {
@@ -46,19 +46,17 @@ export function colorDialog(connection, present, onChange) {
         } }, "Remove"));
     }));
   };
-  /** What keeps the colours for every browser and the terminal. */
-  const lines = make("textarea", { id: "color-settings", readonly: "", rows: 8, wrap: "off", "aria-label": "Lines for the configuration", spellcheck: "false" });
-  const save = async (/** @type {Highlight[]} */ wanted) => {
-    const { error, colors: accepted } = await connection.ask("highlight", { colors: wanted });
+  const save = async () => {
+    const { error, colors: accepted } = await connection.ask("highlight", { colors, save: file !== null });
     const hint = error?.hint ? ` (${error.hint})` : "";
     message.textContent = error ? `${error.message}${hint}` : "";
+    message.classList.toggle("bad", Boolean(error));
     if (!accepted) return;
-    settings.set("colors", accepted);
-    lines.value = asSettings(accepted);
+    // Those of this browser would count before those of the file.
+    settings.set("colors", file === null ? accepted : undefined);
     onChange();
-    message.textContent = "Saved in this browser.";
+    message.textContent = file === null ? "Saved in this browser: an option or the configuration sets colours for all." : `Saved in ${file}, for every browser and the terminal.`;
   };
-  lines.value = asSettings(present);
   draw();
   return make("div", {},
     make("p", {}, "A packet has the colour of the first line whose expression it matches."), list,
@@ -68,22 +66,5 @@ export function colorDialog(connection, present, onChange) {
         draw();
         list.lastElementChild?.querySelector("input")?.focus();
       } }, "Add a colour"),
-      make("button", { type: "button", class: "primary", id: "colors-save", onclick: () => save(colors) }, "Save")), message,
-    make("details", {}, make("summary", {}, "For the terminal, and every browser"),
-      make("p", {}, "Put these lines into the configuration of mitmcraft, below ", make("code", {}, "[proxy]"), " and below ", make("code", {}, "[view]"), ":"), lines,
-      make("div", { class: "bar" }, make("button", { type: "button", onclick: async () => {
-        message.textContent = await copy(lines.value) ? "Copied." : "The browser does not allow to copy: select the lines.";
-      } }, "Copy"))));
-}
-
-/** Writes colours as the configuration has them. @param {Highlight[]} colors */
-export function asSettings(colors) {
-  const texts = colors.length ? colors.map((it) => `${it.color}: ${it.where}`) : ["none"];
-  return `highlight = [\n${texts.map((it) => `    ${quoted(it)},\n`).join("")}]\n`;
-}
-
-/** Writes a string of TOML: with escapes only if it needs them. @param {string} text */
-function quoted(text) {
-  // JSON escapes more than TOML asks for, and all of it as TOML does.
-  return /['\u0000-\u001f\u007f]/.test(text) ? JSON.stringify(text).replace("\u007f", "\\u007f") : `'${text}'`;
+      make("button", { type: "button", class: "primary", id: "colors-save", onclick: save }, "Save")), message);
 }

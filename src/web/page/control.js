@@ -95,9 +95,8 @@ export class ControlPanel {
     element.replaceChildren(
       make("section", { class: "pane", "aria-label": "Held" },
         make("h2", {}, "Held packets"),
-        row("Condition", "break", field), fault,
-        make("div", { class: "form-row" }, make("span", {}), make("div", { class: "bar" }, hold, off)),
-        make("div", { class: "form-row" }, make("span", {}), make("label", {}, this.overtaken, " later packets may overtake")),
+        make("div", { class: "form-row wide" }, make("label", { for: "break" }, "Packets that match"), make("div", { class: "bar" }, field, hold)), fault,
+        make("div", { class: "bar" }, make("label", {}, this.overtaken, " later packets may overtake"), off),
         this.state, this.earlier, this.held.element, this.bar),
       make("section", { class: "pane", "aria-label": "Editor" },
         this.editBox,

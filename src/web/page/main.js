@@ -563,8 +563,8 @@ const menus = new ContextMenus(ACTIONS, run, list);
 
 /** Offers to choose the colours of packets. */
 async function chooseColors() {
-  const { colors } = await connection.ask("highlight", {});
-  if (colors) showDialog("Colours", colorDialog(connection, colors, () => packets.forget()));
+  const { colors, file = null } = await connection.ask("highlight", {});
+  if (colors) showDialog("Colours", colorDialog(connection, colors, file, () => packets.forget()));
 }
 
 document.addEventListener("keydown", (event) => {

@@ -79,7 +79,9 @@ export type Answer = { "answer": "done", }
   packet: PacketDetails, }
 | { "answer": "highlight",
   /** The colours, the first of which has precedence. */
-  colors: Array<Highlight>, }
+  colors: Array<Highlight>,
+  /** The file that keeps colours that are saved; `null` if none does. */
+  file: string | null, }
 | { "answer": "sent",
   /** The index of the first one. */
   start: number,
@@ -572,7 +574,9 @@ export type Message = {
   packet: PacketDetails, }
 | { "answer": "highlight",
   /** The colours, the first of which has precedence. */
-  colors: Array<Highlight>, }
+  colors: Array<Highlight>,
+  /** The file that keeps colours that are saved; `null` if none does. */
+  file: string | null, }
 | { "answer": "sent",
   /** The index of the first one. */
   start: number,
@@ -839,7 +843,9 @@ from?: number | null, }
   expressions?: Array<string> | null, }
 | { "do": "highlight",
   /** The colours, the first of which has precedence; those that there are if absent. */
-  colors?: Array<Highlight> | null, }
+  colors?: Array<Highlight> | null,
+  /** `true` to keep them for all screens and later runs, if a file keeps colours. */
+  save?: boolean, }
 | { "do": "sent",
   /** The index of the first one. */
   start: number,

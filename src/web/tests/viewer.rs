@@ -1,5 +1,6 @@
 use super::*;
 use crate::control::tests::Room;
+use crate::proxy::ColorStore;
 use crate::view::tests::{Driver, HeldDriver, color_name};
 use crate::view::{Combination, Interface, combined};
 
@@ -34,6 +35,39 @@ fn rows_of_the_list_have_what_its_columns_show() {
     assert_eq!(second["summary"], "message=\"Hello 100\" position=0 (chat)");
     let beyond = ask(&mut viewer, &json!({ "do": "rows", "start": 1000, "count": 5 }));
     assert_eq!(beyond["rows"], json!([]));
+}
+
+#[test]
+fn a_page_writes_colours_only_into_their_file_and_only_those_that_compile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("colors.json");
+    let mut viewer = viewer(1);
+    let open = || ColorStore::open(path.clone(), Catalog::embedded()).0;
+    viewer.set_colors(open());
+    let color = |where_: &str| json!({ "color": "blue", "where": where_ });
+    let mut save = |colors: Json, save: bool| {
+        ask(&mut viewer, &json!({ "do": "highlight", "colors": colors, "save": save }))
+    };
+    let shown = save(json!([color("chat")]), false);
+    assert_eq!((&shown["colors"][0], &shown["file"]), (&color("chat"), &json!(path)));
+    let refused = [
+        json!([color("chat"), color("no_such_packet")]),
+        json!(vec![color("chat"); 51]),
+        json!([{ "color": "\u{1b}[31m", "where": "chat" }]),
+    ];
+    for colors in refused {
+        assert!(save(colors.clone(), true)["error"].is_object(), "{colors}");
+    }
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0, "nothing was written");
+    save(json!([color("chat"), color("pkt.error")]), true);
+    let kept: Vec<_> = open().now().iter().map(|it| it.condition.clone()).collect();
+    assert_eq!(kept, ["chat", "pkt.error"]);
+    // Programs of `--control` show them, and write nothing.
+    std::fs::remove_file(&path).unwrap();
+    viewer.set_colors(open().unkept());
+    let answer = ask(&mut viewer, &json!({ "do": "highlight", "colors": [], "save": true }));
+    assert_eq!((&answer["colors"], &answer["file"]), (&json!([]), &Json::Null));
+    assert!(!path.exists());
 }
 
 #[test]

@@ -151,7 +151,7 @@ async function large (it) {
   await page.focus('#list')
   await press('Home')
   await selected(0, /custom_payload/)
-  await shows('#facts', /Size 1048588 B/)
+  await shows('#facts', /Size 1,048,588 B/)
   await shows('#tree', /channel.*"test\|large".*data/)
   await shows('#hex', /large/)
   assert(await page.locator('#hex .line').count() < 60, 'only the visible bytes are elements')

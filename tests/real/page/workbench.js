@@ -2,6 +2,7 @@
 // What is within reach of the mouse and of a few keys, after a session was played.
 
 const assert = require('assert')
+const { open } = require('./browser')
 
 module.exports = { menus, palette, fields, columns, panes, several, cleared, reloaded, colours, rewritten }
 
@@ -338,8 +339,8 @@ async function reloaded ({ page, apply, applied, selected, until, click, press, 
   await apply('')
 }
 
-// Packets have the colours of expressions, which are kept in the browser.
-async function colours ({ page, apply, applied, shows, until, accessible, picture, click, press }) {
+// Packets have the colours of expressions, which are kept for all screens.
+async function colours ({ context, url, page, apply, applied, shows, until, accessible, picture, click, press }) {
   await apply('')
   await page.focus('#list')
   await press('Home')
@@ -356,11 +357,8 @@ async function colours ({ page, apply, applied, shows, until, accessible, pictur
   await page.locator('#color-list input').last().fill('login_start')
   await page.locator('#color-list select').last().selectOption('yellow')
   await click('#colors-save', 100)
-  await shows('#color-message', /^Saved in this browser\.$/)
-  // The same for the configuration.
-  await click('#dialog summary', 100)
-  assert.match(await page.inputValue('#color-settings'), /^highlight = \[\n {4}'red: pkt\.error or pkt\.diagnostic',\n[^]*\n {4}'yellow: login_start',\n\]\n$/)
-  await accessible('colours for the configuration')
+  await shows('#color-message', /^Saved in .*colors\.json, for every browser and the terminal\.$/)
+  await accessible('colours, saved')
   await press('Escape')
   await until(async () => await count('#list .h-yellow') === 1, 'a colour of one\'s own')
   await page.reload()
@@ -368,6 +366,14 @@ async function colours ({ page, apply, applied, shows, until, accessible, pictur
   await page.focus('#list')
   await press('Home')
   await until(async () => await count('#list .h-yellow') === 1, 'also after a reload')
+  // Somebody else's browser has them, too.
+  const other = await open(context.browser(), { url })
+  await other.until(other.applied, 'the list is there')
+  await other.page.focus('#list')
+  await other.press('Home')
+  await other.page.locator('#list .h-yellow').waitFor()
+  other.sound()
+  await other.context.close()
   // Legible in both themes, also when selected.
   for (const theme of ['light', 'dark']) {
     await accessible(`colours, ${theme}`)
