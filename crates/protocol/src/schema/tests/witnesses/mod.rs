@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use compare::Comparison;
 use layout::Node;
 use tables::Tables;
 
-use crate::schema::{Catalog, Direction, State};
+use crate::schema::{Catalog, Direction, Protocol, State};
 
 mod changes;
 mod compare;
@@ -30,6 +30,8 @@ struct Witnesses {
     sources: BTreeMap<String, String>,
     types: HashMap<String, Vec<Node>>,
     packets: Vec<Witness>,
+    /// Packets that have the layout of an older version.
+    unchanged: Vec<Unchanged>,
 }
 
 /// The layout of a packet.
@@ -41,10 +43,23 @@ struct Witness {
     layout: Vec<Node>,
 }
 
+/// A packet of which a source says that it has the layout of a packet of an older version.
+struct Unchanged {
+    state: State,
+    direction: Direction,
+    id: i32,
+    source: String,
+    /// The older version, and the id in it.
+    of: (i32, i32),
+}
+
 /// A witness and how it differs from our tables.
+#[derive(Clone)]
 struct Compared {
     file: String,
     version: i32,
+    /// The version whose layout the witness has: another one for [`Unchanged`].
+    layout_of: i32,
     place: (State, Direction, i32),
     /// The packet's state, direction and name.
     packet: String,
@@ -54,33 +69,90 @@ struct Compared {
 }
 
 /// All witnesses, compared once.
-static COMPARED: LazyLock<Vec<Compared>> =
-    LazyLock::new(|| files().iter().flat_map(compared).collect());
+static COMPARED: LazyLock<Vec<Compared>> = LazyLock::new(|| {
+    let files = files();
+    files.iter().flat_map(|file| [compared(file), unchanged(file, &files)].concat()).collect()
+});
 
 fn compared(file: &Witnesses) -> Vec<Compared> {
-    let found = Catalog::embedded().find(file.version).unwrap();
-    assert!(found.exact, "{}", file.name);
-    let protocol = found.protocol;
+    let protocol = protocol(file);
     let tables = Tables::new(&protocol.types);
     let mut comparison = Comparison::new(&tables, &file.types);
     let one = |it: &Witness| {
-        let packet = protocol.packet(it.state, it.direction, it.id);
-        let packet = packet.unwrap_or_else(|| {
-            panic!("{}: no packet {} {} 0x{:02x}", file.name, it.state, it.direction, it.id)
-        });
-        let mut differences = comparison.differences(packet.ty, &it.layout);
-        let mut seen = HashSet::new();
-        differences.retain(|difference| seen.insert(difference.clone()));
+        let place = (it.state, it.direction, it.id);
+        let (packet, differences) =
+            differences(file, &protocol, &mut comparison, place, &it.layout);
         Compared {
             file: file.name.clone(),
             version: file.version,
-            place: (it.state, it.direction, it.id),
-            packet: format!("{} {} {}", it.state, it.direction, packet.name()),
+            layout_of: file.version,
+            place,
+            packet,
             source: file.sources[&it.source].clone(),
             differences,
         }
     };
     file.packets.iter().map(one).collect()
+}
+
+/// Compares the packets that have the layout of an older version with the witnesses of that version, if those
+/// agree with the older tables.
+fn unchanged(file: &Witnesses, files: &[Witnesses]) -> Vec<Compared> {
+    let protocol_of = protocol(file);
+    let tables = Tables::new(&protocol_of.types);
+    let mut found = Vec::new();
+    for older in files.iter().filter(|it| file.unchanged.iter().any(|same| same.of.0 == it.version))
+    {
+        let older_protocol = protocol(older);
+        let older_tables = Tables::new(&older_protocol.types);
+        let mut before = Comparison::new(&older_tables, &older.types);
+        let mut now = Comparison::new(&tables, &older.types);
+        for same in file.unchanged.iter().filter(|it| it.of.0 == older.version) {
+            let place @ (state, direction, id) = (same.state, same.direction, same.of.1);
+            assert!(older_protocol.packet(state, direction, id).is_some(), "{}: {id}", file.name);
+            let with = |it: &&Witness| (it.state, it.direction, it.id) == place;
+            let Some(it) = older.packets.iter().find(with) else { continue };
+            if !differences(older, &older_protocol, &mut before, place, &it.layout).1.is_empty() {
+                continue;
+            }
+            let place = (same.state, same.direction, same.id);
+            let (packet, differences) =
+                differences(file, &protocol_of, &mut now, place, &it.layout);
+            found.push(Compared {
+                file: file.name.clone(),
+                version: file.version,
+                layout_of: older.version,
+                place,
+                packet,
+                source: format!("{}, {}", older.sources[&it.source], file.sources[&same.source]),
+                differences,
+            });
+        }
+    }
+    found
+}
+
+fn protocol(file: &Witnesses) -> Arc<Protocol> {
+    let found = Catalog::embedded().find(file.version).unwrap();
+    assert!(found.exact, "{}", file.name);
+    found.protocol
+}
+
+/// Returns the packet's state, direction and name, and how its layout differs from that of a witness.
+fn differences(
+    file: &Witnesses,
+    protocol: &Protocol,
+    comparison: &mut Comparison<'_>,
+    (state, direction, id): (State, Direction, i32),
+    layout: &[Node],
+) -> (String, Vec<String>) {
+    let packet = protocol.packet(state, direction, id);
+    let packet =
+        packet.unwrap_or_else(|| panic!("{}: no packet {state} {direction} 0x{id:02x}", file.name));
+    let mut differences = comparison.differences(packet.ty, layout);
+    let mut seen = HashSet::new();
+    differences.retain(|difference| seen.insert(difference.clone()));
+    (format!("{state} {direction} {}", packet.name()), differences)
 }
 
 #[test]
@@ -106,7 +178,9 @@ fn the_tables_agree_with_the_witnesses() {
 #[test]
 fn every_witness_names_its_source() {
     for file in files() {
-        let used: BTreeSet<&String> = file.packets.iter().map(|it| &it.source).collect();
+        let unchanged = file.unchanged.iter().map(|it| &it.source);
+        let used: BTreeSet<&String> =
+            file.packets.iter().map(|it| &it.source).chain(unchanged).collect();
         assert!(used.into_iter().eq(file.sources.keys()), "{}", file.name);
         for source in file.sources.values() {
             let (place, path) = source.split_once(':').unwrap();
@@ -115,16 +189,11 @@ fn every_witness_names_its_source() {
             assert!(repository.contains('/') && plain && !path.is_empty(), "{source}");
         }
         let mut places = BTreeSet::new();
-        for it in &file.packets {
-            let place = (it.state as usize, it.direction as usize, it.id);
-            assert!(
-                places.insert(place),
-                "{}: {} {} {:#x}",
-                file.name,
-                it.state,
-                it.direction,
-                it.id
-            );
+        let own = file.packets.iter().map(|it| (it.state, it.direction, it.id));
+        let unchanged = file.unchanged.iter().map(|it| (it.state, it.direction, it.id));
+        for (state, direction, id) in own.chain(unchanged) {
+            let new = places.insert((state as usize, direction as usize, id));
+            assert!(new, "{}: {state} {direction} {id:#x}", file.name);
         }
     }
 }
@@ -192,8 +261,8 @@ fn files() -> Vec<Witnesses> {
 fn read(path: &Path) -> Vec<Witnesses> {
     let name = path.file_name().unwrap().to_str().unwrap().to_owned();
     let of = |name: String, version| {
-        let (sources, types, packets) = (BTreeMap::new(), HashMap::new(), Vec::new());
-        Witnesses { name, version, sources, types, packets }
+        let (sources, types) = (BTreeMap::new(), HashMap::new());
+        Witnesses { name, version, sources, types, packets: Vec::new(), unchanged: Vec::new() }
     };
     let version = name.split(['-', '.']).next().unwrap().parse();
     let mut files: Vec<_> = version.map(|version| of(name.clone(), version)).into_iter().collect();
@@ -211,7 +280,7 @@ fn read(path: &Path) -> Vec<Witnesses> {
 }
 
 /// Reads `source WORD REPOSITORY@COMMIT:PATH`, `type NAME = LAYOUT`, or
-/// `STATE DIRECTION ID NAME SOURCE = LAYOUT`. In a file of several versions, `type VERSIONS NAME = LAYOUT`, and
+/// `STATE DIRECTION ID NAME SOURCE = LAYOUT`; or `STATE DIRECTION ID NAME SOURCE as VERSION:ID`. In a file of several versions, `type VERSIONS NAME = LAYOUT`, and
 /// `VERSIONS:ID,..` instead of the id.
 fn line_of(files: &mut [Witnesses], line: &str) -> Result<(), String> {
     let (head, layout) = line.split_once(" =").unwrap_or((line, ""));
@@ -238,21 +307,36 @@ fn line_of(files: &mut [Witnesses], line: &str) -> Result<(), String> {
             let layout = parse::parse(layout)?;
             for id in ids.split(',') {
                 let (versions, id) = id.split_once(':').unwrap_or(("", id));
-                let id = id.strip_prefix("0x").and_then(|id| i32::from_str_radix(id, 16).ok());
                 for file in within(files, versions)? {
                     file.packets.push(Witness {
                         state: state.parse().map_err(|_| "no state")?,
                         direction: direction.parse().map_err(|_| "no direction")?,
-                        id: id.ok_or("no id")?,
+                        id: hex(id)?,
                         source: source.into(),
                         layout: layout.clone(),
                     });
                 }
             }
         }
+        [state, direction, id, _, source, "as", of] => {
+            let [file] = files else { return Err("several versions".into()) };
+            let (version, of) = of.split_once(':').ok_or("no version")?;
+            file.unchanged.push(Unchanged {
+                state: state.parse().map_err(|_| "no state")?,
+                direction: direction.parse().map_err(|_| "no direction")?,
+                id: hex(id)?,
+                source: source.into(),
+                of: (version.parse().map_err(|_| "no version")?, hex(of)?),
+            });
+        }
         _ => return Err("not a line of this file".into()),
     }
     Ok(())
+}
+
+fn hex(id: &str) -> Result<i32, String> {
+    let id = id.strip_prefix("0x").and_then(|id| i32::from_str_radix(id, 16).ok());
+    id.ok_or_else(|| "no id".into())
 }
 
 /// Returns the witnesses of a version, or of the first to the last of two; of all if there are none.

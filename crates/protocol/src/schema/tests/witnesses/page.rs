@@ -23,16 +23,19 @@ fn the_page_counts_the_witnesses() {
 
 /// Formats one row per version that has witnesses.
 fn fresh() -> String {
-    let (mut packets, mut sources) = (BTreeMap::new(), BTreeMap::new());
+    // Per version: the packets with a witness of their own, and those that have one of an older version.
+    let (mut packets, mut older, mut sources) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for it in COMPARED.iter() {
-        let counted: &mut BTreeSet<_> = packets.entry(it.version).or_default();
+        let own = it.layout_of == it.version;
+        let of = if own { &mut packets } else { &mut older };
+        let counted: &mut BTreeSet<_> = of.entry(it.version).or_default();
         // A witness that is known to be wrong does not count.
         if it.differences.is_empty() {
             let (state, direction, id) = it.place;
             counted.insert((state.name(), direction.name(), id));
         }
         let projects: &mut BTreeSet<&str> = sources.entry(it.version).or_default();
-        projects.extend(it.source.split('@').next());
+        projects.extend(it.source.split(", ").filter_map(|it| it.split('@').next()));
     }
     let mut table = "| protocol | game | packets | with a second witness | from |\n\
                      | ---: | --- | ---: | ---: | --- |\n"
@@ -42,11 +45,15 @@ fn fresh() -> String {
             continue;
         };
         let protocol = Catalog::embedded().find(number).unwrap().protocol;
+        let unchanged = older.get(&number).map(|of| of.difference(counted).count());
         let row = [
             number.to_string(),
             names.join(", "),
             protocol.packets().len().to_string(),
-            counted.len().to_string(),
+            match unchanged {
+                Some(count) => format!("{} + {count}", counted.len()),
+                None => counted.len().to_string(),
+            },
             sources.iter().copied().collect::<Vec<_>>().join(", "),
         ];
         writeln!(table, "| {} |", row.join(" | ")).unwrap();
