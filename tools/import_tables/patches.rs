@@ -241,8 +241,9 @@ pub(crate) const PATCHES: &[Patch] = &[
     },
     Patch {
         name: "the operation of an attribute's modifier is a VarInt",
-        reason: "The codec of 26.2 (hyperion's protocol.json) and, since 1.20.5, Botcraft. The operations have \
-                 the numbers 0 to 2, which are the same byte.",
+        reason: "The codec of 26.2 (hyperion's protocol.json); since 1.20.5 Botcraft, since 1.21 Minestom, which both \
+                 had a byte before. MCProtocolLib and ViaVersion read a byte, ViaVersion in 26.2 too, where the \
+                 game has a VarInt. The operations have the numbers 0 to 2, which are the same byte.",
         versions: 766..=LAST,
         apply: |tables| {
             let attribute =
