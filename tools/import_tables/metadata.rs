@@ -1,9 +1,54 @@
-//! The keys of entities' metadata in 1.7 and 1.8, which minecraft-data does not have: what each class of
+//! The keys of entities' metadata in 1.7 to 1.19.3, which minecraft-data does not have: what each class of
 //! the game defines, and the class that it extends.
 
-/// Returns the entities of 1.7 (`version` 5) or 1.8 as tokens, `creeper[shared_flags,air_supply,..]`; a
-/// number without a key has an empty name.
-pub(super) fn tokens(version: i32) -> Vec<String> {
+use crate::Outcome;
+
+/// Returns the entities of a version as tokens, `creeper[shared_flags,air_supply,..]`; a number without a key
+/// has an empty name. `version` is 5 for 1.7.
+pub(super) fn tokens(version: i32) -> Outcome<Vec<String>> {
+    if version < V1_9 {
+        return Ok(earlier(version));
+    }
+    let lines = LATER.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let classes = lines.map(|line| line.split_once(" :").unwrap_or((line, "")));
+    let classes = classes.map(|(head, keys)| {
+        let (name, parents) = head.split_once(' ').unwrap_or((head, ""));
+        let (parents, keys) = (parents.split_whitespace(), keys.split_whitespace());
+        let known = |word| known(word, version);
+        let keys = keys.filter_map(known).map(|key| key.trim_matches('-'));
+        (name, parents.filter_map(known).next(), keys.collect::<Vec<_>>())
+    });
+    let classes: Vec<_> = classes.collect();
+    let class = |name: &str| classes.iter().find(|(it, ..)| *it == name);
+    let entities = classes.iter().filter(|(name, ..)| name.starts_with(char::is_lowercase));
+    entities
+        .map(|entity| {
+            let (mut keys, mut next) = (Vec::new(), Some(entity));
+            while let Some((name, parent, own)) = next {
+                keys.splice(0..0, own.iter().copied());
+                next = match parent {
+                    Some(parent) => {
+                        Some(class(parent).ok_or_else(|| format!("no class {parent} of {name}"))?)
+                    }
+                    None => None,
+                };
+            }
+            Ok(format!("{}[{}]", entity.0, keys.join(",")))
+        })
+        .collect()
+}
+
+/// Returns a word without its versions, `pose@477-`, if it belongs to a version.
+fn known(word: &str, version: i32) -> Option<&str> {
+    let Some((word, versions)) = word.split_once('@') else { return Some(word) };
+    let (from, to) = versions.split_once('-')?;
+    let after = from.parse().is_ok_and(|from: i32| version < from);
+    let before = to.parse().is_ok_and(|to: i32| version > to);
+    (!after && !before).then_some(word)
+}
+
+/// Returns the entities of 1.7 or 1.8.
+fn earlier(version: i32) -> Vec<String> {
     let entities = ENTITIES.iter().filter(|it| version >= V1_8 || !SINCE_1_8.contains(&it.0));
     entities.map(|(name, ..)| format!("{name}[{}]", keys(name, version).join(","))).collect()
 }
@@ -147,4 +192,8 @@ const BEFORE_1_8: &[(&str, Keys)] = &[
     ("item_frame", &[(2, "item"), (3, "rotation")]),
 ];
 
+/// Classes and keys since 1.9.
+const LATER: &str = include_str!("metadata.txt");
+
 const V1_8: i32 = 47;
+const V1_9: i32 = 107;

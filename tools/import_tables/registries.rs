@@ -54,9 +54,13 @@ pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec
             }
         }
     }
-    for version in [5, 47] {
-        registries.insert((version, METADATA), metadata::tokens(version));
+    let is_release = |version| listed.iter().any(|it| it.number == version && it.release);
+    let known: BTreeSet<i32> = registries.keys().map(|(version, _)| *version).collect();
+    let lacking = known.into_iter().filter(|it| METADATA_LACKS.contains(it) && is_release(*it));
+    for version in lacking.chain([5, 47]) {
+        registries.insert((version, METADATA), metadata::tokens(version)?);
     }
+    compare_metadata(&registries)?;
     for derived in DERIVED.iter().filter(|it| it.like < LAST) {
         for (place, _) in KINDS.iter().enumerate() {
             if let Some(tokens) = registries.get(&(derived.like, place)).cloned() {
@@ -68,6 +72,21 @@ pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(plain.as_bytes())?;
     Ok((encoder.finish()?, plain.len()))
+}
+
+/// Compares the classes of `metadata.txt` with the first version of minecraft-data that has keys.
+fn compare_metadata(registries: &BTreeMap<(i32, usize), Vec<String>>) -> Outcome<()> {
+    let first = METADATA_LACKS.end() + 1;
+    let ours = metadata::tokens(first)?;
+    let theirs = registries.get(&(first, METADATA)).ok_or("no keys of metadata")?;
+    let name = |token: &str| token.split('[').next().map(str::to_owned);
+    for token in theirs {
+        let known = ours.iter().find(|it| name(it) == name(token));
+        if known.is_some_and(|known| known != token) {
+            return Err(format!("metadata.txt has {known:?}, minecraft-data {token}").into());
+        }
+    }
+    Ok(())
 }
 
 /// The file before it is compressed: a line of JSON, then a line for each distinct registry, which
@@ -138,6 +157,9 @@ const KINDS: [Kind; 11] = [
 
 /// The place of the metadata's keys, which are the last.
 const METADATA: usize = KINDS.len() - 1;
+
+/// Versions from 1.9 on whose keys minecraft-data does not have.
+const METADATA_LACKS: std::ops::RangeInclusive<i32> = 107..=761;
 
 /// Names in the order of their numbers, with `@N` before one whose number does not follow the last.
 fn numbered(mut names: Vec<(i64, i64, String)>) -> Vec<String> {

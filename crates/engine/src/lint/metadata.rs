@@ -5,13 +5,20 @@ use mitmcraft_protocol::schema::Scalar;
 /// A key of an entity's metadata and the type of its value, as a packet has them.
 #[derive(Debug, Default)]
 pub(super) struct MetadataEntry {
-    key: Option<&'static str>,
+    key: Option<MetadataKey>,
     kind: Option<String>,
 }
 
+/// A key by its name, and the type of the entity if it is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MetadataKey {
+    pub(super) name: &'static str,
+    pub(super) entity: Option<&'static str>,
+}
+
 impl MetadataEntry {
-    /// Takes the key, by its name; `None` if it has none.
-    pub(super) fn take_key(&mut self, version: i32, key: Option<&'static str>) -> Option<String> {
+    /// Takes the key; `None` if it has no name.
+    pub(super) fn take_key(&mut self, version: i32, key: Option<MetadataKey>) -> Option<String> {
         self.key = key;
         // Before 1.9 the type comes first.
         let fault = self.fault(version);
@@ -39,7 +46,8 @@ impl MetadataEntry {
     fn fault(&self, version: i32) -> Option<String> {
         let (key, kind) = (self.key?, self.kind.as_deref()?);
         let wanted = type_of(version, key)?;
-        (kind != wanted).then(|| format!("`{key}` is of type {kind}, the game reads {wanted}"))
+        let name = key.name;
+        (kind != wanted).then(|| format!("`{name}` is of type {kind}, the game reads {wanted}"))
     }
 }
 
@@ -50,20 +58,61 @@ fn type_name(version: i32, number: i64) -> Option<&'static str> {
         V1_9..V1_13 => &TYPES_1_9,
         _ => &TYPES_1_13,
     };
-    names.get(usize::try_from(number).ok()?).copied()
+    let place = match (version, number) {
+        (V1_19_3.., 2) => return Some("long"),
+        (V1_19_3.., 3..) => number - 1,
+        _ => number,
+    };
+    names.get(usize::try_from(place).ok()?).copied()
 }
 
-/// Returns the type of the value with that key; `None` if it is not known, or not the same for all entities
-/// that have the key.
-fn type_of(version: i32, key: &str) -> Option<&'static str> {
+/// Returns the type of the value with that key; `None` if it is not known, or depends on an entity that is not.
+fn type_of(version: i32, key: MetadataKey) -> Option<&'static str> {
     if version < V1_9 {
-        return named(&KEYS_1_8, key);
+        return named(&KEYS_1_8, key.name);
     }
-    match key {
+    match key.name {
+        "attached_to_target" if version < V1_14 => Some("int"),
         "custom_name" if version < V1_13 => Some("string"),
-        "player_main_hand" if version >= V1_21_11 => None,
-        "owneruuid" | "trusted_0" | "trusted_1" if version >= V1_21_5 => None,
-        _ => named(&KEYS, key),
+        "particle" if version < V1_13 => Some("int"),
+        "player_main_hand" if version >= V1_21_11 => Some("humanoid_arm"),
+        "color" => match key.entity? {
+            "area_effect_cloud" => Some("int"),
+            "shulker" => Some("byte"),
+            _ => None,
+        },
+        "home_pos" => match key.entity? {
+            "creaking" => Some("optional_block_pos"),
+            "turtle" => Some("block_pos"),
+            _ => None,
+        },
+        "sound_variant" => match key.entity? {
+            "cat" => Some("cat_sound_variant"),
+            "chicken" => Some("chicken_sound_variant"),
+            "cow" => Some("cow_sound_variant"),
+            "pig" => Some("pig_sound_variant"),
+            "wolf" => Some("wolf_sound_variant"),
+            _ => None,
+        },
+        "type" => match key.entity? {
+            "mooshroom" if version < V1_21_5 => Some("string"),
+            "salmon" if version < V1_21_4 => Some("string"),
+            "boat" | "cat" | "chest_boat" | "fox" | "horse" | "mooshroom" | "ocelot" | "rabbit"
+            | "salmon" | "skeleton" => Some("int"),
+            _ => None,
+        },
+        "variant" => match key.entity? {
+            "axolotl" | "llama" | "parrot" | "trader_llama" => Some("int"),
+            "cat" => Some("cat_variant"),
+            "chicken" => Some("chicken_variant"),
+            "cow" => Some("cow_variant"),
+            "frog" => Some("frog_variant"),
+            "pig" => Some("pig_variant"),
+            "wolf" => Some("wolf_variant"),
+            "zombie_nautilus" => Some("zombie_nautilus_variant"),
+            _ => None,
+        },
+        name => named(&KEYS, name),
     }
 }
 
@@ -93,8 +142,8 @@ const TYPES_1_9: [&str; 14] = [
     "compound_tag",
 ];
 
-/// The types by their numbers from 1.13 to 1.19.2.
-const TYPES_1_13: [&str; 19] = [
+/// The types by their numbers from 1.13 to 1.19.2. In 1.19.3, `long` comes before the third.
+const TYPES_1_13: [&str; 23] = [
     "byte",
     "int",
     "float",
@@ -114,6 +163,10 @@ const TYPES_1_13: [&str; 19] = [
     "villager_data",
     "optional_unsigned_int",
     "pose",
+    "cat_variant",
+    "frog_variant",
+    "optional_global_pos",
+    "painting_variant",
 ];
 
 /// The keys of 1.7 and 1.8 by the type of their values, where all entities with the key agree.
@@ -189,30 +242,32 @@ const KEYS_1_8: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// The keys since 1.9 by the type of their values, where all entities with the key agree. Those that only
-/// some entities have are named since 1.19.4.
+/// The keys since 1.9 by the type of their values, where all entities with the key agree.
 ///
-/// Source: azalea-rs/azalea@84cd2611 and earlier, `azalea-entity/src/metadata.rs`, which is generated from
-/// the game.
-const KEYS: [(&str, &[&str]); 17] = [
+/// Sources: azalea-rs/azalea@84cd2611 and earlier, `azalea-entity/src/metadata.rs`, which is generated from
+/// the game; for 1.12.2 to 1.19.3 the types in C++ of adepierre/Botcraft@2eb9a817,
+/// `botcraft/include/botcraft/Game/Entities/entities`, which agree; for 1.9 to 1.12 ViaVersion's
+/// `EntityDataIndex1_9`.
+const KEYS: [(&str, &[&str]); 30] = [
     (
         "byte",
         &[
-            "shared_flags",
-            "living_entity_flags",
-            "mob_flags",
+            "billboard_render_constraints",
             "client_flags",
             "flags",
-            "pierce_level",
-            "billboard_render_constraints",
+            "has_target",
             "hidden_gene",
-            "main_gene",
             "item_display",
+            "living_entity_flags",
             "loyalty",
+            "main_gene",
+            "mob_flags",
             "peek",
+            "pierce_level",
             "player_main_hand",
             "player_mode_customisation",
             "pumpkin",
+            "shared_flags",
             "spell_casting",
             "style_flags",
             "text_opacity",
@@ -223,6 +278,7 @@ const KEYS: [(&str, &[&str]); 17] = [
         "int",
         &[
             "air_supply",
+            "armor_type",
             "arrow_count",
             "attack_target",
             "background_color",
@@ -232,6 +288,7 @@ const KEYS: [(&str, &[&str]); 17] = [
             "client_anger_level",
             "collar_color",
             "dark_ticks_remaining",
+            "display_block",
             "display_offset",
             "drop_seed_at_tick",
             "eat_counter",
@@ -246,6 +303,8 @@ const KEYS: [(&str, &[&str]); 17] = [
             "inv",
             "line_width",
             "moistness_level",
+            "particle_argument1",
+            "particle_argument2",
             "phase",
             "pos_rot_interpolation_duration",
             "puff_state",
@@ -257,6 +316,7 @@ const KEYS: [(&str, &[&str]); 17] = [
             "special_type",
             "stinger_count",
             "strength",
+            "swag",
             "swell_dir",
             "target_a",
             "target_b",
@@ -267,6 +327,7 @@ const KEYS: [(&str, &[&str]); 17] = [
             "type_variant",
             "unhappy_counter",
             "value",
+            "villager_profession",
         ],
     ),
     ("long", &["anger_end_time", "last_pose_change_tick"]),
@@ -291,6 +352,8 @@ const KEYS: [(&str, &[&str]); 17] = [
     (
         "boolean",
         &[
+            "age_locked",
+            "are_hands_up",
             "baby",
             "biting",
             "can_duplicate",
@@ -298,6 +361,7 @@ const KEYS: [(&str, &[&str]); 17] = [
             "chest",
             "converting",
             "creepy",
+            "custom_display",
             "custom_name_visible",
             "dancing",
             "dangerous",
@@ -307,6 +371,7 @@ const KEYS: [(&str, &[&str]); 17] = [
             "foil",
             "from_bucket",
             "fuel",
+            "going_home",
             "got_fish",
             "has_egg",
             "has_left_horn",
@@ -325,6 +390,7 @@ const KEYS: [(&str, &[&str]); 17] = [
             "is_lying",
             "is_powered",
             "is_screaming_goat",
+            "is_swinging_arms",
             "is_tearing_down",
             "laying_egg",
             "moving",
@@ -344,8 +410,10 @@ const KEYS: [(&str, &[&str]); 17] = [
             "stays_still",
             "stray_conversion",
             "suffocating",
+            "travelling",
             "trusting",
             "using_item",
+            "villager_finalized",
             "waiting",
         ],
     ),
@@ -360,16 +428,35 @@ const KEYS: [(&str, &[&str]); 17] = [
             "right_leg_pose",
         ],
     ),
-    ("block_pos", &["start_pos"]),
-    ("optional_block_pos", &["beam_target", "sleeping_pos"]),
-    ("optional_uuid", &["owneruuid", "trusted_0", "trusted_1"]),
+    ("block_pos", &["start_pos", "travel_pos", "treasure_pos"]),
+    ("optional_block_pos", &["attach_pos", "beam_target", "sleeping_pos"]),
+    ("optional_uuid", &["owner_uuid", "owneruuid", "trusted_0", "trusted_1"]),
     ("optional_block_state", &["carry_state", "custom_display_block"]),
-    ("optional_unsigned_int", &["attached_to_target", "tongue_target"]),
+    (
+        "optional_unsigned_int",
+        &["attached_to_target", "shoulder_parrot_left", "shoulder_parrot_right", "tongue_target"],
+    ),
     ("pose", &["pose"]),
     ("villager_data", &["villager_data"]),
+    ("armadillo_state", &["armadillo_state"]),
+    ("block_state", &["block_state"]),
+    ("compound_tag", &["shoulder_left", "shoulder_right"]),
+    ("copper_golem_state", &["copper_golem_state"]),
+    ("direction", &["attach_face", "direction"]),
+    ("painting_variant", &["painting_variant"]),
+    ("particle", &["particle"]),
+    ("particles", &["effect_particles"]),
+    ("quaternion", &["left_rotation", "right_rotation"]),
+    ("resolvable_profile", &["profile"]),
+    ("sniffer_state", &["state"]),
+    ("vector3", &["scale", "translation"]),
+    ("weathering_copper_golem_state", &["weather_state"]),
 ];
 
 const V1_9: i32 = 107;
 const V1_13: i32 = 393;
+const V1_14: i32 = 477;
+const V1_19_3: i32 = 761;
+const V1_21_4: i32 = 769;
 const V1_21_5: i32 = 770;
 const V1_21_11: i32 = 774;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::metadata::MetadataEntry;
+use super::metadata::{MetadataEntry, MetadataKey};
 use super::{LintRule, component, limits};
 use mitmcraft_protocol::meaning::{About, FieldMeaning, FieldTracker};
 use mitmcraft_protocol::packet::{Diagnostic, Packet, SentRegistries, is_component};
@@ -116,7 +116,9 @@ impl<'p> Values<'p> {
             ("metadata.key", Scalar::Int(key)) => {
                 let named = self.tracker.metadata_key();
                 let named = named.or_else(|| meaning.and_then(|meaning| meaning.name(*key)));
-                self.metadata.take_key(self.version, named)
+                let entity = self.tracker.metadata_entity();
+                let key = named.map(|name| MetadataKey { name, entity });
+                self.metadata.take_key(self.version, key)
             }
             ("metadata.type", kind) => self.metadata.take_type(self.version, kind),
             _ => None,

@@ -181,6 +181,12 @@ impl FieldTracker {
         self.key
     }
 
+    /// Returns the type of the entity that the packet is about, if it has metadata and the type is known.
+    #[must_use]
+    pub fn metadata_entity(&self) -> Option<&'static str> {
+        self.entity
+    }
+
     /// Returns the name of a number in NBT that is `name` in an element of the list `list`: `id` in `ench`.
     #[must_use]
     pub fn tag(&self, list: Option<&str>, name: &str, number: i64) -> Option<&'static str> {

@@ -3,6 +3,7 @@
 //! documents of the protocol, not with the descriptions by which the linter reads them.
 
 mod body;
+mod entities;
 mod packets;
 
 use std::io::Write as _;

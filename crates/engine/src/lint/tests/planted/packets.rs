@@ -2,6 +2,7 @@
 //! and with the error.
 
 use super::body::{Body, body, compound, named, string};
+use super::entities::entry;
 use super::{Packet, Plant, Rule, game};
 use mitmcraft_protocol::packet::Diagnostic;
 
@@ -334,36 +335,6 @@ fn texts(version: i32) -> Vec<Plant> {
 
 /// Errors in the metadata of an entity: values of another type than the game reads.
 fn metadata(version: i32) -> Vec<Plant> {
-    // The numbers of the types by their names, in each era.
-    let number = move |kind: &str| -> u8 {
-        let names: &[&str] = match version {
-            ..107 => &["byte", "short", "int", "float", "string"],
-            107..393 => &["byte", "int", "float", "string", "component", "item", "boolean"],
-            393..761 => &["byte", "int", "float", "string", "component", "name", "item", "boolean"],
-            _ => {
-                &["byte", "int", "long", "float", "string", "component", "name", "item", "boolean"]
-            }
-        };
-        names.iter().position(|it| *it == kind).unwrap() as u8
-    };
-    let value = move |kind: &str| match (kind, version) {
-        ("int", ..107) => body().i32(1),
-        ("int", _) => body().varint(1),
-        ("short", _) => body().i16(1),
-        ("float", _) => body().f32(1.0),
-        ("string", _) => body().text("a"),
-        // An optional name that is absent.
-        _ => body().i8(0),
-    };
-    let entry = move |it: Body, key: u8, kind: &str| {
-        let number = number(kind);
-        let it = if version < 107 {
-            it.marked(|it| it.raw(&[number << 5 | key]))
-        } else {
-            it.raw(&[key]).marked(|it| it.raw(&[number]))
-        };
-        it.raw(&value(kind).bytes)
-    };
     let end = if version < 107 { [0x7f] } else { [0xff] };
     let air = if version < 107 { "short" } else { "int" };
     let flag = if version < 107 { "byte" } else { "boolean" };
@@ -371,7 +342,7 @@ fn metadata(version: i32) -> Vec<Plant> {
     let plant = move |what, key: u8, good: &'static str, bad: &'static str| {
         Plant::new(what, Rule::MetadataInvalid, move |is_bad| {
             let entity = body().varint(9);
-            let entity = entry(entity, key, if is_bad { bad } else { good });
+            let entity = entry(version, entity, key, if is_bad { bad } else { good });
             vec![game("entity_metadata", entity.raw(&end))]
         })
     };
