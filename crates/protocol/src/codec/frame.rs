@@ -134,6 +134,7 @@ impl Frame {
     /// # Errors
     /// If the header is invalid, or the body exceeds the limit or does not inflate to its declared
     /// size. The frame can still be forwarded.
+    #[inline]
     pub fn body(&self) -> Result<Bytes, CodecError> {
         match &self.content {
             Content::Stored | Content::Bare => Ok(self.wire.slice(self.start..)),
@@ -154,25 +155,27 @@ impl Frame {
         })
     }
 
-    /// Copies the first bytes of the body to `out` and returns their number: `out.len()`, or less
-    /// if the body is shorter. A deflated body is inflated only that far; nothing is allocated or
-    /// kept, and the size limit does not apply.
+    /// Returns the first bytes of the body, as many as `buffer` has room for, or all if the body is
+    /// shorter. A deflated body is inflated only that far, into `buffer`; nothing is allocated or kept,
+    /// and the size limit does not apply.
     ///
     /// # Errors
     /// If the header is invalid, or the deflated body is corrupt in the part that was needed. Only
     /// [`Frame::body`] checks the rest.
-    pub fn head(&self, inflater: &mut Inflater, out: &mut [u8]) -> Result<usize, CodecError> {
-        let count = self.size().min(out.len());
-        let out = &mut out[..count];
+    pub fn head<'h>(&'h self, buffer: &'h mut [u8]) -> Result<&'h [u8], CodecError> {
+        let count = self.size().min(buffer.len());
         match &self.content {
-            Content::Stored | Content::Bare => out.copy_from_slice(&self.data()[..count]),
+            Content::Stored | Content::Bare => Ok(&self.data()[..count]),
             Content::Deflated { body, .. } => match body.known() {
-                Some(body) => out.copy_from_slice(&body[..count]),
-                _ => inflater.head(self.data(), out)?,
+                Some(body) => Ok(&body[..count]),
+                None => {
+                    let head = &mut buffer[..count];
+                    Inflater::with(|inflater| inflater.head(self.data(), head))?;
+                    Ok(head)
+                }
             },
-            Content::Headless(error) => return Err(error.clone()),
+            Content::Headless(error) => Err(error.clone()),
         }
-        Ok(count)
     }
 
     /// Returns the body size from the header, without inflating. If the header is invalid, returns
@@ -232,6 +235,7 @@ impl Frame {
     }
 
     /// Returns the content: the body, stored or deflated.
+    #[inline]
     fn data(&self) -> &[u8] {
         &self.wire[self.start..]
     }
@@ -286,6 +290,7 @@ impl Inflated {
 }
 
 /// Returns the data length in front of `bytes`, and the number of bytes that it takes.
+#[inline]
 pub(super) fn data_length(bytes: &[u8]) -> Result<(usize, usize), CodecError> {
     let read = VarInt::read(bytes).map_err(|error| match error {
         WireError::Incomplete { .. } => CodecError::MissingDataLength { bytes: bytes.len() },
@@ -312,10 +317,7 @@ mod tests {
     }
 
     fn head(frame: &Frame, count: usize) -> Result<Vec<u8>, CodecError> {
-        let mut out = vec![0; count];
-        let count = frame.head(&mut Inflater::new(), &mut out)?;
-        out.truncate(count);
-        Ok(out)
+        frame.head(&mut vec![0; count]).map(<[u8]>::to_vec)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::foreign::foreign_protocol;
 use super::{Context, Diagnostic, Diagnostics, StyledText, Timestamp, plain_text};
-use crate::codec::{CodecError, Frame, Inflater};
+use crate::codec::{CodecError, Frame};
 use crate::schema::{
     DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, Protocol, Role, State,
     Value, Visitor, by_name,
@@ -327,6 +327,7 @@ impl Packet {
     ///
     /// # Errors
     /// [`Undecoded`] if the packet is not a frame, or cannot be inflated.
+    #[inline]
     pub fn body(&self) -> Result<Bytes, Undecoded> {
         match &self.content {
             Content::Frame(frame) => Ok(frame.body()?),
@@ -377,15 +378,16 @@ impl Packet {
 
     /// Returns the packet id, if there is one.
     #[must_use]
+    #[inline]
     pub fn id(&self) -> Option<i32> {
-        self.identity().ok().map(|identity| identity.id)
+        Some(self.known_identity()?.id)
     }
 
     /// Returns the packet's type; `None` if its id is unassigned.
     #[inline]
     #[must_use]
     pub fn kind(&self) -> Option<&PacketType> {
-        let place = self.identity().ok()?.packet?;
+        let place = self.known_identity()?.packet?;
         self.context.protocol.packets().get(usize::from(place))
     }
 
@@ -400,7 +402,7 @@ impl Packet {
     #[inline]
     #[must_use]
     pub fn fields_at(&self) -> usize {
-        self.identity().map_or(0, |identity| usize::from(identity.start))
+        self.known_identity().map_or(0, |identity| usize::from(identity.start))
     }
 
     /// Walks through the fields with a visitor, up to the first error.
@@ -524,6 +526,15 @@ impl Packet {
         walked
     }
 
+    /// Returns the identity, if the packet has one. In most packets it is known already.
+    #[inline]
+    fn known_identity(&self) -> Option<Identity> {
+        match self.identity.get() {
+            Some(known) => Some(known),
+            None => self.identity().ok(),
+        }
+    }
+
     fn identity(&self) -> Result<Identity, Undecoded> {
         if let Some(known) = self.identity.get() {
             return Ok(known);
@@ -533,16 +544,15 @@ impl Packet {
         Ok(identity)
     }
 
-    #[inline]
     fn identify(&self) -> Result<Identity, Undecoded> {
         let frame = match &self.content {
             Content::Frame(frame) => frame,
             Content::Raw(_, reason) => return Err(Undecoded::Raw(reason.clone())),
         };
-        let mut head = [0; crate::wire::VarInt::MAX];
-        let length = Inflater::with(|inflater| frame.head(inflater, &mut head))?;
+        let mut buffer = [0; crate::wire::VarInt::MAX];
+        let head = frame.head(&mut buffer)?;
         let protocol = &self.context.protocol;
-        match protocol.identify(self.state, self.direction, &head[..length]) {
+        match protocol.identify(self.state, self.direction, head) {
             Ok((packet, start)) => {
                 let place = protocol.place(packet);
                 // An id takes 5 bytes at most.

@@ -14,7 +14,7 @@ use super::{
     DecodeCause, DecodeError, Description, Direction, EncodeError, Family, Measure, Name,
     PacketType, PerDirection, Role, SchemaError, State, Value, Visitor,
 };
-use crate::wire::{Reader, write_varint};
+use crate::wire::{Reader, VarInt, write_varint};
 
 /// The compiled description of one protocol version: packet ids, names and layouts.
 #[derive(Debug)]
@@ -162,6 +162,7 @@ impl Protocol {
 
     /// Returns the packet with this id.
     #[must_use]
+    #[inline]
     pub fn packet(&self, state: State, direction: Direction, id: i32) -> Option<&PacketType> {
         let table = &self.tables[state as usize][direction];
         let place = match usize::try_from(id).ok().filter(|id| *id < DENSE) {
@@ -191,27 +192,33 @@ impl Protocol {
     /// # Errors
     /// [`DecodeError`] if the body is empty, or its id is invalid or unknown in this state and
     /// direction.
+    #[inline]
     pub fn identify(
         &self,
         state: State,
         direction: Direction,
         body: &[u8],
     ) -> Result<(&PacketType, usize), DecodeError> {
-        let fault = |cause| DecodeError { at: 0, path: String::new(), cause };
-        if body.is_empty() {
-            return Err(fault(DecodeCause::Empty));
-        }
-        let (id, length) = match self.ids {
-            Ids::VarInt => {
-                let id = Reader::new(body).varint().map_err(|error| fault(error.into()))?;
-                (id.value, id.length)
-            }
-            Ids::Byte => (body[0].into(), 1),
+        let read = match self.ids {
+            Ids::VarInt => VarInt::read(body).ok().map(|id| (id.value, id.length)),
+            Ids::Byte => body.first().map(|&id| (id.into(), 1)),
         };
-        match self.packet(state, direction, id) {
-            Some(packet) => Ok((packet, length)),
-            None => Err(fault(DecodeCause::UnknownId { id, state, direction })),
+        match read.and_then(|(id, length)| Some((self.packet(state, direction, id)?, length))) {
+            Some(found) => Ok(found),
+            None => Err(self.unidentified(state, direction, body)),
         }
+    }
+
+    /// Returns why no packet has the id of `body`.
+    #[cold]
+    fn unidentified(&self, state: State, direction: Direction, body: &[u8]) -> DecodeError {
+        let id = match self.ids {
+            _ if body.is_empty() => Err(DecodeCause::Empty),
+            Ids::VarInt => VarInt::read(body).map(|id| id.value).map_err(DecodeCause::from),
+            Ids::Byte => Ok(body[0].into()),
+        };
+        let unknown = |id| DecodeCause::UnknownId { id, state, direction };
+        DecodeError { at: 0, path: String::new(), cause: id.map_or_else(|cause| cause, unknown) }
     }
 
     /// Reports the fields of a packet to `visitor`, reading `body` from offset `start` (after the

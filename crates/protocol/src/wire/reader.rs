@@ -94,6 +94,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`WireError::Incomplete`] if the input ends before the VarInt, [`WireError::VarInt`] if the
     /// fifth byte has its continuation bit set.
+    #[inline]
     pub fn varint(&mut self) -> Result<VarInt, WireError> {
         let read = VarInt::read(&self.bytes[self.position..])?;
         self.position += read.length;
