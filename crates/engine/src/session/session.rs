@@ -290,7 +290,7 @@ impl Session {
     }
 
     /// Judges and delivers a packet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn judge_and_deliver(&mut self, incoming: Incoming) {
         let close = self.judge_and_pass(incoming);
         self.close_by_rule(close);
