@@ -2,7 +2,7 @@
 
 use crate::store::{Limit, Losses, SavedCapture, SavedNotes};
 use mitmcraft_protocol::packet::Context;
-use mitmcraft_protocol::schema::{Catalog, Family};
+use mitmcraft_protocol::schema::Family;
 
 /// Stands in place of what a packet has, if its row is held and its bytes are not.
 pub const MISSING: &str = "the packet's bytes are missing: no longer held, or never kept";
@@ -29,15 +29,8 @@ pub fn losses(losses: &Losses) -> Option<String> {
 /// Returns the game version of a session: the newest of those with its protocol number, whose packets are the same.
 #[must_use]
 pub fn version(context: &Context) -> &str {
-    let name = context.protocol.name();
-    if context.protocol.family() != Family::Java {
-        return name;
-    }
-    let Some(number) = context.version else { return "unknown version" };
-    let names = Catalog::embedded().versions().find(|(it, _)| *it == number);
-    // A description of the user's, or that of another version, has a name of its own.
-    let newest = names.filter(|(_, names)| names.iter().any(|it| **it == *name));
-    newest.and_then(|(_, names)| names.last()).map_or(name, |it| it)
+    let is_known = context.version.is_some() || context.protocol.family() != Family::Java;
+    if is_known { context.protocol.newest_name() } else { "unknown version" }
 }
 
 /// Says why packets that are too old are not held.

@@ -213,7 +213,7 @@ impl Viewer {
             Request::Form { session, dir, state, packet, text, body, change } => {
                 let (context, state) = self.context(session, state)?;
                 let kind = context.protocol.named(state, dir, &packet).ok_or_else(|| {
-                    let version = context.protocol.name();
+                    let version = context.protocol.newest_name();
                     let why = format!("{version} has no packet `{packet}` in the state {state}");
                     Failure::new(why)
                 })?;

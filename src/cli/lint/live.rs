@@ -153,7 +153,7 @@ impl Visits<'_> {
                     () = stop.stopped() => break,
                 }
             }
-            output.note(&format!("joining {} as {}", self.server, protocol.name()));
+            output.note(&format!("joining {} as {}", self.server, protocol.newest_name()));
             visits.push(self.visit(&protocol, connection.take(), stop).await);
         }
         visits

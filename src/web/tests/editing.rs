@@ -203,7 +203,7 @@ fn a_form_knows_ranges_names_and_errors_of_fields_and_keeps_long_numbers() {
     assert_eq!(line(&less, "/items")["count"], 0);
     assert_eq!(
         form("nothing", json!({}))["error"]["message"],
-        "1.8 has no packet `nothing` in the state play"
+        "1.8.9 has no packet `nothing` in the state play"
     );
     assert!(
         form("chat", json!({ "text": "{" }))["error"]["message"]

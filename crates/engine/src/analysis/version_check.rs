@@ -129,7 +129,7 @@ impl VersionCheck {
         }
         Some(VersionMismatch {
             session: context.session,
-            client: (version, context.protocol.name().to_string()),
+            client: (version, context.protocol.newest_name().to_string()),
             status: status.cloned(),
             undecoded: (judged.undecoded, judged.packets),
         })

@@ -32,7 +32,7 @@ impl Finding {
     /// Returns the name of the packet's version.
     #[must_use]
     pub fn version(&self) -> &str {
-        self.record.packet.context().protocol.name()
+        self.record.packet.context().protocol.newest_name()
     }
 
     /// Appends the finding with its packet, and its bytes with the place marked.

@@ -75,7 +75,7 @@ impl Linter {
     fn judge(&mut self, record: &Record) {
         let packet = &record.packet;
         let protocol = &packet.context().protocol;
-        let version = (protocol.version(), protocol.name().to_owned());
+        let version = (protocol.version(), protocol.newest_name().to_owned());
         *self.judged.entry(version).or_default() += 1;
         if let Some(error) = packet.error() {
             self.undecoded(record, &error);

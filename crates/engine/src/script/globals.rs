@@ -71,7 +71,7 @@ pub(super) fn named<'p>(
     name: &str,
 ) -> Result<&'p PacketType, String> {
     protocol.named_or_official(state, direction, name).ok_or_else(|| {
-        let version = protocol.name();
+        let version = protocol.newest_name();
         format!("no {direction} packet `{name}` in state {state} of {version}")
     })
 }

@@ -65,7 +65,8 @@ impl Session {
         if let Some(found) = self.config.catalog.find(version) {
             self.role_limits.describe(&found.protocol);
             if !found.exact && handshake.next == Some(State::Login) {
-                let (used, name) = (found.protocol.version(), found.protocol.name().to_owned());
+                let (used, name) =
+                    (found.protocol.version(), found.protocol.newest_name().to_owned());
                 let notice = Notice::GuessedVersion { version, used, name };
                 self.outputs.push_back(Output::Notice(notice));
             }

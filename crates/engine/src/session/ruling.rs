@@ -112,7 +112,7 @@ impl Session {
         let kind = match name {
             None => kind.ok_or("what its id means is not known")?,
             Some(name) => protocol.named_or_official(state, direction, &name).ok_or_else(|| {
-                let version = protocol.name();
+                let version = protocol.newest_name();
                 format!("no {direction} packet `{name}` in state {state} of {version}")
             })?,
         };

@@ -11,7 +11,7 @@ use super::stop::Stop;
 use super::types::{Count, Type, TypeId};
 use super::walk::{FREE_FIELDS, Walk};
 use super::{
-    DecodeCause, DecodeError, Description, Direction, EncodeError, Family, Measure, Name,
+    Catalog, DecodeCause, DecodeError, Description, Direction, EncodeError, Family, Measure, Name,
     PacketType, PerDirection, Role, SchemaError, State, Value, Visitor,
 };
 use crate::wire::{Reader, VarInt, write_varint};
@@ -125,10 +125,21 @@ impl Protocol {
         self.version
     }
 
-    /// Returns the game version, for example `1.8`.
+    /// Returns the game version, for example `1.8`: the oldest of those with the protocol.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the newest game version with the protocol, for example `1.8.9`, by which people are told of it. A
+    /// protocol that is not built in has one name.
+    #[must_use]
+    pub fn newest_name(&self) -> &str {
+        let mut versions = Catalog::embedded().versions();
+        let names = versions.find(|(number, _)| *number == self.version).map(|(_, names)| names);
+        let names = names.filter(|names| names.iter().any(|name| **name == *self.name));
+        let newest = names.filter(|_| self.family == Family::Java).and_then(<[Name]>::last);
+        newest.map_or(&self.name, |name| name)
     }
 
     /// Returns the family, within which [`version`](Self::version) is unique.

@@ -172,7 +172,7 @@ fn target<'p>(
     };
     let protocol = &packet.context().protocol;
     protocol.named_or_official(packet.state(), direction, name).ok_or_else(|| {
-        let version = protocol.name();
+        let version = protocol.newest_name();
         format!("no {direction} packet `{name}` in state {} of {version}", packet.state())
     })
 }

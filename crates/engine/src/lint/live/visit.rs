@@ -49,7 +49,7 @@ impl Visit {
     #[must_use]
     pub fn new(protocol: &Protocol, is_demanded: bool) -> Self {
         Self {
-            version: protocol.name().to_owned(),
+            version: protocol.newest_name().to_owned(),
             protocol: protocol.version(),
             is_demanded,
             stages: BTreeSet::new(),

@@ -324,14 +324,14 @@ fn findings_are_shown_with_their_place_and_counted_in_a_matrix() {
     assert_eq!(
         text(&report),
         "\
-id-unknown in 1.8: no clientbound packet 0x7f in state play
+id-unknown in 1.8.9: no clientbound packet 0x7f in state play
   a.jsonl, session 1, packet 4
   ! 00:00:00.000 #1 ← play      0x7f (unknown)            ! no clientbound packet 0x7f in state play, at byte 0
     0000  7f
           ^^
   the player sees: the connection is lost: `Bad packet id`
 
-bytes-left in 1.8, 2 packets: 3 bytes left after the last field
+bytes-left in 1.8.9, 2 packets: 3 bytes left after the last field
   a.jsonl, session 1, packet 1
   ! 00:00:00.000 #1 ← play      0x00 keep_alive           keepAliveId=5 ! 3 bytes left after the last field, at byte 2
     0000  00 05 c0 ff ee
@@ -339,16 +339,16 @@ bytes-left in 1.8, 2 packets: 3 bytes left after the last field
   the player sees: the connection is lost: `.. was larger than I expected, found .. bytes extra`
 
 version         packets   at fault  id-unknown  bytes-left
-1.8                   4          3           1           2
+1.8.9                 4          3           1           2
 2 findings
 "
     );
     let xml = report.junit(&LineOptions::default());
     assert!(
-        xml.contains("<testsuite name=\"1.8\" tests=\"28\" failures=\"2\" errors=\"0\">"),
+        xml.contains("<testsuite name=\"1.8.9\" tests=\"28\" failures=\"2\" errors=\"0\">"),
         "{xml}"
     );
-    assert!(xml.contains("<testcase classname=\"1.8\" name=\"chunk-invalid\"/>"), "{xml}");
+    assert!(xml.contains("<testcase classname=\"1.8.9\" name=\"chunk-invalid\"/>"), "{xml}");
     assert!(xml.contains("<failure message=\"3 bytes left after the last field\">"), "{xml}");
     let json = report.json();
     assert_eq!(json["versions"][0]["rules"]["bytes-left"], 2);

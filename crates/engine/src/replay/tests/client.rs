@@ -217,7 +217,10 @@ fn a_servers_rejection_is_reported_with_its_reason() {
     pair.run();
     let told = reason(&pair.client_entries);
     assert!(told.contains("disconnected by the server"), "{told}");
-    assert!(told.ends_with("(the recording is of 1.8, protocol 47: is the server too?)"), "{told}");
+    assert!(
+        told.ends_with("(the recording is of 1.8.9, protocol 47: is the server too?)"),
+        "{told}"
+    );
     assert_eq!(tally.counts().sessions, 0);
     // The client gives up on a server that sends nothing.
     let mut silent = client(client_options(recording("session-1.8.jsonl")), "Tester", &tally);
