@@ -142,7 +142,7 @@ impl Action {
         both(Self::Held, "held", &["6"], "what a running proxy holds", Group::Views),
         page(Self::Rules, "rules", &["7"], "filter files of a running proxy", Group::Views),
         both(Self::Sent, "sent", &["8"], "what people have sent, and what came back", Group::Views),
-        both(Self::Keys, "keys", &["?"], "this list", Group::Views),
+        both(Self::Keys, "keys", &["?"], "all keys", Group::Views),
         both(
             Self::Palette,
             "palette",

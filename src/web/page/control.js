@@ -28,7 +28,7 @@ export class ControlPanel {
     /** The held packet that is edited. @type {HeldPacket | null} */
     this.edited = null;
     this.where = make("input", {
-      type: "text", id: "break", role: "combobox", spellcheck: "false", autocomplete: "off", size: 60,
+      type: "text", id: "break", role: "combobox", spellcheck: "false", autocomplete: "off", size: 60, placeholder: "serverbound and chat",
       "aria-expanded": "false", "aria-controls": "break-completions", "aria-autocomplete": "list", "aria-describedby": "break-message",
     });
     const completions = make("ul", { id: "break-completions", class: "completions", role: "listbox", "aria-label": "Completions", hidden: "" });

@@ -53,7 +53,7 @@ export class StatisticsPanel {
         [["packets", "packets", number]], () => "pkt.error"),
     ];
     const shown = tables.filter((table) => table !== null);
-    const none = make("p", {}, "There is nothing to count.");
+    const none = make("p", { class: "empty" }, "No packets in the list: counts of their types, plugin channels and round trips would be here.");
     press.draw(this, () => patch(this.element, ...(shown.length ? shown : [none])));
   }
 

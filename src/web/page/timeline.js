@@ -65,7 +65,7 @@ export class TimelinePanel {
       make("div", { class: "bar" },
         make("label", { for: "chart-quantity" }, "Show"), this.what, make("label", {}, this.trips, " round trips"),
         make("label", { for: "chart-series" }, "Packets that match"), this.text, add),
-      this.problem, this.legend, this.canvas, this.caption,
+      this.problem, this.legend, this.caption, this.canvas,
       make("div", { class: "bar" },
         make("label", { for: "chart-from" }, "From"), this.from, make("label", { for: "chart-to" }, "to"), this.to, make("span", {}, "s after the first packet"),
         make("button", { type: "button", onclick: () => this.apply() }, "Show only this span"),
@@ -234,7 +234,7 @@ export class TimelinePanel {
     const plot = { left: EDGES.left, top: EDGES.top, width: width - EDGES.left - EDGES.right, height: height - EDGES.top - EDGES.bottom };
     const bottom = plot.top + plot.height;
     if (!chart?.begin) {
-      this.caption.textContent = chart ? "No packets yet: the traffic of the list will be shown here over time." : "";
+      this.caption.textContent = chart ? "No packets in the list: its traffic over time would be here." : "";
       return;
     }
     const what = this.what.value === "wire" ? "wire" : "packets";

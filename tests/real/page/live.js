@@ -170,6 +170,11 @@ async function large (it) {
 // Statistics and timeline go on while they are shown.
 async function counted (it) {
   const { page, port, shows, until, click } = it
+  // Views that are empty say what would be there.
+  for (const [tab, empty] of Object.entries({ conversation: /No chat/, statistics: /No packets.*counts/, timeline: /No packets.*traffic over time/, control: /Nothing is held.*that you send by hand appear here/s })) {
+    await click(`#tab-${tab}`)
+    await shows(`#panel-${tab}`, empty)
+  }
   const player = await join(port)
   player.write('chat', { message: 'one' })
   await click('#tab-statistics')

@@ -197,6 +197,13 @@ async function columns ({ page, apply, applied, rows, selected, shows, until, ac
   await page.fill('#width-name', '120')
   await press('Tab')
   await until(async () => Math.abs(await wide() - 120) < 1, '120 pixels')
+  // All of it survives a reload.
+  await page.reload()
+  await until(applied, 'the list is there')
+  await page.locator('#list .head .c-added', { hasText: 'len(text(chat.message))' }).waitFor()
+  assert.strictEqual(await page.locator('#list .head [aria-sort="descending"]').textContent(), 'len(text(chat.message))')
+  assert(Math.abs(await wide() - 120) < 1, `${await wide()}`)
+  await click('#columns', 100)
   await click('#columns-reset', 100)
   await until(async () => Math.abs(await wide() - before) < 1 && await page.locator('#list .c-added').count() === 0, 'as at first')
   await page.mouse.click(700, 500)
@@ -374,6 +381,12 @@ async function colours ({ context, url, page, apply, applied, shows, until, acce
   await other.page.locator('#list .h-yellow').waitFor()
   other.sound()
   await other.context.close()
+  // In forced colours, their stripes are still of different colours.
+  await page.emulateMedia({ forcedColors: 'active' })
+  const stripe = where => page.locator(where).first().evaluate(it => getComputedStyle(it, '::before').backgroundColor)
+  assert.strictEqual(await stripe('#list .h-yellow'), 'rgb(208, 154, 43)')
+  assert.notStrictEqual(await stripe('#list .h-purple'), await stripe('#list .h-yellow'))
+  await page.emulateMedia({ forcedColors: 'none' })
   // Legible in both themes, also when selected.
   for (const theme of ['light', 'dark']) {
     await accessible(`colours, ${theme}`)
