@@ -99,6 +99,8 @@ export class VirtualList {
   }
 
   scrolled() {
+    // A list that was hidden meanwhile is at 0, but nobody has scrolled it.
+    if (!this.element.clientHeight) return;
     if (Math.abs(this.element.scrollTop - this.set) <= 1) return;
     this.set = this.element.scrollTop;
     const room = this.element.scrollHeight - this.element.clientHeight;

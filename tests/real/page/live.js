@@ -191,6 +191,18 @@ async function counted (it) {
   const before = await drawn()
   for (let i = 0; i < 200; i++) player.write('chat', { message: 'many' })
   await until(async () => await drawn() !== before, 'the chart goes on')
+  // The list is hidden just after it has moved to a new packet: nobody has scrolled it, so it is still followed.
+  await click('#tab-packets')
+  await until(async () => (await it.rows()).at(-1).index > 200, 'the newest packet is shown')
+  await page.evaluate(async () => {
+    document.querySelector('#list').scrollTop -= 1
+    document.querySelector('#list').scrollTop += 1
+    document.querySelector('#tab-timeline').click()
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame)
+    document.querySelector('#tab-packets').click()
+  })
+  assert.strictEqual(await it.text('#follow', 'aria-pressed'), 'true')
+  await until(async () => (await it.rows()).at(-1).index === Number(await it.text('#list', 'aria-rowcount')) - 2, 'the newest packet is shown')
   player.end()
 }
 
