@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -66,6 +66,25 @@ fn other_systems_record_the_same() {
     {
         here(&["diff", "--bytes", text(one), text(other)]).succeed();
     }
+}
+
+#[test]
+#[ignore = "needs a program for another system: `tests/other/run`"]
+fn other_systems_announce_the_proxy_to_games() {
+    let game = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 4445)).unwrap();
+    game.join_multicast_v4(&Ipv4Addr::new(224, 0, 2, 60), &Ipv4Addr::LOCALHOST).unwrap();
+    let options = ["-l", "127.0.0.1:0", "-q", "--lan"];
+    let mut proxy = there(&[&["proxy", "127.0.0.1:9"], &options[..]].concat());
+    let expected = format!("[MOTD]mitmcraft[/MOTD][AD]{}[/AD]", proxy.listening());
+    // Two rounds, each of which comes to the group, and to the game alone.
+    for _ in 0..4 {
+        let mut heard = [0; 100];
+        let (length, from) = game.recv_from(&mut heard).unwrap();
+        assert_eq!(String::from_utf8_lossy(&heard[..length]), expected);
+        assert_eq!(from.ip(), Ipv4Addr::LOCALHOST);
+    }
+    proxy.interrupt();
+    proxy.succeed();
 }
 
 #[test]
