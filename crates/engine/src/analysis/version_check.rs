@@ -18,6 +18,8 @@ pub struct VersionCheck {
     statuses: HashMap<String, ServerVersion>,
     /// The versions of clients that have been reported.
     reported: HashSet<i32>,
+    /// The last session that was found to be judged: most packets are of one that was.
+    settled: Option<u64>,
 }
 
 /// A session whose server seems to speak another version than the client. As text, it is one sentence.
@@ -58,6 +60,7 @@ impl VersionCheck {
             Entry::Packet(record) => self.take_packet(record),
             Entry::Event(event) => match event.kind {
                 EventKind::Close(_) => {
+                    self.settled = self.settled.filter(|it| *it != event.context.session);
                     let judged = self.sessions.remove(&event.context.session)?;
                     let known = !judged.done && judged.packets >= MIN_CLOSED;
                     known.then(|| self.judge(&event.context, &judged)).flatten()
@@ -70,6 +73,13 @@ impl VersionCheck {
     fn take_packet(&mut self, record: &Record) -> Option<VersionMismatch> {
         let packet = &record.packet;
         let context = packet.context();
+        if self.settled == Some(context.session) {
+            return None;
+        }
+        if self.sessions.get(&context.session).is_some_and(|it| it.done) {
+            self.settled = Some(context.session);
+            return None;
+        }
         let came = packet.direction() == Direction::Clientbound && record.outcome.came();
         // Descriptions of the user's own may be incomplete.
         let embedded = |version| {
@@ -87,7 +97,7 @@ impl VersionCheck {
             return None;
         }
         let judged = self.sessions.entry(context.session).or_default();
-        if judged.done || packet.frame().is_none() {
+        if packet.frame().is_none() {
             return None;
         }
         judged.packets += 1;
