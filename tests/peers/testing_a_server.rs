@@ -14,7 +14,12 @@ fn the_check_of_a_plugin_tells_a_good_build_from_a_broken_one() {
         command.env("NODE_PATH", root().join("tests/real/node_modules"));
         command.env("MITMCRAFT", mitmcraft().get_program()).env("ANNOTATIONS", "github");
         let (status, said) = Program::start(plugin, command).finish();
-        let xml = |name: &str| std::fs::read_to_string(results.join(name)).unwrap();
+        let xml = |name: &str| {
+            let mut parser = Command::new(root().join("tests/real/venv/bin/python"));
+            parser.arg("-c").arg(PARSER).arg(results.join(name));
+            Program::start("parser", parser).succeed();
+            std::fs::read_to_string(results.join(name)).unwrap()
+        };
         (status.code(), said, xml("expectations.xml"), xml("lint.xml"))
     };
     let (code, said, expectations, lint) = check("home.js");
@@ -30,3 +35,18 @@ fn the_check_of_a_plugin_tells_a_good_build_from_a_broken_one() {
     assert!(said.contains("bytes-left in 1.8.9: 1 byte left after the last field\n"), "{said}");
     assert!(expectations.contains(" failures=\"1\"") && lint.contains(" failures=\"1\""));
 }
+
+/// Reads results as programs of CI services do: by a parser of XML, and by its counts.
+const PARSER: &str = "
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+assert root.tag == 'testsuites' and len(root) > 0
+for suite in root:
+    assert suite.tag == 'testsuite' and suite.get('name')
+    cases = suite.findall('testcase')
+    assert all(case.get('name') and case.get('classname') for case in cases)
+    for what, count in [('failure', 'failures'), ('skipped', 'skipped')]:
+        if suite.get(count) is not None:
+            assert int(suite.get(count)) == sum(case.find(what) is not None for case in cases), suite.attrib
+    assert int(suite.get('tests')) == len(cases) > 0, suite.attrib
+";
