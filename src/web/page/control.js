@@ -439,7 +439,8 @@ export class ControlPanel {
       const free = open && ended && !this.byHand && !this.fields.place && this.kicked === null;
       const chosen = free ? "" : this.session.value;
       const offered = sessions.filter((it) => (it.closed === null && plays(it)) || String(it.session) === chosen);
-      patch(this.session, ...offered.map((it) => make("option", { value: it.session, "data-key": it.session },
+      const none = make("option", { value: "", "data-key": "none" }, "none open");
+      patch(this.session, ...(offered.length ? [] : [none]), ...offered.map((it) => make("option", { value: it.session, "data-key": it.session },
         `#${it.session} ${it.player ?? it.client}${it.closed === null ? "" : " (ended)"}`)));
       if (!chosen) unlessLost(this.choosePackets());
       else if (this.session.value !== chosen) this.chooseSession(Number(chosen));
