@@ -97,9 +97,7 @@ impl VersionCheck {
             return None;
         }
         let judged = self.sessions.entry(context.session).or_default();
-        if packet.frame().is_none() {
-            return None;
-        }
+        packet.frame()?;
         judged.packets += 1;
         judged.undecoded += u32::from(packet.error().is_some());
         if judged.packets < ENOUGH {
