@@ -19,7 +19,8 @@ use mitmcraft_protocol::schema::{
 };
 
 /// Checks each rule against 1.8 and the newest version, and only a rule with a fault there against
-/// all versions: compiling every version takes time. Gives up after [`MAX_FAULTS`].
+/// all versions: compiling every version takes time. Looks only for errors after [`MAX_FAULTS`], and
+/// gives up after as many errors.
 pub(super) fn check(
     drafts: &[Draft],
     capture: bool,
@@ -27,10 +28,16 @@ pub(super) fn check(
     source: &mut Source<'_>,
 ) {
     let ends: Vec<&FieldIndex> = vocabulary.ends().chain(vocabulary.old()).collect();
+    let mut quiet = false;
     for draft in drafts {
-        if source.count() >= MAX_FAULTS {
+        if source.errors() >= MAX_FAULTS {
             let message = format!("the rules from here on are not checked: {MAX_FAULTS} faults");
             return source.error(draft.span.clone(), message);
+        }
+        if !quiet && source.count() >= MAX_FAULTS {
+            quiet = true;
+            let message = format!("only errors are looked for from here on: {MAX_FAULTS} faults");
+            source.warning(draft.span.clone(), message, None);
         }
         let (faults, possible) = (source.count(), possible(draft, &ends));
         let nowhere = possible.is_empty();
@@ -40,18 +47,23 @@ pub(super) fn check(
         {
             // A rule for versions that are not checked.
             Check { draft, protocols: &ends, possible: Vec::new(), source }.run(capture);
-            continue;
-        }
-        let mut check = Check { draft, protocols: &ends, possible, source };
-        check.run(capture);
-        let gaps = !nowhere && check.lacks();
-        if nowhere || gaps || source.count() > faults {
-            source.keep(faults);
-            let all: Vec<&FieldIndex> = vocabulary.indexes().collect();
-            let possible = self::possible(draft, &all);
-            let mut check = Check { draft, protocols: &all, possible, source };
+        } else {
+            let mut check = Check { draft, protocols: &ends, possible, source };
             check.run(capture);
-            check.warn_of_gaps(vocabulary);
+            let gaps = !quiet && !nowhere && check.lacks();
+            let faulty =
+                if quiet { source.has_errors_after(faults) } else { source.count() > faults };
+            if nowhere || gaps || faulty {
+                source.keep(faults);
+                let all: Vec<&FieldIndex> = vocabulary.indexes().collect();
+                let possible = self::possible(draft, &all);
+                let mut check = Check { draft, protocols: &all, possible, source };
+                check.run(capture);
+                check.warn_of_gaps(vocabulary);
+            }
+        }
+        if quiet {
+            source.keep_errors_after(faults);
         }
     }
 }

@@ -72,8 +72,24 @@ impl<'t> Source<'t> {
         self.faults.truncate(count);
     }
 
+    /// Returns the number of errors.
+    pub(super) fn errors(&self) -> usize {
+        self.faults.iter().filter(|(_, fault)| fault.severity == Severity::Error).count()
+    }
+
     pub(super) fn has_errors(&self) -> bool {
-        self.faults.iter().any(|(_, fault)| fault.severity == Severity::Error)
+        self.has_errors_after(0)
+    }
+
+    /// Returns whether there are errors behind the first `count` faults found.
+    pub(super) fn has_errors_after(&self, count: usize) -> bool {
+        self.faults[count..].iter().any(|(_, fault)| fault.severity == Severity::Error)
+    }
+
+    /// Removes the warnings behind the first `count` faults found.
+    pub(super) fn keep_errors_after(&mut self, count: usize) {
+        let last = self.faults.split_off(count);
+        self.faults.extend(last.into_iter().filter(|(_, it)| it.severity == Severity::Error));
     }
 
     /// Returns all faults in the order of the file.

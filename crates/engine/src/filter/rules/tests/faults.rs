@@ -324,13 +324,32 @@ fn a_rule_without_an_action_is_a_warning() {
 }
 
 #[test]
-fn a_file_with_more_faults_than_anyone_reads_is_not_checked_to_its_end() {
-    let checked = RuleSet::parse(&"[[rule]]\n".repeat(20_000), Catalog::embedded());
+fn a_file_with_more_errors_than_anyone_reads_is_not_checked_to_its_end() {
+    let mut text = "[[rule]]\nwhen = '('\n".repeat(1000);
+    text.push_str("[[rule]]\nset = { nothing = 1 }\n");
+    let checked = RuleSet::parse(&text, Catalog::embedded());
     assert!(checked.rules.is_none());
     assert_eq!(checked.faults.len(), 1001);
+    let end = "the rules from here on are not checked: 1000 faults";
+    assert!(checked.faults.iter().any(|fault| fault.message == end));
+}
+
+#[test]
+fn a_file_with_more_warnings_than_anyone_reads_is_checked_to_its_end() {
+    let mut text = "[[rule]]\n".repeat(1200);
+    let checked = RuleSet::parse(&text, Catalog::embedded());
+    assert!(checked.rules.is_some());
+    assert_eq!(checked.faults.len(), 1001);
     let last = checked.faults.last().unwrap();
-    assert_eq!(last.line, 1001);
-    assert_eq!(last.message, "the rules from here on are not checked: 1000 faults");
+    assert_eq!((last.severity, last.line), (Severity::Warning, 1001));
+    assert_eq!(last.message, "only errors are looked for from here on: 1000 faults");
+
+    text.push_str("[[rule]]\nset = { nothing = 1 }\n");
+    let checked = RuleSet::parse(&text, Catalog::embedded());
+    assert!(checked.rules.is_none());
+    assert_eq!(checked.faults.len(), 1002);
+    let last = checked.faults.last().unwrap();
+    assert_eq!((last.severity, last.line), (Severity::Error, 1202));
 }
 
 /// Returns the faults of a file that is checked against every version.
