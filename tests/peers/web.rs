@@ -170,7 +170,7 @@ fn packets_overtake_a_held_one_and_are_sent_again_from_the_page() {
     let mut stage = Stage::open(&["--parts", "control", "--part", "overtaken"], "1", &rules);
     stage.arm();
     stage.play_to_the_end();
-    let log = stage.finish().0;
+    let (log, capture) = stage.finish();
     let order: Vec<&str> = log
         .iter()
         .filter_map(|it| it["name"].as_str())
@@ -181,6 +181,7 @@ fn packets_overtake_a_held_one_and_are_sent_again_from_the_page() {
     assert_eq!(farewells(&log, 0), 1);
     // By the rule; sent again as it was; changed; as bytes.
     assert_eq!(slots(&log, 0), ["090006", "090003", "090008", "090004"]);
+    shows_a_capture(&["view", text(&capture)], "sent");
 }
 
 #[test]
@@ -301,10 +302,13 @@ const CHANGED: &str = "[[rule]]\nname = 'held_item_slot from a packet'\n\
 
 /// Views a recording of another program, which has an encrypted session, in a browser.
 pub(crate) fn shows_a_recording(recording: &Path, keys: &Path) {
-    let options = ["view", text(recording), "--keys", text(keys), "--web", "127.0.0.1:0"];
-    let mut view = Program::mitmcraft(&options);
+    shows_a_capture(&["view", text(recording), "--keys", text(keys)], "recording");
+}
+
+fn shows_a_capture(view: &[&str], part: &str) {
+    let mut view = Program::mitmcraft(&[view, &["--web", "127.0.0.1:0"]].concat());
     let url = page_of(&mut view);
-    Program::node("web.js", &["--url", &url, "--parts", "recording"]).succeed();
+    Program::node("web.js", &["--url", &url, "--parts", "recording", "--part", part]).succeed();
     view.interrupt();
     view.succeed();
 }

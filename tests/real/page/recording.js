@@ -1,9 +1,9 @@
 'use strict'
-// A recording of another program.
+// Captures: there is nothing to control.
 
 const assert = require('assert')
 
-module.exports = { recording }
+module.exports = { recording, sent }
 
 // A recording of tcpdump with an encrypted session, whose keys are known.
 async function recording ({ page, apply, selected, shows, accessible, press }) {
@@ -22,5 +22,20 @@ async function recording ({ page, apply, selected, shows, accessible, press }) {
   await page.focus('#list')
   await press('Home')
   await selected(0, /message="hello from a real client"/)
-  await shows('#facts', /client encrypted, compressed from 64 B/)
+  await shows('#facts', /both encrypted, compressed from 64 B/)
+}
+
+// The capture of a run in which a person has sent packets.
+async function sent ({ page, shows, until, click, press }) {
+  await shows('#state', /^[\d,]+ packets, complete$/)
+  await page.focus('#list')
+  await press('8')
+  const lines = page.locator('#sent .line:not(.head)')
+  await until(async () => await lines.count() === 3 && !/…/.test(await lines.first().locator('.s-0').textContent()), 'what was sent')
+  assert.deepStrictEqual((await lines.allTextContents()).map(it => /slotId=\d/.exec(it)?.[0]), ['slotId=3', 'slotId=8', 'slotId=4'])
+  await click(lines.nth(1))
+  await shows('#replies-title', /came back within a second/)
+  await press('Enter', page.locator('#sent'))
+  await page.locator('#panel-packets').waitFor({ state: 'visible' })
+  await shows('#facts', /packet \d+ again, sent by hand/)
 }
