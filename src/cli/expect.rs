@@ -42,10 +42,6 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     expect: ExpectOptions,
 
-    /// Print JSON
-    #[arg(long, conflicts_with = "annotations")]
-    json: bool,
-
     #[command(flatten)]
     overwrite: Overwrite,
 
@@ -60,7 +56,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let catalog = arguments.protocols.catalog()?;
     let files = FilterFiles::new(arguments.filters, catalog.clone());
     let loaded = load(&files, output)?;
-    let planned = PlannedExpectations::new(&files, &loaded, arguments.expect, arguments.overwrite)?;
+    let planned =
+        PlannedExpectations::new(&files, &loaded, arguments.expect, arguments.overwrite, false)?;
     if planned.is_empty() {
         bail!("no filter file has an `[[expect]]`: there is nothing to judge");
     }
@@ -84,12 +81,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         damage.extend(damaged);
     }
     let report = judge.report();
-    let done = if arguments.json {
-        output.json(&report.json())?;
-        results.write(&report)?
-    } else {
-        results.print(&report, true, output)?
-    };
+    let done = results.print(&report, true, output)?;
     last_error(damage, output).map_or(Ok(done), Err)
 }
 

@@ -23,22 +23,27 @@ pub(super) struct PlannedExpectations {
 }
 
 impl PlannedExpectations {
-    /// Takes the expectations of loaded files.
+    /// Takes the expectations of loaded files. `on_stdout` says that stdout carries a capture.
     pub(super) fn new(
         files: &FilterFiles,
         loaded: &Loaded,
         options: ExpectOptions,
         overwrite: Overwrite,
+        on_stdout: bool,
     ) -> anyhow::Result<Self> {
         let names: Vec<String> = files.paths().iter().map(|it| it.display().to_string()).collect();
         let judge = Judge::new(names.iter().map(String::as_str).zip(&loaded.sets));
         let asked = [
             ("--junit", options.junit.is_some()),
             ("--annotations", options.annotations.is_some()),
+            ("--json", options.json),
         ];
         if let Some((option, _)) = asked.into_iter().find(|(_, is_set)| judge.is_empty() && *is_set)
         {
             bail!("`{option}` needs an `[[expect]]` in a filter file");
+        }
+        if options.json && on_stdout {
+            bail!("`--json` cannot be used with `-w -`: both write to stdout");
         }
         if let Some(path) = &options.junit {
             overwrite.check(path)?;
@@ -58,7 +63,7 @@ impl PlannedExpectations {
             Some(path) => Some((overwrite.create(&path)?, path)),
             None => None,
         };
-        Ok((judge, Results { junit, annotations: options.annotations }))
+        Ok((judge, Results { junit, annotations: options.annotations, json: options.json }))
     }
 
     /// Creates the files, and returns a sink for the log of a run and what receives its results; `None`
@@ -95,16 +100,21 @@ impl LiveExpectations {
 pub(super) struct Results {
     junit: Option<(File, PathBuf)>,
     annotations: Option<Annotations>,
+    json: bool,
 }
 
 impl Results {
-    /// Prints failures and the table, on stderr unless `on_stdout`, and writes the files.
+    /// Prints failures and the table, on stderr unless `on_stdout`, or JSON on stdout, and writes the files.
     pub(super) fn print(
         self,
         report: &Report,
         on_stdout: bool,
         output: &Output,
     ) -> anyhow::Result<Done> {
+        if self.json {
+            output.json(&report.json())?;
+            return self.write(report);
+        }
         let colors = on_stdout && output.colors_stdout();
         let mut text = String::new();
         report.write_text(&mut text, &Output::line_options(Verbosity::Main, colors));
@@ -124,7 +134,7 @@ impl Results {
     }
 
     /// Writes the files.
-    pub(super) fn write(self, report: &Report) -> anyhow::Result<Done> {
+    fn write(self, report: &Report) -> anyhow::Result<Done> {
         if let Some((mut file, path)) = self.junit {
             let options = Output::line_options(Verbosity::Main, false);
             let written = file.write_all(report.junit(&options).as_bytes());

@@ -12,6 +12,10 @@ pub(crate) struct ExpectOptions {
     /// Also print failed expectations as annotations for the service that runs the tests
     #[arg(long, value_enum, value_name = "SERVICE", requires = "filters")]
     pub(crate) annotations: Option<Annotations>,
+
+    /// Print the results of the expectations as JSON instead of text: the last line on stdout
+    #[arg(long, requires = "filters", conflicts_with = "annotations")]
+    pub(crate) json: bool,
 }
 
 /// A service that shows annotations.

@@ -79,7 +79,7 @@ impl Plan {
         let loaded = load(&files, output)?;
         let overwrite = arguments.captures.overwrite();
         let expect = std::mem::take(&mut arguments.expect);
-        let expectations = PlannedExpectations::new(&files, &loaded, expect, overwrite)?;
+        let expectations = PlannedExpectations::new(&files, &loaded, expect, overwrite, on_stdout)?;
         let host = arguments.lake_host.clone().unwrap_or_else(machine);
         let lake = arguments.lake.as_deref().map(|folder| (folder, &*host));
         let captures = arguments.captures.plan(lake, &catalog, output)?;

@@ -83,7 +83,14 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let condition = arguments.condition.compile(&catalog, output)?;
     let files = FilterFiles::new(arguments.filters, catalog.clone());
     let loaded = load(&files, output)?;
-    let planned = PlannedExpectations::new(&files, &loaded, arguments.expect, arguments.overwrite)?;
+    let on_stdout = arguments.write.as_deref().is_some_and(is_stdio);
+    let planned = PlannedExpectations::new(
+        &files,
+        &loaded,
+        arguments.expect,
+        arguments.overwrite,
+        on_stdout,
+    )?;
     for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
         output.note(&format!("`{}` is not written: the rules run offline", capture.file));
     }
@@ -92,7 +99,6 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let reading = Reading::new(&captures, quiet, &catalog, &arguments.memory, output);
     let mut entries = Input::open(&captures, &reading)?.read_first()?;
     drop(reading);
-    let on_stdout = arguments.write.as_deref().is_some_and(is_stdio);
     let files = arguments.write.as_slice();
     let mut options = CreateOptions::default();
     options.overwrite = arguments.overwrite.overwrite;

@@ -35,8 +35,13 @@ impl FilterArguments {
     ) -> anyhow::Result<PlannedFilters> {
         let files = FilterFiles::new(self.filters, play.catalog()?);
         let loaded = load(&files, output)?;
-        let expectations =
-            PlannedExpectations::new(&files, &loaded, self.expectations, play.overwrite())?;
+        let expectations = PlannedExpectations::new(
+            &files,
+            &loaded,
+            self.expectations,
+            play.overwrite(),
+            play.on_stdout(),
+        )?;
         let rings = PlannedRings::check(&loaded.sets, &play.capture_options())?;
         Ok(PlannedFilters { files, loaded, expectations, rings })
     }

@@ -76,7 +76,11 @@ fn a_file_that_expects_nothing_is_refused_and_skipped_is_not_met() {
     let junit = ["--junit", text(&scratch_file("nothing.xml"))].map(str::to_owned);
     let proxy = ["proxy", "127.0.0.1:1", "-f", text(&tests), &junit[0], &junit[1]];
     assert!(refuses(&proxy).contains("`--junit` needs an `[[expect]]`"));
+    let proxy = ["proxy", "127.0.0.1:1", "-f", text(&tests), "--json"];
+    assert!(refuses(&proxy).contains("`--json` needs an `[[expect]]`"));
     std::fs::write(&tests, "[[expect]]\nafter = 'success'\nwhen = 'position'\n").unwrap();
+    let both = refuses(&[&proxy[..], &["-w", "-"]].concat());
+    assert!(both.contains("`--json` cannot be used with `-w -`: both write to stdout"), "{both}");
     let (status, said) =
         Program::mitmcraft(&["expect", text(&capture), "-f", text(&tests)]).finish();
     assert_eq!(status.code(), Some(1), "{said}");
@@ -119,21 +123,38 @@ fn replay_filters_judges_what_the_rules_make_of_a_session() {
         assert_eq!(status.code(), Some(code), "{said}");
         assert!(said.contains("1 matched, 1 acted"), "{said}");
         assert!(said.contains("\n1 expectation: "), "{said}");
+        let (status, said) = Program::mitmcraft(&[&arguments[..], &["--json"]].concat()).finish();
+        assert_eq!(status.code(), Some(code), "{said}");
+        let results: Json = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+        assert_eq!(results["failed"], code, "{said}");
     }
 }
 
 #[test]
 fn a_proxy_judges_its_sessions_at_its_end() {
-    for (count, code) in [("'>= 1'", 0), ("0", 1)] {
+    for (count, code, json) in
+        [("'>= 1'", 0, false), ("0", 1, false), ("'>= 1'", 0, true), ("0", 1, true)]
+    {
         let server = Upstream::answering();
         let tests = scratch_file("proxy.toml");
         let expect = "[[expect]]\nafter = 'login_start'\nwhen = 'success'\nwithin = '1m'\ncount = ";
         std::fs::write(&tests, format!("{expect}{count}\n")).unwrap();
-        let mut proxy = Program::proxy(&server.address, &["-f", text(&tests)]);
+        let options = ["-f", text(&tests), "--json"];
+        let mut proxy = Program::proxy(&server.address, &options[..if json { 3 } else { 2 }]);
         let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
         client.write_all(&hello(2)).unwrap();
         first_body(&mut client);
         proxy.interrupt();
+        if json {
+            let (status, said) = proxy.finish();
+            assert_eq!(status.code(), Some(code), "{said}");
+            let results: Json = serde_json::from_str(&said).unwrap();
+            assert_eq!(
+                (&results["passed"], &results["failed"]),
+                (&(1 - code).into(), &code.into())
+            );
+            continue;
+        }
         let said = proxy.wait_for_error("1 expectation: ");
         assert!(said.contains(if code == 0 { "1 passed" } else { "1 failed" }), "{said}");
         assert_eq!(proxy.finish().0.code(), Some(code));
