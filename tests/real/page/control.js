@@ -196,6 +196,17 @@ async function resent ({ page, apply, rows, selected, shows, until, accessible, 
   await shows('#sent .selected', /slotId=3/)
   await click(page.locator('#sent-pane').getByRole('button', { name: 'Show in the list' }))
   await shows('#facts', /packet \d+ again, sent by hand/)
+  // Several at once.
+  await apply('held_item_slot and pkt.comment contains "sent by hand"')
+  await page.focus('#list')
+  await press('Home')
+  await selected(0, /slotId=3/)
+  await page.keyboard.down('Shift')
+  await press('ArrowDown')
+  await page.keyboard.up('Shift')
+  await selected(1, /slotId=8/)
+  await press('r')
+  await until(async () => (await rows()).map(it => /slotId=\d/.exec(it.text)?.[0]).join() === 'slotId=3,slotId=8,slotId=4,slotId=3,slotId=8', 'two are sent again')
 }
 
 // Names of numbers, NBT as a tree, elements of lists, chat as players see it.
