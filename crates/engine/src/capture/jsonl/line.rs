@@ -193,8 +193,11 @@ pub(in crate::capture) fn diagnostics(packet: &Packet, form: Form) -> Option<Str
         Form::Full(Some(_)) | Form::NoBody(Some(_)) => diagnose(packet),
         _ => packet.noted(),
     };
+    if found.is_empty() {
+        return None;
+    }
     let names: Vec<&str> = found.iter().map(Diagnostic::name).collect();
-    (!names.is_empty()).then(|| format!("[\"{}\"]", names.join("\",\"")))
+    Some(format!("[\"{}\"]", names.join("\",\"")))
 }
 
 /// Writes what values mean, unless none has a meaning.
