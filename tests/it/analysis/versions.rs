@@ -38,7 +38,7 @@ fn ping(number: u64, protocol: i32) -> Vec<Entry> {
 #[test]
 fn most_of_the_first_packets_decide() {
     let sentence = "the server of session 1 seems to speak another version than the client: 7 of its first 12 \
-                    packets do not decode as 1.8 (protocol 47)";
+                    packets do not decode as 1.8.9 (protocol 47)";
     assert_eq!(said(&session(1, 7).entries), [sentence]);
     assert!(said(&session(1, 6).entries).is_empty());
     assert!(said(&everything(1, "127.0.0.1:51234", "192.0.2.7:25565")).is_empty());
