@@ -36,7 +36,7 @@ pub enum ColorsError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The syntax error, or the first value that is not a colour, with line and column.
         cause: serde_json::Error,
     },
     /// An expression of the file does not compile.
@@ -46,7 +46,7 @@ pub enum ColorsError {
         path: PathBuf,
         /// The expression.
         condition: String,
-        /// What is wrong with it.
+        /// Why the expression does not compile, as a message for the user.
         message: String,
     },
 }

@@ -18,7 +18,7 @@ use crate::support::scratch_file;
 /// Bodies of our generator show where a packet ends for azalea, and random bytes make values of azalea's that
 /// our tables have no part in. All that azalea writes must decode, and encode to the same bytes.
 #[test]
-#[ignore = "needs the program of `tests/real/azalea` in AZALEA_PROGRAM, and that a nightly compiler: `tests/run --long` builds it"]
+#[ignore = "needs the program of `tests/real/azalea` in AZALEA_PROGRAM, which takes a nightly compiler: `tests/run --long` builds it"]
 fn packets_with_random_values_from_azalea_decode_and_encode_to_the_same_bytes() {
     let protocol = Catalog::embedded().by_name("26.1").unwrap();
     let asked: Vec<Asked<'_>> = questions(&protocol);

@@ -21,14 +21,14 @@ pub enum LakeNotice<'a> {
     Fails {
         /// The raw part.
         part: &'a Path,
-        /// Why.
+        /// The error of the operating system.
         cause: &'a io::Error,
     },
     /// Not all of a raw part can be read.
     Damaged {
         /// The name under which it is kept.
         kept: &'a Path,
-        /// What is wrong with it.
+        /// Why the raw part cannot be read to its end, as a message for the user.
         fault: &'a str,
     },
 }

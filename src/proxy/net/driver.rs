@@ -661,7 +661,7 @@ mod tests {
         rounds.load(Ordering::Relaxed) - before
     }
 
-    /// An engine that notes what it is told until it hears a last word.
+    /// An engine that logs its inputs as text, and is over after the one that equals `last`.
     struct Attentive {
         told: Vec<String>,
         timer: Option<Timestamp>,

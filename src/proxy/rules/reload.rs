@@ -49,7 +49,7 @@ pub struct LoadError {
 pub struct FileFault {
     /// The file, as the user named it.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// A fault in the text of the filter file, or why the file cannot be read.
     pub kind: FileFaultKind,
 }
 

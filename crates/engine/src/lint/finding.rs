@@ -14,7 +14,7 @@ pub struct Finding {
     pub rule: LintRule,
     /// `false` if the game may accept the packet after all.
     pub certain: bool,
-    /// What is wrong.
+    /// How the packet breaks the rule, as a message for the user.
     pub reason: String,
     /// The capture, if it is named.
     pub source: Option<Arc<str>>,
