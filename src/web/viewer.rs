@@ -21,8 +21,8 @@ use mitmcraft_protocol::schema::Catalog;
 
 /// What one page looks at: a list of packets, a search and a conversation in a [`Store`].
 ///
-/// Answers the [`Request`]s that are about them. Does no I/O but to read the store's spool file and to keep colours; its owner calls
-/// [`advance`](Self::advance) until everything is found.
+/// Answers the [`Request`]s that are about them. Does no I/O but to read the store's spool file and to keep
+/// colours; its owner calls [`advance`](Self::advance) until everything is found.
 #[derive(Debug)]
 pub struct Viewer {
     pub(super) store: Arc<Store>,

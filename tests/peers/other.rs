@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::screen::{on_terminal, until};
 use crate::support::game::{Upstream, first_body, hello};
@@ -72,6 +73,7 @@ fn other_systems_record_the_same() {
 #[ignore = "needs a program for another system: `tests/other/run`"]
 fn other_systems_announce_the_proxy_to_games() {
     let game = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 4445)).unwrap();
+    game.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     game.join_multicast_v4(&Ipv4Addr::new(224, 0, 2, 60), &Ipv4Addr::LOCALHOST).unwrap();
     let options = ["-l", "127.0.0.1:0", "-q", "--lan"];
     let mut proxy = there(&[&["proxy", "127.0.0.1:9"], &options[..]].concat());

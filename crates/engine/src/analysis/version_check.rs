@@ -18,7 +18,7 @@ pub struct VersionCheck {
     statuses: HashMap<String, ServerVersion>,
     /// The versions of clients that have been reported.
     reported: HashSet<i32>,
-    /// The last session that was found to be judged: most packets are of one that was.
+    /// A session that is judged and need not be looked up: the one of the last such packet.
     settled: Option<u64>,
 }
 
