@@ -25,7 +25,6 @@ fn peer(release: &str, role: &[&str]) -> Program {
 }
 
 #[test]
-#[ignore = "needs the packages of `tests/real/old`: `tests/run --long` installs them"]
 fn old_clients_play_encrypted_on_old_servers_and_everything_is_decoded() {
     for (release, name) in [("1.4.7", 51), ("1.5.1", 60), ("1.6.1", 73), ("1.6.4", 78)] {
         let mut server = peer(release, &["server"]);
@@ -66,7 +65,6 @@ fn old_clients_play_encrypted_on_old_servers_and_everything_is_decoded() {
 /// Each player once as the game asks, with the old calls of the session service, and once as the proxy does, with
 /// today's.
 #[test]
-#[ignore = "needs the packages of `tests/real/old`: `tests/run --long` installs them"]
 fn an_account_joins_old_servers_in_online_mode_and_verified_players_may_play_as_it() {
     for (release, auth, has_account) in [
         ("1.4.7", "account", false),
