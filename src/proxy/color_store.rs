@@ -1,10 +1,9 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
-use tokio::sync::watch;
 
 use super::private_file::{make_folder, replace};
 use crate::view::{Highlight, Highlights};
@@ -13,8 +12,8 @@ use mitmcraft_protocol::schema::Catalog;
 /// The colours with which all screens begin, and the file that keeps those that people save.
 #[derive(Debug, Clone)]
 pub struct ColorStore {
-    /// Held while the file is written, so that the last ones are those of the file.
-    colors: watch::Sender<Arc<Highlights>>,
+    /// Locked while the file is written, so that the last ones are those of the file.
+    colors: Arc<Mutex<Arc<Highlights>>>,
     /// `None` if nothing is kept.
     path: Option<PathBuf>,
 }
@@ -55,7 +54,7 @@ impl ColorStore {
     /// Creates a store of colours that are kept nowhere.
     #[must_use]
     pub fn new(colors: Highlights) -> Self {
-        Self { colors: watch::Sender::new(Arc::new(colors)), path: None }
+        Self { colors: Arc::new(Mutex::new(Arc::new(colors))), path: None }
     }
 
     /// Reads the colours of a file, and keeps there what is saved. If it does not exist or cannot be used, the
@@ -73,7 +72,7 @@ impl ColorStore {
     /// Returns a store that begins with the same colours and keeps nothing.
     #[must_use]
     pub fn unkept(&self) -> Self {
-        Self { colors: watch::Sender::new(self.now()), path: None }
+        Self { colors: Arc::new(Mutex::new(self.now())), path: None }
     }
 
     /// Returns the file that keeps colours.
@@ -82,10 +81,10 @@ impl ColorStore {
         self.path.as_deref()
     }
 
-    /// Returns the colours with which a screen begins now.
+    /// Returns the colours with which a screen begins now. Waits while others are written to the file.
     #[must_use]
     pub fn now(&self) -> Arc<Highlights> {
-        Arc::clone(&self.colors.borrow())
+        Arc::clone(&self.colors.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Keeps colours for all screens, from now on and in later runs. Does nothing if no file keeps them.
@@ -94,15 +93,10 @@ impl ColorStore {
     /// If the file cannot be written. It is then unchanged.
     pub fn save(&self, colors: &Arc<Highlights>) -> Result<(), ColorsError> {
         let Some(path) = self.path() else { return Ok(()) };
-        let mut saved = Ok(());
-        self.colors.send_if_modified(|now| {
-            saved = write(path, colors);
-            if saved.is_ok() {
-                now.clone_from(colors);
-            }
-            saved.is_ok()
-        });
-        saved.map_err(|cause| ColorsError::Io { path: path.to_owned(), cause })
+        let mut now = self.colors.lock().unwrap_or_else(PoisonError::into_inner);
+        write(path, colors).map_err(|cause| ColorsError::Io { path: path.to_owned(), cause })?;
+        now.clone_from(colors);
+        Ok(())
     }
 }
 

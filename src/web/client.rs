@@ -96,11 +96,15 @@ impl Client {
 
     async fn serve(&mut self) -> Option<()> {
         let (store, catalog) = (Arc::clone(&self.store), Arc::clone(&self.catalog));
-        let mut viewer =
-            tokio::task::spawn_blocking(move || Viewer::new(store, catalog)).await.ok()?;
-        if let Some(colors) = &self.colors {
-            viewer.set_colors(colors.clone());
-        }
+        let colors = self.colors.clone();
+        let create = move || {
+            let mut viewer = Viewer::new(store, catalog);
+            if let Some(colors) = colors {
+                viewer.set_colors(colors);
+            }
+            viewer
+        };
+        let mut viewer = tokio::task::spawn_blocking(create).await.ok()?;
         let mut next = Instant::now();
         let (mut state, mut state_at) = (None, next);
         // Detached when this returns, so that nothing is held for a page that is gone.
