@@ -1,28 +1,27 @@
 use std::sync::Arc;
 
-use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use serde_json::json;
 
 use super::connection::{ALPHA_VERSION, Connection, VERSION};
-use super::conversation::{Conversation, Peer};
+use super::conversation::Conversation;
 use super::message::{Message, Received};
 use super::player::{Player, Walk};
 use super::scene::Scene;
 use super::{DemoError, DemoOptions, DemoReport, Opening};
-use mitmcraft_engine::link::{KeyMaterial, Request, Side};
+use mitmcraft_engine::link::{Endpoint, Input, PeerEngine, Request, Side};
 use mitmcraft_protocol::packet::{Timestamp, plain_text};
 use mitmcraft_protocol::schema::State;
 
 /// The client of one connection, 1.8 or Alpha.
 #[derive(Debug)]
 pub(super) struct Client {
+    connection: Connection,
     options: Arc<DemoOptions>,
     phase: Phase,
     /// The time at which the server has been silent for too long.
     patience: Timestamp,
     /// Makes the shared secret.
-    random: ChaCha20Rng,
+    seed: [u8; 32],
     report: DemoReport,
     result: Option<Result<(), DemoError>>,
 }
@@ -48,9 +47,9 @@ enum Phase {
     Play(Box<Player>),
 }
 
-impl Conversation<Client> {
+impl Client {
     /// A client that has just connected; what comes of it is added to `report`.
-    pub(super) fn client(
+    pub(super) fn new(
         options: Arc<DemoOptions>,
         opening: &Opening,
         visit: Visit,
@@ -61,38 +60,29 @@ impl Conversation<Client> {
             Visit::Game => Phase::Login,
             Visit::Alpha => Phase::AlphaHandshake,
         };
-        let (patience, random) =
-            (opening.at.plus(options.timeout), ChaCha20Rng::from_seed(opening.seed));
-        let peer = Client { options, phase, patience, random, report, result: None };
-        let mut client = Self::new(peer, Connection::new(Side::Server, opening));
-        if let Err(error) = client.peer.start(opening, visit, &mut client.connection) {
-            client.connection.endpoint.end(error.to_string());
-            client.peer.result = Some(Err(error));
+        let (patience, seed) = (opening.at.plus(options.timeout), opening.seed);
+        let connection = Connection::new(Side::Server, opening);
+        let mut client = Self { connection, options, phase, patience, seed, report, result: None };
+        if let Err(error) = client.start(opening, visit) {
+            client.fail(error);
         }
         client
     }
 
     /// Returns what came of the connection, once it is over.
     pub(super) fn finish(self) -> Result<DemoReport, DemoError> {
-        let Self { peer: Client { mut report, result, .. }, connection } = self;
+        let Self { connection, mut report, result, .. } = self;
         result.unwrap_or_else(|| Err(DemoError::Closed(connection.state())))?;
         (report.sent, report.received) = (connection.sent, connection.received);
         Ok(report)
     }
-}
 
-impl Client {
-    fn start(
-        &self,
-        opening: &Opening,
-        visit: Visit,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn start(&mut self, opening: &Opening, visit: Visit) -> Result<(), DemoError> {
         let name = json!({ "username": self.options.username });
         let (number, state, first) = match visit {
             Visit::Alpha => {
-                connection.use_alpha();
-                return connection.send(&Message::new("handshake", name));
+                self.connection.use_alpha();
+                return self.connection.send(&Message::new("handshake", name));
             }
             Visit::Status => (1, State::Status, Message::new("ping_start", json!({}))),
             Visit::Game => (2, State::Login, Message::new("login_start", name)),
@@ -101,107 +91,97 @@ impl Client {
             "protocolVersion": VERSION, "serverHost": opening.server.ip().to_string(),
             "serverPort": opening.server.port(), "nextState": number,
         });
-        connection.send(&Message::new("set_protocol", handshake))?;
-        connection.endpoint.enter(state);
-        connection.send(&first)
+        self.connection.send(&Message::new("set_protocol", handshake))?;
+        self.connection.endpoint.enter(state);
+        self.connection.send(&first)
     }
 
-    fn on_login_packet(
-        &mut self,
-        packet: &Received,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn on_login_packet(&mut self, packet: &Received) -> Result<(), DemoError> {
         let options = Arc::clone(&self.options);
         let player = match &*packet.name {
-            "encryption_begin" => return self.on_encryption_request(packet, connection),
-            "compress" => return self.on_compress(packet, connection),
+            "encryption_begin" => return self.on_encryption_request(packet),
+            "compress" => return self.on_compress(packet),
             "success" => {
                 packet.text("uuid")?.clone_into(&mut self.report.uuid);
-                connection.endpoint.enter(State::Play);
-                Player::start(Scene::java(), options, Some(Walk::new()), connection)?
+                self.connection.endpoint.enter(State::Play);
+                Player::start(Scene::java(), options, Some(Walk::new()), &mut self.connection)?
             }
             // Alpha's.
-            "login" => Player::start(Scene::alpha(), options, None, connection)?,
-            "disconnect" | "kick_disconnect" => return Err(disconnected(packet, connection)?),
-            _ => return Err(unexpected(packet, connection)),
+            "login" => Player::start(Scene::alpha(), options, None, &mut self.connection)?,
+            "disconnect" | "kick_disconnect" => return Err(self.disconnected(packet)?),
+            _ => return Err(self.unexpected(packet)),
         };
         self.phase = Phase::Play(Box::new(player));
         Ok(())
     }
 
-    fn on_encryption_request(
-        &mut self,
-        packet: &Received,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn on_encryption_request(&mut self, packet: &Received) -> Result<(), DemoError> {
         let request = Request::of(packet.value.clone()).ok_or_else(|| packet.fault("publicKey"))?;
-        let (mut secret, mut seed) = ([0; 16], [0; 32]);
-        self.random.fill_bytes(&mut secret);
-        self.random.fill_bytes(&mut seed);
-        let answer = request.answer(&secret, seed).ok_or(DemoError::KeyExchange)?;
+        let answer = request.answer_seeded(self.seed).ok_or(DemoError::KeyExchange)?;
         let [value, _] = answer.alone();
-        connection.send(&Message { name: "encryption_begin".into(), value })?;
-        connection.endpoint.set_cipher(&secret);
+        self.connection.send(&Message { name: "encryption_begin".into(), value })?;
+        self.connection.endpoint.set_cipher(&answer.key.secret);
         self.report.encrypted = true;
         Ok(())
     }
 
-    fn on_compress(
-        &mut self,
-        packet: &Received,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn on_compress(&mut self, packet: &Received) -> Result<(), DemoError> {
         let threshold = usize::try_from(packet.int("threshold")?).ok();
-        connection.endpoint.set_compression(threshold);
+        self.connection.endpoint.set_compression(threshold);
         self.report.threshold = threshold;
         Ok(())
     }
 
-    fn on_game_packet(
-        &mut self,
-        packet: &Received,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn on_game_packet(&mut self, packet: &Received) -> Result<(), DemoError> {
         let Phase::Play(player) = &mut self.phase else { return Ok(()) };
         match &*packet.name {
             "chat" => self.report.chat.push(plain_text(packet.text("message")?)),
-            "set_compression" => return self.on_compress(packet, connection),
+            "set_compression" => return self.on_compress(packet),
             "kick_disconnect" => {
                 if !player.has_said_farewell() {
-                    return Err(disconnected(packet, connection)?);
+                    return Err(self.disconnected(packet)?);
                 }
                 self.report.kick = Some(plain_text(packet.text("reason")?));
-                self.finish("kicked", connection);
+                self.end("kicked");
             }
-            _ => return player.on_packet(packet, connection),
+            _ => return player.on_packet(packet, &mut self.connection),
         }
         Ok(())
     }
 
-    fn finish(&mut self, reason: &str, connection: &mut Connection) {
+    fn end(&mut self, reason: &str) {
         self.result = Some(Ok(()));
-        connection.endpoint.end(reason);
+        self.connection.endpoint.end(reason);
+    }
+
+    fn disconnected(&self, packet: &Received) -> Result<DemoError, DemoError> {
+        let reason = plain_text(packet.text("reason")?);
+        Ok(DemoError::Disconnected { state: self.connection.state(), reason })
+    }
+
+    fn unexpected(&self, packet: &Received) -> DemoError {
+        DemoError::Unexpected { packet: packet.name.to_string(), state: self.connection.state() }
     }
 }
 
-impl Peer for Client {
-    fn on_packet(
-        &mut self,
-        packet: &Received,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
-        let now = connection.now();
+impl Conversation for Client {
+    fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    fn on_packet(&mut self, packet: &Received) -> Result<(), DemoError> {
+        let now = self.connection.now();
         self.patience = now.plus(self.options.timeout);
         match (&self.phase, &*packet.name) {
             (Phase::Status, "server_info") => {
                 packet.text("response")?.clone_into(&mut self.report.status);
                 self.phase = Phase::AwaitPong(now);
                 let time = now.0 / 1_000_000;
-                connection.send(&Message::new("ping", json!({ "time": time })))
+                self.connection.send(&Message::new("ping", json!({ "time": time })))
             }
             (Phase::AwaitPong(asked), "ping") => {
                 self.report.latency = now.since(*asked);
-                self.finish("the status was received", connection);
+                self.end("the status was received");
                 Ok(())
             }
             (Phase::AlphaHandshake, "handshake") => {
@@ -210,46 +190,46 @@ impl Peer for Client {
                     "protocolVersion": ALPHA_VERSION, "username": self.options.username,
                     "password": "Password", "mapSeed": 0, "dimension": 0,
                 });
-                connection.send(&Message::new("login", login))
+                self.connection.send(&Message::new("login", login))
             }
-            (Phase::AlphaHandshake | Phase::Login, _) => self.on_login_packet(packet, connection),
-            (Phase::Play(_), _) => self.on_game_packet(packet, connection),
-            _ => Err(unexpected(packet, connection)),
+            (Phase::AlphaHandshake | Phase::Login, _) => self.on_login_packet(packet),
+            (Phase::Play(_), _) => self.on_game_packet(packet),
+            _ => Err(self.unexpected(packet)),
         }
     }
 
-    fn on_timeout(&mut self, connection: &mut Connection) -> Result<(), DemoError> {
+    fn on_timeout(&mut self) -> Result<(), DemoError> {
         if let Phase::Play(player) = &mut self.phase {
-            player.on_timeout(connection)?;
+            player.on_timeout(&mut self.connection)?;
         }
-        if connection.now() >= self.patience {
-            return Err(DemoError::Silent(connection.state()));
+        if self.connection.now() >= self.patience {
+            return Err(DemoError::Silent(self.connection.state()));
         }
         Ok(())
     }
 
-    fn on_key(&mut self, _: &KeyMaterial, _: &mut Connection) -> Result<(), DemoError> {
-        // Only the server asks for a key.
-        Ok(())
-    }
-
-    fn on_error(&mut self, error: DemoError, _: &mut Connection) {
+    fn on_error(&mut self, error: DemoError) {
         self.result = Some(Err(error));
     }
+}
 
-    fn timeout(&self) -> Timestamp {
-        match &self.phase {
+impl PeerEngine for Client {
+    fn endpoint(&self) -> &Endpoint {
+        &self.connection.endpoint
+    }
+
+    fn endpoint_mut(&mut self) -> &mut Endpoint {
+        &mut self.connection.endpoint
+    }
+
+    fn on_input(&mut self, input: Input<'_>) {
+        self.converse(input);
+    }
+
+    fn timeout(&self) -> Option<Timestamp> {
+        Some(match &self.phase {
             Phase::Play(player) => player.timeout().min(self.patience),
             _ => self.patience,
-        }
+        })
     }
-}
-
-fn disconnected(packet: &Received, connection: &Connection) -> Result<DemoError, DemoError> {
-    let reason = plain_text(packet.text("reason")?);
-    Ok(DemoError::Disconnected { state: connection.state(), reason })
-}
-
-fn unexpected(packet: &Received, connection: &Connection) -> DemoError {
-    DemoError::Unexpected { packet: packet.name.to_string(), state: connection.state() }
 }

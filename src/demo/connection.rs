@@ -19,16 +19,11 @@ pub(super) struct Connection {
 impl Connection {
     /// Starts with a new connection to `peer`, which speaks 1.8.
     pub(super) fn new(peer: Side, opening: &Opening) -> Self {
+        let protocol = Catalog::embedded().find(VERSION).expect("1.8 is embedded").protocol;
         let context = Context {
-            server: Some(opening.server),
             upstream: opening.server.to_string(),
             version: Some(VERSION),
-            ..Context::new(
-                opening.session,
-                opening.at,
-                opening.client,
-                Catalog::embedded().find(VERSION).expect("1.8 is embedded").protocol,
-            )
+            ..opening.context(protocol)
         };
         let endpoint = Endpoint::new(peer, context, Limits::default());
         Self { endpoint, peer, sent: 0, received: 0 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::net::UdpSocket;
 use tokio::task::JoinHandle;
 
-use super::conversation::Conversation;
+use super::server::Server;
 use super::{DemoError, DemoOptions, query};
 use crate::proxy::{EngineRunner, Listener, LogHandle, Stop};
 
@@ -40,7 +40,7 @@ impl DemoServer {
         let answering = tokio::spawn(query::answer(datagrams));
         let (options, stopping) = (Arc::new(options), stop.clone());
         let serving = tokio::spawn(async move {
-            let server = |opening| Conversation::server(Arc::clone(&options), &opening);
+            let server = |opening| Server::new(Arc::clone(&options), &opening);
             EngineRunner::new(log).serve(listener, &stopping, server).await;
         });
         Ok(Self { address, stop, serving, answering })

@@ -8,7 +8,7 @@
 //! ```text
 //! tokio     DemoServer                  play, play_alpha       EngineRunner drives both
 //!               │                           │
-//! sans-IO   Conversation<Server>        Conversation<Client>   an Engine with one Connection
+//! sans-IO   Server                      Client                 a PeerEngine with one Connection
 //!               │                           │
 //!           Game ── landscape           Player                 what a player sees, and does
 //!               └─────────── Scene ─────────┘                  data/scene-47.json, scene-alpha.json

@@ -1,8 +1,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::client::Visit;
-use super::conversation::Conversation;
+use super::client::{Client, Visit};
 use super::{DemoError, DemoOptions, DemoReport};
 use crate::proxy::{EngineRunner, LogHandle, Stop};
 use mitmcraft_engine::link::Upstream;
@@ -53,7 +52,7 @@ async fn visit(
     let server = Upstream { host: address.ip().to_string(), port: address.port() };
     let mut report = DemoReport::default();
     for visit in visits {
-        let client = |opening| Conversation::client(Arc::clone(&options), &opening, *visit, report);
+        let client = |opening| Client::new(Arc::clone(&options), &opening, *visit, report);
         let client = runner.connect(&server, &stop, client).await?;
         report = client.expect("nothing stops it").finish()?;
     }

@@ -5,12 +5,14 @@ use md5::{Digest as _, Md5};
 use serde_json::{Value as Json, json};
 
 use super::connection::{ALPHA_VERSION, Connection, VERSION};
-use super::conversation::{Conversation, Peer};
+use super::conversation::Conversation;
 use super::game::Game;
 use super::message::{Message, Received};
 use super::scene::Scene;
 use super::{DemoError, DemoOptions, Opening};
-use mitmcraft_engine::link::{Exchange, KeyMaterial, Output, Side, disconnect_body};
+use mitmcraft_engine::link::{
+    Endpoint, Exchange, Input, KeyMaterial, Output, PeerEngine, Side, disconnect_body,
+};
 use mitmcraft_engine::ping::{Answerer, Reply, Status};
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{Catalog, Direction, LEGACY_PING_ID, State, format_uuid};
@@ -18,6 +20,7 @@ use mitmcraft_protocol::schema::{Catalog, Direction, LEGACY_PING_ID, State, form
 /// The server of one client, 1.8 or Alpha, which also answers every Server List Ping.
 #[derive(Debug)]
 pub(super) struct Server {
+    connection: Connection,
     options: Arc<DemoOptions>,
     phase: Phase,
     /// The time at which a client has been silent, or has not logged in, for too long.
@@ -47,73 +50,63 @@ struct LegacyPing {
     quiet: Timestamp,
 }
 
-impl Conversation<Server> {
-    /// The server of a client that has just connected.
-    pub(super) fn server(options: Arc<DemoOptions>, opening: &Opening) -> Self {
-        let patience = opening.at.plus(options.timeout);
-        let peer = Server { options, phase: Phase::Detect, patience };
-        Self::new(peer, Connection::new(Side::Client, opening))
-    }
-}
-
 impl Server {
-    fn on_first_bytes(
-        &mut self,
-        bytes: &[u8],
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    /// The server of a client that has just connected.
+    pub(super) fn new(options: Arc<DemoOptions>, opening: &Opening) -> Self {
+        let patience = opening.at.plus(options.timeout);
+        let connection = Connection::new(Side::Client, opening);
+        Self { connection, options, phase: Phase::Detect, patience }
+    }
+
+    fn on_first_bytes(&mut self, bytes: &[u8]) -> Result<(), DemoError> {
         match bytes {
             [ALPHA_LOGIN | ALPHA_HANDSHAKE, ..] => {
-                connection.use_alpha();
+                self.connection.use_alpha();
                 self.phase = Phase::AlphaLogin;
             }
             [LEGACY_PING_ID, ..] => {
                 let status = Status::from_json(&status()).expect("the embedded status is one");
-                let quiet = connection.now().plus(QUIET);
+                let quiet = self.connection.now().plus(QUIET);
                 let (answerer, received) = (Answerer::new(status), Vec::new());
                 self.phase = Phase::LegacyPing(Box::new(LegacyPing { answerer, received, quiet }));
-                return self.on_bytes(bytes, connection);
+                return self.on_bytes(bytes);
             }
             _ => self.phase = Phase::Handshake,
         }
-        connection.endpoint.receive(bytes);
+        self.connection.endpoint.receive(bytes);
         Ok(())
     }
 
-    fn on_reply(&mut self, reply: Reply, connection: &mut Connection) {
+    fn on_reply(&mut self, reply: Reply) {
         let Phase::LegacyPing(ping) = &mut self.phase else { return };
         match reply {
-            Reply::Wait => ping.quiet = connection.now().plus(QUIET),
+            Reply::Wait => ping.quiet = self.connection.now().plus(QUIET),
             Reply::Send(answer) | Reply::Close(answer) => {
                 let protocol = Catalog::embedded().legacy_ping();
-                connection.use_bare(protocol, State::Status);
-                connection.endpoint.receive(&ping.received);
-                while let Some(packet) = connection.endpoint.poll() {
-                    connection.endpoint.record(packet);
+                self.connection.use_bare(protocol, State::Status);
+                self.connection.endpoint.receive(&ping.received);
+                while let Some(packet) = self.connection.endpoint.poll() {
+                    self.connection.endpoint.record(packet);
                 }
-                connection.endpoint.send(&answer);
-                connection.endpoint.end("the status was requested");
+                self.connection.endpoint.send(&answer);
+                self.connection.endpoint.end("the status was requested");
             }
             Reply::Other(bytes) => {
                 self.phase = Phase::Handshake;
-                connection.endpoint.receive(&bytes);
+                self.connection.endpoint.receive(&bytes);
             }
         }
     }
 
-    fn on_handshake(
-        &mut self,
-        packet: &Received,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn on_handshake(&mut self, packet: &Received) -> Result<(), DemoError> {
         match packet.int("nextState")? {
             1 => {
-                connection.endpoint.enter(State::Status);
+                self.connection.endpoint.enter(State::Status);
                 self.phase = Phase::Status;
                 Ok(())
             }
             2 => {
-                connection.endpoint.enter(State::Login);
+                self.connection.endpoint.enter(State::Login);
                 self.phase = Phase::Login;
                 if packet.int("protocolVersion")? == i64::from(VERSION) {
                     return Ok(());
@@ -124,184 +117,179 @@ impl Server {
         }
     }
 
-    fn on_login_start(
-        &mut self,
-        packet: &Received,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn on_login_start(&mut self, packet: &Received) -> Result<(), DemoError> {
         let name = packet.text("username")?.to_owned();
         if !(1..=16).contains(&name.chars().count()) {
             return Err(DemoError::Rejected("A name has 1 to 16 characters."));
         }
         if !self.options.encrypt {
-            return self.admit(name, connection);
+            return self.admit(name);
         }
         self.phase = Phase::AwaitKey(name);
-        connection.endpoint.request(Output::GenerateKey);
+        self.connection.endpoint.request(Output::GenerateKey);
         Ok(())
     }
 
     /// Completes the login, and begins the game.
-    fn admit(&mut self, name: String, connection: &mut Connection) -> Result<(), DemoError> {
+    fn admit(&mut self, name: String) -> Result<(), DemoError> {
         if let Some(threshold) = self.options.threshold {
-            connection.send(&Message::new("compress", json!({ "threshold": threshold })))?;
-            connection.endpoint.set_compression(Some(threshold));
+            self.connection.send(&Message::new("compress", json!({ "threshold": threshold })))?;
+            self.connection.endpoint.set_compression(Some(threshold));
         }
         let uuid = format_uuid(offline_uuid(&name));
         let success = json!({ "uuid": uuid, "username": name });
-        connection.send(&Message::new("success", success))?;
-        connection.endpoint.enter(State::Play);
-        self.play(Scene::java(), name, &uuid, connection)
+        self.connection.send(&Message::new("success", success))?;
+        self.connection.endpoint.enter(State::Play);
+        self.play(Scene::java(), name, &uuid)
     }
 
-    fn on_alpha_login(
-        &mut self,
-        packet: &Received,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn on_alpha_login(&mut self, packet: &Received) -> Result<(), DemoError> {
         if packet.int("protocolVersion")? != i64::from(ALPHA_VERSION) {
             return Err(DemoError::Rejected("This demo speaks Alpha's protocol 5."));
         }
-        self.play(Scene::alpha(), packet.text("username")?.to_owned(), "", connection)
+        self.play(Scene::alpha(), packet.text("username")?.to_owned(), "")
     }
 
-    fn play(
-        &mut self,
-        scene: &'static Scene,
-        name: String,
-        uuid: &str,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn play(&mut self, scene: &'static Scene, name: String, uuid: &str) -> Result<(), DemoError> {
         let given = json!({ "player": name, "uuid": uuid });
-        connection.endpoint.update_context(|context| context.player = Some(name));
-        let game = Game::start(scene, Arc::clone(&self.options), given, connection)?;
+        self.connection.endpoint.update_context(|context| context.player = Some(name));
+        let game = Game::start(scene, Arc::clone(&self.options), given, &mut self.connection)?;
         self.phase = Phase::Play(Box::new(game));
         Ok(())
     }
 }
 
-impl Peer for Server {
-    fn on_bytes(&mut self, bytes: &[u8], connection: &mut Connection) -> Result<(), DemoError> {
+impl Conversation for Server {
+    fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    fn on_bytes(&mut self, bytes: &[u8]) -> Result<(), DemoError> {
         match &mut self.phase {
-            Phase::Detect => return self.on_first_bytes(bytes, connection),
+            Phase::Detect => return self.on_first_bytes(bytes),
             Phase::LegacyPing(ping) => {
                 ping.received.extend_from_slice(bytes);
                 let reply = ping.answerer.handle_received(bytes);
-                self.on_reply(reply, connection);
+                self.on_reply(reply);
             }
-            _ => connection.endpoint.receive(bytes),
+            _ => self.connection.endpoint.receive(bytes),
         }
         Ok(())
     }
 
-    fn on_packet(
-        &mut self,
-        packet: &Received,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn on_packet(&mut self, packet: &Received) -> Result<(), DemoError> {
         if let Phase::Play(game) = &mut self.phase {
-            self.patience = connection.now().plus(self.options.timeout);
-            if game.handle(packet, connection)? {
-                connection.endpoint.end("the player left");
+            self.patience = self.connection.now().plus(self.options.timeout);
+            if game.handle(packet, &mut self.connection)? {
+                self.connection.endpoint.end("the player left");
             }
             return Ok(());
         }
         match (&self.phase, &*packet.name) {
-            (Phase::Handshake, "set_protocol") => self.on_handshake(packet, connection),
+            (Phase::Handshake, "set_protocol") => self.on_handshake(packet),
             (Phase::Status, "ping_start") => {
-                connection.send(&Message::new("server_info", json!({ "response": status() })))
+                self.connection.send(&Message::new("server_info", json!({ "response": status() })))
             }
             (Phase::Status, "ping") => {
                 let time = json!({ "time": packet.int("time")? });
-                connection.send(&Message::new("ping", time))?;
-                connection.endpoint.end("the status was requested");
+                self.connection.send(&Message::new("ping", time))?;
+                self.connection.endpoint.end("the status was requested");
                 Ok(())
             }
-            (Phase::Login, "login_start") => self.on_login_start(packet, connection),
+            (Phase::Login, "login_start") => self.on_login_start(packet),
             (Phase::AwaitSecret(name, exchange), "encryption_begin") => {
                 let opened = exchange.open(&packet.value).ok_or(DemoError::KeyExchange)?;
-                connection.endpoint.set_cipher(&opened.key.secret);
+                self.connection.endpoint.set_cipher(&opened.key.secret);
                 let name = name.clone();
-                self.admit(name, connection)
+                self.admit(name)
             }
             (Phase::AlphaLogin, "handshake") => {
                 // No authentication.
-                connection.send(&Message::new("handshake", json!({ "connectionHash": "-" })))
+                self.connection.send(&Message::new("handshake", json!({ "connectionHash": "-" })))
             }
-            (Phase::AlphaLogin, "login") => self.on_alpha_login(packet, connection),
+            (Phase::AlphaLogin, "login") => self.on_alpha_login(packet),
             (_, name) => {
-                let (packet, state) = (name.to_owned(), connection.state());
+                let (packet, state) = (name.to_owned(), self.connection.state());
                 Err(DemoError::Unexpected { packet, state })
             }
         }
     }
 
-    fn on_timeout(&mut self, connection: &mut Connection) -> Result<(), DemoError> {
-        let now = connection.now();
+    fn on_timeout(&mut self) -> Result<(), DemoError> {
+        let now = self.connection.now();
         match &mut self.phase {
             Phase::Play(game) => {
-                let ends = game.on_timeout(connection)?;
+                let ends = game.on_timeout(&mut self.connection)?;
                 if ends {
-                    connection.endpoint.end("the player sent no keep-alive");
+                    self.connection.endpoint.end("the player sent no keep-alive");
                 }
             }
             Phase::LegacyPing(ping) if now >= ping.quiet => {
                 let reply = ping.answerer.handle_quiet();
-                self.on_reply(reply, connection);
+                self.on_reply(reply);
             }
             _ => {}
         }
-        if now >= self.patience && !connection.endpoint.is_over() {
-            return Err(DemoError::Silent(connection.state()));
+        if now >= self.patience && !self.connection.endpoint.is_over() {
+            return Err(DemoError::Silent(self.connection.state()));
         }
         Ok(())
     }
 
-    fn on_key(
-        &mut self,
-        material: &KeyMaterial,
-        connection: &mut Connection,
-    ) -> Result<(), DemoError> {
+    fn on_key(&mut self, material: &KeyMaterial) -> Result<(), DemoError> {
         let Phase::AwaitKey(name) = &mut self.phase else { return Ok(()) };
         let name = std::mem::take(name);
         let ([_, fields], exchange) =
             Exchange::own(material, false, false).ok_or(DemoError::KeyExchange)?;
-        connection.send(&Message { name: "encryption_begin".into(), value: fields })?;
+        self.connection.send(&Message { name: "encryption_begin".into(), value: fields })?;
         self.phase = Phase::AwaitSecret(name, Box::new(exchange));
         Ok(())
     }
 
-    fn on_closed(&mut self, connection: &mut Connection) -> Result<(), DemoError> {
+    fn on_closed(&mut self) -> Result<(), DemoError> {
         if let Phase::LegacyPing(ping) = &mut self.phase {
             // Nothing more comes: what was received is the whole ping.
             let reply = ping.answerer.handle_quiet();
-            self.on_reply(reply, connection);
+            self.on_reply(reply);
         }
-        if connection.endpoint.is_over() {
+        if self.connection.endpoint.is_over() {
             return Ok(());
         }
-        Err(DemoError::Closed(connection.state()))
+        Err(DemoError::Closed(self.connection.state()))
     }
 
-    fn on_error(&mut self, error: DemoError, connection: &mut Connection) {
+    fn on_error(&mut self, error: DemoError) {
         if matches!(error, DemoError::Closed(_) | DemoError::Lost { .. }) {
             return;
         }
-        let (protocol, state) = (
-            &connection.endpoint.context().protocol,
-            connection.endpoint.state(Direction::Clientbound),
-        );
+        let endpoint = &self.connection.endpoint;
+        let (protocol, state) =
+            (&endpoint.context().protocol, endpoint.state(Direction::Clientbound));
         if let Some(body) = disconnect_body(protocol, state, &error.to_string()) {
-            connection.endpoint.send(&body);
+            self.connection.endpoint.send(&body);
         }
     }
+}
 
-    fn timeout(&self) -> Timestamp {
-        match &self.phase {
+impl PeerEngine for Server {
+    fn endpoint(&self) -> &Endpoint {
+        &self.connection.endpoint
+    }
+
+    fn endpoint_mut(&mut self) -> &mut Endpoint {
+        &mut self.connection.endpoint
+    }
+
+    fn on_input(&mut self, input: Input<'_>) {
+        self.converse(input);
+    }
+
+    fn timeout(&self) -> Option<Timestamp> {
+        Some(match &self.phase {
             Phase::Play(game) => game.timeout().min(self.patience),
             Phase::LegacyPing(ping) => ping.quiet.min(self.patience),
             _ => self.patience,
-        }
+        })
     }
 }
 

@@ -13,7 +13,6 @@ use serde_json::json;
 use self::wire::{START, Wire, bodies, counts, opening};
 use super::client::{Client, Visit};
 use super::connection::Connection;
-use super::conversation::Conversation;
 use super::message::{Message, Received};
 use super::server::Server;
 use super::*;
@@ -21,27 +20,23 @@ use mitmcraft_engine::capture::Entry;
 use mitmcraft_engine::link::{Engine, Input, Side};
 use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
-fn client(options: &DemoOptions, visit: Visit) -> Conversation<Client> {
+fn client(options: &DemoOptions, visit: Visit) -> Client {
     let report = DemoReport::default();
-    Conversation::client(Arc::new(options.clone()), &opening(), visit, report)
+    Client::new(Arc::new(options.clone()), &opening(), visit, report)
 }
 
-fn server(options: &DemoOptions) -> Conversation<Server> {
-    Conversation::server(Arc::new(options.clone()), &opening())
+fn server(options: &DemoOptions) -> Server {
+    Server::new(Arc::new(options.clone()), &opening())
 }
 
 /// A client and a server of these options, and what comes of a visit of one to the other.
-fn visit(
-    options: &DemoOptions,
-    visit: Visit,
-    size: usize,
-) -> Wire<Conversation<Client>, Conversation<Server>> {
+fn visit(options: &DemoOptions, visit: Visit, size: usize) -> Wire<Client, Server> {
     let mut wire = Wire::new(client(options, visit), server(options), size);
     wire.run();
     wire
 }
 
-fn game() -> Wire<Conversation<Client>, Conversation<Server>> {
+fn game() -> Wire<Client, Server> {
     visit(&DemoOptions::default(), Visit::Game, usize::MAX)
 }
 
@@ -53,7 +48,7 @@ fn plain() -> DemoOptions {
 /// A client of the test's own, and the server that answers it.
 struct Manual {
     connection: Connection,
-    server: Conversation<Server>,
+    server: Server,
 }
 
 impl Manual {

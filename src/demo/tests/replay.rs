@@ -3,8 +3,7 @@
 use super::*;
 use mitmcraft_engine::link::Upstream;
 use mitmcraft_engine::replay::{
-    ClientOptions, ClientReplay, ClientStart, Pace, Recording, ServerOptions, ServerReplay,
-    ServerStart, Tally,
+    ClientOptions, ClientReplay, Pace, Recording, ServerOptions, ServerReplay, Tally,
 };
 use mitmcraft_protocol::packet::Packet;
 
@@ -23,11 +22,9 @@ fn the_client_plays_with_a_recorded_server_as_with_the_live_one() {
     options.threshold = Some(100);
     options.encrypt = true;
     for size in [1, 7, usize::MAX] {
-        let Opening { session, at, client, server, .. } = opening();
-        let start = ServerStart { session, at, client, server, seed: 1 };
         let tally = Tally::default();
-        let server = ServerReplay::new(Arc::new(options.clone()), start, tally.clone());
-        let client = super::client(&DemoOptions::default(), Visit::Game);
+        let server = ServerReplay::new(Arc::new(options.clone()), &opening(), tally.clone());
+        let client = client(&DemoOptions::default(), Visit::Game);
         let mut wire = Wire::new(client, server, size);
         wire.run();
         let report = wire.client.finish().unwrap();
@@ -54,13 +51,11 @@ fn the_server_plays_with_a_recorded_client_as_with_the_live_one() {
     for size in [1, 7, usize::MAX] {
         let mut options = ClientOptions::new(Arc::clone(&recording));
         options.play.pace = Pace::FAITHFUL;
-        let Opening { session, at, client, server, seed } = opening();
         let upstream = Upstream { host: "localhost".into(), port: 25565 };
-        let start =
-            ClientStart { session, at, client, server, upstream, name: "Alex".into(), seed };
         let tally = Tally::default();
-        let client = ClientReplay::new(Arc::new(options), start, tally.clone());
-        let mut wire = Wire::new(client, super::server(&DemoOptions::default()), size);
+        let client =
+            ClientReplay::new(Arc::new(options), &opening(), &upstream, "Alex", tally.clone());
+        let mut wire = Wire::new(client, server(&DemoOptions::default()), size);
         wire.run();
         let last = wire.server_entries.last().unwrap();
         assert_eq!(last.context().player.as_deref(), Some("Alex"));

@@ -27,7 +27,7 @@ use mitmcraft_protocol::packet::Cause;
 /// Runs one session over its sockets, two for a proxy and one for a replay: moves bytes, reports
 /// events to the session, and performs its outputs.
 pub(super) struct Driver<E> {
-    session: E,
+    pub(super) session: E,
     shared: Shared,
     /// How [`Output::Connect`] connects.
     route: Route,
@@ -144,18 +144,18 @@ impl<E: Engine> Driver<E> {
         self
     }
 
-    /// Runs the session until it is over. A future holds what it is given twice, hence the box: an idle
-    /// session is little else than its driver.
-    pub(super) async fn run(mut self: Box<Self>) {
+    /// Runs the session until it is over, and returns the driver. A future holds what it is given twice,
+    /// hence the box: an idle session is little else than its driver.
+    pub(super) async fn run(mut self: Box<Self>) -> Box<Self> {
         if caught(self.serve()).await.is_none() {
             // What panicked once may do so again.
             let _ = caught(self.close_after_panic()).await;
         }
         let patience = self.patience();
-        if let Some(control) = self.control {
+        if let Some(control) = self.control.take() {
             control.close().await;
         }
-        if let Some(pipe) = self.pipe {
+        if let Some(pipe) = self.pipe.take() {
             pipe.close().await;
         }
         if let Some(local) = self.local {
@@ -168,6 +168,7 @@ impl<E: Engine> Driver<E> {
                 None => {}
             }
         }
+        self
     }
 
     /// Records the end of a session that a fault of the program has ended.
@@ -819,9 +820,9 @@ mod tests {
             shared.pipelines = pipelines;
             let controlled = control.open(round).await;
             let person = control.attach(HeldNews::Each).await.unwrap();
-            let mut engine = Attentive::new(None, "hello");
+            let engine = Attentive::new(None, "hello");
             let upstream = Upstream { host: String::new(), port: 0 };
-            let driver = Driver::new(&mut engine, shared, upstream, Some(accepted));
+            let driver = Driver::new(engine, shared, upstream, Some(accepted));
             let driver = driver.controlled(controlled);
             let mut running = Box::pin(driver.run());
             let waits = poll_fn(|context| Poll::Ready(running.as_mut().poll(context).is_pending()));
@@ -832,7 +833,7 @@ mod tests {
             person.send(None, Request::Kick { session: round, text: None }).await.unwrap();
             // Its answer comes after the command is with the session.
             drop(control.attach(HeldNews::Each).await);
-            running.await;
+            let engine = running.await.session;
             assert_eq!(engine.told.last().unwrap(), "hello", "{:?}", engine.told);
             assert_eq!(engine.told.len(), 3, "{:?}", engine.told);
         }
@@ -850,11 +851,12 @@ mod tests {
             let (accepted, _) = listener.accept().await.unwrap();
             let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
             let shared = Shared::plain(clock, log, &Stop::new());
-            let mut engine = Attentive::new(Some(Timestamp(1)), "Timeout");
+            let engine = Attentive::new(Some(Timestamp(1)), "Timeout");
             let upstream = Upstream { host: String::new(), port: 0 };
             client.write_all(b"hello").unwrap();
             drop(client);
-            Driver::new(&mut engine, shared, upstream, Some(accepted)).run().await;
+            let driver = Driver::new(engine, shared, upstream, Some(accepted)).run().await;
+            let engine = driver.session;
             assert_eq!(engine.told[0], "hello", "{:?}", engine.told);
         }
     }

@@ -80,7 +80,7 @@ impl EngineRunner {
                 Some(reason) => driver.refuse(reason),
                 None => driver,
             };
-            Some(driver.run())
+            Some(async { drop(driver.run().await) })
         };
         listener.run(stop, serve).await;
     }
@@ -113,9 +113,8 @@ impl EngineRunner {
     ) -> E {
         let ServerConnection { socket, local, peer } = connection;
         let shared = self.shared(stop);
-        let mut engine = client(self.opening(local, peer));
-        Driver::new(&mut engine, shared, nowhere(), None).connected(socket).run().await;
-        engine
+        let engine = client(self.opening(local, peer));
+        Driver::new(engine, shared, nowhere(), None).connected(socket).run().await.session
     }
 
     /// Returns the state of a driver whose engine is made after this.

@@ -3,8 +3,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::proxy::{EngineRunner, Listener, LogHandle, Notices, PipelineFactory, Stop};
-use mitmcraft_engine::link::Opening;
-use mitmcraft_engine::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
+use mitmcraft_engine::replay::{ServerOptions, ServerReplay, Tally};
 
 /// Plays the server of a recorded session to clients.
 #[derive(Debug)]
@@ -38,13 +37,7 @@ impl ReplayServer {
     /// Serves until `stop`, then closes all sessions in order.
     pub async fn run(self, stop: &Stop) {
         let Self { listener, options, runner, tally } = self;
-        let server = |opening| {
-            let Opening { session, at, client, server, seed: [a, b, c, d, e, f, g, h, ..] } =
-                opening;
-            let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-            let start = ServerStart { session, at, client, server, seed };
-            ServerReplay::new(Arc::clone(&options), start, tally.clone())
-        };
+        let server = |opening| ServerReplay::new(Arc::clone(&options), &opening, tally.clone());
         let filtered = |opening| {
             let pipeline = runner.pipeline().unwrap_or_default();
             server(opening).filtered(pipeline)

@@ -6,7 +6,7 @@ use crate::proxy::{
     ConnectError, EngineRunner, LogHandle, Notices, PipelineFactory, ServerConnection, Stop,
 };
 use mitmcraft_engine::link::{Opening, Upstream};
-use mitmcraft_engine::replay::{ClientOptions, ClientReplay, ClientStart, Tally};
+use mitmcraft_engine::replay::{ClientOptions, ClientReplay, Tally};
 
 /// Plays the client of a recorded session against a server. Cheap to clone: clones number their
 /// sessions together.
@@ -67,9 +67,7 @@ impl ReplayClient {
     }
 
     fn engine(&self, name: &str, opening: Opening) -> ClientReplay {
-        let Opening { session, at, client, server, seed } = opening;
-        let (upstream, name) = (self.upstream.clone(), name.to_owned());
-        let start = ClientStart { session, at, client, server, upstream, name, seed };
-        ClientReplay::new(Arc::clone(&self.options), start, self.tally.clone())
+        let options = Arc::clone(&self.options);
+        ClientReplay::new(options, &opening, &self.upstream, name, self.tally.clone())
     }
 }

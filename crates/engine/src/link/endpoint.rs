@@ -1,11 +1,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{End, Output, Recorder, Side};
+use super::{End, Output, Recorder, Side, Upstream};
 use crate::capture::{Entry, EventKind, Record};
 use mitmcraft_protocol::codec::{Limits, MemoryBudget, Unit};
 use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason, Timestamp};
-use mitmcraft_protocol::schema::{Direction, PacketType, Role, State, Value};
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Role, State, Value};
 
 /// The only connection of an engine that is itself client or server: its `End`, its records, and
 /// the outputs for the driver.
@@ -78,24 +78,13 @@ impl Endpoint {
     /// Sends the packet that has `role` in the present state. Returns `false`, and sends nothing,
     /// if there is none or if it does not have these fields.
     pub fn send_role(&mut self, role: Role, fields: &Value) -> bool {
-        let protocol = &self.recorder.context.protocol;
-        let body = self.packet_type(role).and_then(|it| protocol.encode(it, fields).ok());
-        if let Some(body) = &body {
-            self.send(body);
-        }
-        body.is_some()
+        self.send_fields(fields, |protocol, state, way| protocol.role(state, way, role))
     }
 
-    /// Sends the packet of that name in the present state. Returns `false`, and sends nothing, if there is none
-    /// or if it does not have these fields.
+    /// Sends the packet of that name in the present state. Returns `false`, and sends nothing, if there is no
+    /// such packet or if it does not have these fields.
     pub fn send_named(&mut self, name: &str, fields: &Value) -> bool {
-        let (protocol, direction) = (&self.recorder.context.protocol, self.sends());
-        let packet = protocol.named(self.state(direction), direction, name);
-        let body = packet.and_then(|it| protocol.encode(it, fields).ok());
-        if let Some(body) = &body {
-            self.send(body);
-        }
-        body.is_some()
+        self.send_fields(fields, |protocol, state, way| protocol.named(state, way, name))
     }
 
     /// Sends the packet that has `role`, with the first of these fields that it has.
@@ -223,13 +212,6 @@ impl Endpoint {
         self.recorder.states[direction]
     }
 
-    /// The type of the packet that is sent with `role` in the present state.
-    #[must_use]
-    pub fn packet_type(&self, role: Role) -> Option<&PacketType> {
-        let direction = self.sends();
-        self.recorder.context.protocol.role(self.state(direction), direction, role)
-    }
-
     /// Bytes received that are not a complete packet yet.
     #[must_use]
     pub fn peek(&self) -> &[u8] {
@@ -260,9 +242,79 @@ impl Endpoint {
         self.over
     }
 
+    fn send_fields(
+        &mut self,
+        fields: &Value,
+        find: impl Fn(&Protocol, State, Direction) -> Option<&PacketType>,
+    ) -> bool {
+        let (protocol, direction) = (&self.recorder.context.protocol, self.sends());
+        let packet = find(protocol, self.state(direction), direction);
+        let body = packet.and_then(|it| protocol.encode(it, fields).ok());
+        if let Some(body) = &body {
+            self.send(body);
+        }
+        body.is_some()
+    }
+
     /// The direction of what is sent here.
     fn sends(&self) -> Direction {
         self.peer.other().sends()
+    }
+}
+
+/// What every client does.
+impl Endpoint {
+    /// Sends the handshake of a client of this version, and enters the state that it asks for.
+    pub fn shake_hands(&mut self, version: i32, server: &Upstream, next: State) {
+        let handshake = Value::map([
+            ("protocolVersion", Value::Int(version.into())),
+            ("serverHost", Value::from(&*server.host)),
+            ("serverPort", Value::Int(server.port.into())),
+            ("nextState", Value::Int(if next == State::Status { 1 } else { 2 })),
+        ]);
+        self.send_role(Role::Handshake, &handshake);
+        self.enter(next);
+    }
+
+    /// Does what a client must when it gets a packet with this role: answers it, and enters the state, or
+    /// sets the compression, that follows.
+    pub fn answer(&mut self, role: Role, fields: &Value) {
+        let nothing = Value::map([]);
+        match role {
+            Role::KeepAlive | Role::Echo => {
+                self.send_role(role, fields);
+            }
+            Role::SetCompression => {
+                let threshold = fields.get("threshold").and_then(Value::as_int);
+                self.set_compression(threshold.and_then(|it| usize::try_from(it).ok()));
+            }
+            Role::LoginSuccess => {
+                let configures = self.send_role(Role::LoginAcknowledged, &nothing);
+                self.enter(if configures { State::Configuration } else { State::Play });
+            }
+            Role::FinishConfiguration => {
+                self.send_role(role, &nothing);
+                self.enter(State::Play);
+            }
+            Role::StartConfiguration => {
+                self.send_role(Role::ConfigurationAcknowledged, &nothing);
+                self.enter(State::Configuration);
+            }
+            // The server has rejected a click.
+            Role::Transaction
+                if fields.get("accepted").map(Value::plain) == Some(&Value::Bool(false)) =>
+            {
+                let confirmed = fields.clone().with_field("accepted", Value::Bool(true));
+                self.send_role(role, &confirmed);
+            }
+            Role::Teleport => {
+                if let Some(number) = fields.get("teleportId") {
+                    let number = Value::map([("teleportId", number.clone())]);
+                    self.send_role(Role::TeleportConfirm, &number);
+                }
+            }
+            _ => {}
+        }
     }
 }
 

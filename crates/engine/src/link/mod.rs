@@ -19,6 +19,7 @@ mod key_exchange;
 mod network_error;
 mod notice;
 mod opening;
+mod peer_engine;
 mod per_side;
 mod recorder;
 mod report;
@@ -49,6 +50,7 @@ pub use key_exchange::{Answer, Exchange, KeyMaterial, Opened, Request, RequestVa
 pub use network_error::NetworkError;
 pub use notice::Notice;
 pub use opening::Opening;
+pub use peer_engine::PeerEngine;
 pub use per_side::PerSide;
 pub(crate) use recorder::{CUT_OFF, Recorder};
 pub use report::{Release, Report};

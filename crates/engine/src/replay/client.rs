@@ -3,10 +3,9 @@ use std::time::Duration;
 
 use super::client_play::ClientPlay;
 use super::filtered::{Between, Filtered};
-use super::{ClientOptions, ClientStart, Tally};
-use crate::capture::Entry;
+use super::{ClientOptions, Tally};
 use crate::filter::Pipeline;
-use crate::link::{Endpoint, Engine, Input, Output, Request, Side, Upstream};
+use crate::link::{Endpoint, Input, Opening, PeerEngine, Request, Side, Upstream};
 use mitmcraft_protocol::codec::KeyLogLine;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Name, Role, State, Value};
@@ -37,29 +36,30 @@ pub(super) enum Phase {
 }
 
 impl ClientReplay {
-    /// Starts with a new connection.
+    /// Starts with a new connection, as the player `name`. `upstream` is the server in the handshake.
     #[must_use]
-    pub fn new(options: Arc<ClientOptions>, start: ClientStart, tally: Tally) -> Self {
+    pub fn new(
+        options: Arc<ClientOptions>,
+        opening: &Opening,
+        upstream: &Upstream,
+        name: &str,
+        tally: Tally,
+    ) -> Self {
         let recording = &options.recording;
-        let ClientStart { session, at, client, server, upstream, name, seed } = start;
         let context = Context {
-            session,
-            opened: at,
-            client,
-            server: Some(server),
             upstream: upstream.to_string(),
-            player: Some(name.clone()),
-            protocol: Arc::clone(recording.protocol()),
+            player: Some(name.to_owned()),
             version: Some(recording.version()),
             guess: recording.context.guess,
             registries: Arc::clone(&recording.context.registries),
+            ..opening.context(Arc::clone(recording.protocol()))
         };
         let endpoint = Endpoint::new(Side::Server, context, options.limits);
-        let phase = Phase::Login(at.plus(LOGIN));
-        let (unconfirmed, answered) = (None, 0);
+        let phase = Phase::Login(opening.at.plus(LOGIN));
+        let (name, seed, unconfirmed, answered) = (name.to_owned(), opening.seed, None, 0);
         let mut replay =
             Self { options, tally, endpoint, phase, name, unconfirmed, seed, answered };
-        replay.log_in(&upstream);
+        replay.log_in(upstream);
         replay
     }
 
@@ -91,11 +91,6 @@ impl ClientReplay {
         self.phase = Phase::Leaving(self.endpoint.now().plus(LINGER));
     }
 
-    pub(super) fn on_set_compression(&mut self, fields: &Value) {
-        let threshold = fields.get("threshold").and_then(Value::as_int);
-        self.endpoint.set_compression(threshold.and_then(|it| usize::try_from(it).ok()));
-    }
-
     fn log_in(&mut self, upstream: &Upstream) {
         let recording = &self.options.recording;
         if recording.is_unframed() {
@@ -111,14 +106,7 @@ impl ClientReplay {
             self.endpoint.send_first(Role::Greeting, [released, name]);
             return;
         }
-        let handshake = Value::map([
-            ("protocolVersion", Value::Int(recording.version().into())),
-            ("serverHost", Value::from(&*upstream.host)),
-            ("serverPort", Value::Int(upstream.port.into())),
-            ("nextState", Value::Int(2)),
-        ]);
-        self.endpoint.send_role(Role::Handshake, &handshake);
-        self.endpoint.enter(State::Login);
+        self.endpoint.shake_hands(recording.version(), upstream, State::Login);
         if !self.send_login(Role::LoginStart, &[]) {
             self.finish("the login of this version is unknown");
         }
@@ -180,10 +168,9 @@ impl ClientReplay {
         self.endpoint.record(packet);
         match role {
             Some(Role::EncryptionRequest) => self.on_encryption_request(fields),
-            Some(Role::SetCompression) => self.on_set_compression(&fields),
-            Some(Role::LoginSuccess) => {
-                let configures = self.endpoint.send_role(Role::LoginAcknowledged, &Value::map([]));
-                self.endpoint.enter(if configures { State::Configuration } else { State::Play });
+            Some(role @ Role::SetCompression) => self.endpoint.answer(role, &fields),
+            Some(role @ Role::LoginSuccess) => {
+                self.endpoint.answer(role, &fields);
                 self.begin();
             }
             Some(Role::Greeting) => self.on_greeting(&fields),
@@ -261,7 +248,7 @@ impl ClientReplay {
     }
 
     fn begin(&mut self) {
-        self.tally.begun();
+        self.tally.begin();
         let play = ClientPlay::new(&self.options, self.endpoint.now());
         self.phase = Phase::Play(Box::new(play));
     }
@@ -269,7 +256,7 @@ impl ClientReplay {
     fn leave_game(&mut self) {
         let Phase::Play(play) = &mut self.phase else { return };
         play.count(&self.tally);
-        self.tally.ended();
+        self.tally.end();
         self.phase = Phase::Leaving(self.endpoint.now());
     }
 
@@ -288,12 +275,16 @@ impl ClientReplay {
     }
 }
 
-impl Engine for ClientReplay {
-    fn handle(&mut self, at: Timestamp, input: Input<'_>) {
-        self.endpoint.set_now(at);
-        if self.is_over() {
-            return;
-        }
+impl PeerEngine for ClientReplay {
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn endpoint_mut(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+
+    fn on_input(&mut self, input: Input<'_>) {
         match input {
             Input::Received(Side::Server, bytes) => self.endpoint.receive(bytes),
             Input::Closed(Side::Server) => {
@@ -309,43 +300,16 @@ impl Engine for ClientReplay {
             Input::Stop(why) => self.finish(&why.to_string()),
             _ => {}
         }
-        if !self.is_over() {
+        if !self.endpoint.is_over() {
             self.pump();
         }
     }
 
-    fn poll_output(&mut self) -> Option<Output> {
-        self.endpoint.poll_output()
-    }
-
-    fn take_entries(&mut self, into: &mut Vec<Entry>) {
-        self.endpoint.take_entries(into);
-    }
-
-    fn advance(&mut self, side: Side, count: usize) {
-        self.endpoint.advance(side, count);
-    }
-
-    fn pending(&self, side: Side) -> &[u8] {
-        self.endpoint.pending(side)
-    }
-
-    fn wants_read(&self, side: Side) -> bool {
-        self.endpoint.wants_read(side) && !self.endpoint.is_full()
-    }
-
-    fn poll_timeout(&self) -> Option<Timestamp> {
-        if self.is_over() {
-            return None;
-        }
+    fn timeout(&self) -> Option<Timestamp> {
         match &self.phase {
             Phase::Login(until) | Phase::Leaving(until) => Some(*until),
             Phase::Play(play) => play.timeout(&self.endpoint),
         }
-    }
-
-    fn is_over(&self) -> bool {
-        self.endpoint.is_over()
     }
 }
 

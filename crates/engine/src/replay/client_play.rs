@@ -52,10 +52,11 @@ impl ClientPlay {
     }
 
     pub(super) fn count(&self, tally: &Tally) {
-        tally.missed(self.playback.missed().len());
-        if self.done || self.playback.has_sent_all() {
-            tally.finished();
-        }
+        let finished = self.done || self.playback.has_sent_all();
+        tally.count(|it| {
+            it.missed += self.playback.missed().len() as u64;
+            it.finished += u64::from(finished);
+        });
     }
 
     /// Returns whether the next packet belongs to a state that is not reached yet.
@@ -71,7 +72,7 @@ impl ClientReplay {
         let Phase::Play(play) = &mut self.phase else { return };
         let name = packet.kind().map(|kind| Name::clone(kind.name()));
         let known = play.playback.on_peer(packet.state(), name.as_ref(), role);
-        self.tally.received(!known);
+        self.tally.receive(known);
         let wanted = match role {
             Some(Role::KeepAlive | Role::Echo | Role::Transaction | Role::Teleport) => {
                 self.options.play.refresh
@@ -82,19 +83,10 @@ impl ClientReplay {
         let fields = if wanted { packet.value().ok() } else { None };
         self.endpoint.record(packet);
         match (role, fields) {
-            (Some(role @ (Role::KeepAlive | Role::Echo)), Some(fields)) => {
-                self.endpoint.send_role(role, &fields);
-            }
-            (Some(Role::Transaction), Some(fields)) => self.on_transaction(fields),
             (Some(Role::Teleport), Some(fields)) => self.on_teleport(&fields),
-            (Some(Role::SetCompression), Some(fields)) => self.on_set_compression(&fields),
-            (Some(Role::FinishConfiguration), _) => {
-                self.endpoint.send_role(Role::FinishConfiguration, &Value::map([]));
-                self.endpoint.enter(State::Play);
-            }
-            (Some(Role::StartConfiguration), _) => {
-                self.endpoint.send_role(Role::ConfigurationAcknowledged, &Value::map([]));
-                self.endpoint.enter(State::Configuration);
+            (Some(role), Some(fields)) => self.endpoint.answer(role, &fields),
+            (Some(role @ (Role::FinishConfiguration | Role::StartConfiguration)), None) => {
+                self.endpoint.answer(role, &Value::Absent);
             }
             _ => {}
         }
@@ -116,7 +108,7 @@ impl ClientReplay {
             }
             match play.playback.poll(now) {
                 Turn::Send(index) => {
-                    self.tally.moved(play.playback.position(), play.playback.moment());
+                    self.tally.move_to(play.playback.position(), play.playback.moment());
                     self.send_step(index);
                 }
                 Turn::Wait(until) => {
@@ -153,7 +145,7 @@ impl ClientReplay {
             _ => {}
         }
         self.endpoint.send(&body);
-        self.tally.sent();
+        self.tally.count(|it| it.sent += 1);
     }
 
     fn on_played(&mut self) {
@@ -168,14 +160,6 @@ impl ClientReplay {
         }
     }
 
-    /// Confirms that the server has rejected a click, as a client must.
-    fn on_transaction(&mut self, fields: Value) {
-        if fields.get("accepted").map(Value::plain) == Some(&Value::Bool(false)) {
-            let confirmed = fields.with_field("accepted", Value::Bool(true));
-            self.endpoint.send_role(Role::Transaction, &confirmed);
-        }
-    }
-
     /// Confirms the position to which the server has moved the player.
     fn on_teleport(&mut self, fields: &Value) {
         let Phase::Play(play) = &mut self.phase else { return };
@@ -186,10 +170,7 @@ impl ClientReplay {
         play.position = position;
         play.teleported += 1;
         play.arriving = None;
-        if let Some(number) = fields.get("teleportId") {
-            let number = Value::map([("teleportId", number.clone())]);
-            self.endpoint.send_role(Role::TeleportConfirm, &number);
-        }
+        self.endpoint.answer(Role::Teleport, fields);
         if let Some(body) = position.confirmation(&self.endpoint.context().protocol) {
             self.endpoint.send(&body);
         }

@@ -12,7 +12,6 @@
 mod client;
 mod client_options;
 mod client_play;
-mod client_start;
 mod extra;
 mod filtered;
 mod filters;
@@ -31,7 +30,6 @@ mod server_detection;
 mod server_login;
 mod server_options;
 mod server_play;
-mod server_start;
 mod step;
 mod tally;
 #[cfg(test)]
@@ -39,7 +37,6 @@ mod tests;
 
 pub use client::ClientReplay;
 pub use client_options::ClientOptions;
-pub use client_start::ClientStart;
 pub use extra::Extra;
 pub use filtered::Filtered;
 pub use filters::{Act, FilterReplay, HiddenEffect, Judged};
@@ -51,5 +48,4 @@ pub use recording::Recording;
 pub use recording_error::RecordingError;
 pub use server::ServerReplay;
 pub use server_options::ServerOptions;
-pub use server_start::ServerStart;
 pub use tally::{Tally, TallyCounts};

@@ -3,11 +3,10 @@ use std::time::Duration;
 
 use super::filtered::{Between, Filtered};
 use super::server_play::ServerPlay;
-use super::{ServerOptions, ServerStart, Tally};
-use crate::capture::Entry;
+use super::{ServerOptions, Tally};
 use crate::filter::Pipeline;
 use crate::link::{
-    ANY_VERSION, Endpoint, Engine, Exchange, Handshake, Input, Output, SHUTTING_DOWN, Side,
+    ANY_VERSION, Endpoint, Exchange, Handshake, Input, Opening, PeerEngine, SHUTTING_DOWN, Side,
     disconnect_body,
 };
 use crate::ping::{Form, Status};
@@ -49,8 +48,8 @@ pub(super) enum Phase {
     UnframedLogin,
     /// Waiting for an RSA key, to let in the player of this name.
     AwaitKey(String),
-    /// Waiting for the client's shared secret.
-    AwaitSecret(Box<KeyRequest>),
+    /// Waiting for the client's shared secret, to let in the player of this name.
+    AwaitSecret(String, Box<Exchange>),
     /// Waiting for Login Acknowledged.
     AwaitAcknowledge,
     /// In the game.
@@ -68,31 +67,23 @@ pub(super) struct Detection {
     pub(super) settle: Option<Timestamp>,
 }
 
-/// The data of [`Phase::AwaitSecret`].
-#[derive(Debug)]
-pub(super) struct KeyRequest {
-    /// The player's name.
-    pub(super) name: String,
-    pub(super) exchange: Exchange,
-}
-
 impl ServerReplay {
     /// Starts with a client that has just connected.
     #[must_use]
-    pub fn new(options: Arc<ServerOptions>, start: ServerStart, tally: Tally) -> Self {
+    pub fn new(options: Arc<ServerOptions>, opening: &Opening, tally: Tally) -> Self {
         let recording = &options.recording;
         // Until the client has sent its version.
         let java = options.catalog.find(ANY_VERSION).filter(|_| recording.is_unframed());
         let protocol = java.map_or_else(|| Arc::clone(recording.protocol()), |it| it.protocol);
         let context = Context {
-            server: Some(start.server),
             upstream: format!("replay of {}", recording.context.upstream),
-            ..Context::new(start.session, start.at, start.client, protocol)
+            ..opening.context(protocol)
         };
         let mut endpoint = Endpoint::new(Side::Client, context, options.limits);
         endpoint.set_budget(&options.memory);
         let phase = Phase::Detect(Detection::default());
-        Self { options, tally, endpoint, phase, seed: start.seed }
+        let seed = opening.seed.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        Self { options, tally, endpoint, phase, seed }
     }
 
     /// Puts filters between the client, which has just connected, and the server.
@@ -163,7 +154,7 @@ impl ServerReplay {
     }
 
     fn pump(&mut self) {
-        while !self.is_over() && self.takes_packets() {
+        while !self.endpoint.is_over() && self.takes_packets() {
             let Some(packet) = self.endpoint.poll() else { break };
             self.on_packet(packet);
         }
@@ -188,7 +179,7 @@ impl ServerReplay {
         match &self.phase {
             Phase::Handshake => self.on_handshake(packet),
             Phase::Status => self.on_status_packet(packet),
-            Phase::Login | Phase::AwaitSecret(_) | Phase::AwaitAcknowledge => {
+            Phase::Login | Phase::AwaitSecret(..) | Phase::AwaitAcknowledge => {
                 self.on_login_packet(packet);
             }
             Phase::UnframedLogin => self.on_unframed_login(packet),
@@ -265,7 +256,7 @@ impl ServerReplay {
 
     fn leave_game(&mut self) {
         if let Phase::Play(_) = self.phase {
-            self.tally.ended();
+            self.tally.end();
             self.phase = Phase::Leaving(self.endpoint.now());
         }
     }
@@ -276,12 +267,16 @@ impl ServerReplay {
     }
 }
 
-impl Engine for ServerReplay {
-    fn handle(&mut self, at: Timestamp, input: Input<'_>) {
-        self.endpoint.set_now(at);
-        if self.is_over() {
-            return;
-        }
+impl PeerEngine for ServerReplay {
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn endpoint_mut(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+
+    fn on_input(&mut self, input: Input<'_>) {
         match input {
             Input::Received(Side::Client, bytes) => self.on_received(bytes),
             Input::Closed(Side::Client) => {
@@ -301,30 +296,7 @@ impl Engine for ServerReplay {
         self.pump();
     }
 
-    fn poll_output(&mut self) -> Option<Output> {
-        self.endpoint.poll_output()
-    }
-
-    fn take_entries(&mut self, into: &mut Vec<Entry>) {
-        self.endpoint.take_entries(into);
-    }
-
-    fn advance(&mut self, side: Side, count: usize) {
-        self.endpoint.advance(side, count);
-    }
-
-    fn pending(&self, side: Side) -> &[u8] {
-        self.endpoint.pending(side)
-    }
-
-    fn wants_read(&self, side: Side) -> bool {
-        self.endpoint.wants_read(side) && !matches!(self.phase, Phase::AwaitKey(_))
-    }
-
-    fn poll_timeout(&self) -> Option<Timestamp> {
-        if self.is_over() {
-            return None;
-        }
+    fn timeout(&self) -> Option<Timestamp> {
         match &self.phase {
             Phase::Detect(Detection { settle: Some(settle), .. }) => Some(*settle),
             Phase::Play(play) => play.timeout(&self.endpoint),
@@ -333,8 +305,8 @@ impl Engine for ServerReplay {
         }
     }
 
-    fn is_over(&self) -> bool {
-        self.endpoint.is_over()
+    fn reads(&self) -> bool {
+        !matches!(self.phase, Phase::AwaitKey(_))
     }
 }
 

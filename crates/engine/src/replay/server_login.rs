@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::playback::Playback;
-use super::server::{KeyRequest, Phase, ServerReplay};
+use super::server::{Phase, ServerReplay};
 use super::server_play::ServerPlay;
 use crate::link::{Exchange, KeyMaterial, Output};
 use mitmcraft_protocol::packet::Packet;
@@ -24,8 +24,8 @@ impl ServerReplay {
                 self.phase = Phase::AwaitKey(name);
                 self.endpoint.request(Output::GenerateKey);
             }
-            (Phase::AwaitSecret(request), Some(Role::EncryptionResponse)) => {
-                match request.exchange.open(&fields) {
+            (Phase::AwaitSecret(name, exchange), Some(Role::EncryptionResponse)) => {
+                match exchange.open(&fields) {
                     Some(opened) => {
                         let nothing = || Value::Bytes(Bytes::new());
                         let fields = [("sharedSecret", nothing()), ("verifyToken", nothing())];
@@ -35,7 +35,7 @@ impl ServerReplay {
                         if confirmed {
                             self.begin();
                         } else {
-                            self.admit(&request.name);
+                            self.admit(&name);
                         }
                     }
                     None => self.disconnect("the Encryption Response does not fit the request"),
@@ -58,9 +58,7 @@ impl ServerReplay {
             self.endpoint.send_first(Role::EncryptionRequest, forms.iter().cloned())
         });
         match exchange {
-            Some((_, exchange)) => {
-                self.phase = Phase::AwaitSecret(Box::new(KeyRequest { name, exchange }));
-            }
+            Some((_, exchange)) => self.phase = Phase::AwaitSecret(name, Box::new(exchange)),
             None => self.disconnect("the key exchange of this version is unknown"),
         }
     }
@@ -152,7 +150,7 @@ impl ServerReplay {
     fn begin(&mut self) {
         let (recording, options) = (Arc::clone(&self.options.recording), self.options.play);
         let playback = Playback::new(recording, options, Direction::Clientbound);
-        self.tally.begun();
+        self.tally.begin();
         let play = ServerPlay::new(playback, self.endpoint.now(), self.seed);
         self.phase = Phase::Play(Box::new(play));
     }

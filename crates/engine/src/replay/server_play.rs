@@ -46,7 +46,7 @@ impl ServerReplay {
         let (state, role) = (packet.state(), packet.role());
         let name = packet.kind().map(|kind| Name::clone(kind.name()));
         let known = play.playback.on_peer(state, name.as_ref(), role);
-        self.tally.received(!known);
+        self.tally.receive(known);
         if !known && self.options.extra == Extra::Log {
             self.endpoint.record_with_comment(packet, EXTRA);
         } else {
@@ -84,7 +84,7 @@ impl ServerReplay {
             }
             match play.playback.poll(now) {
                 Turn::Send(index) => {
-                    self.tally.moved(play.playback.position(), play.playback.moment());
+                    self.tally.move_to(play.playback.position(), play.playback.moment());
                     self.send_step(index);
                 }
                 Turn::Wait(until) => {
@@ -111,7 +111,7 @@ impl ServerReplay {
             _ => {}
         }
         self.endpoint.send(&body);
-        self.tally.sent();
+        self.tally.count(|it| it.sent += 1);
         match role {
             Some(Role::FinishConfiguration) => {
                 self.endpoint.set_state(Direction::Clientbound, State::Play);
@@ -122,8 +122,7 @@ impl ServerReplay {
                 play.gate = Some(Role::ConfigurationAcknowledged);
             }
             Some(Role::Disconnect) => {
-                self.tally.missed(play.playback.missed().len());
-                self.tally.finished();
+                self.tally.finish(play.playback.missed().len());
                 self.leave("the recording has ended, as it did then");
             }
             _ => {}
@@ -136,8 +135,7 @@ impl ServerReplay {
             play.wake = Some(until);
             return;
         }
-        self.tally.missed(play.playback.missed().len());
-        self.tally.finished();
+        self.tally.finish(play.playback.missed().len());
         if self.options.repeat {
             play.playback.rewind();
             play.wake = Some(self.endpoint.now().plus(PAUSE));
@@ -167,7 +165,7 @@ impl ServerReplay {
         let number = Value::map([("keepAliveId", Value::Int(play.number))]);
         // Alpha's has no number.
         if self.endpoint.send_first(Role::KeepAlive, [number, Value::map([])]) {
-            self.tally.sent();
+            self.tally.count(|it| it.sent += 1);
         }
     }
 }

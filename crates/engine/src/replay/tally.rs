@@ -1,59 +1,48 @@
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Counts what the sessions of a replay have done so far. Clones share their counters.
+/// Counts what the sessions of a replay have done so far. Clones share their counts.
 #[derive(Debug, Clone, Default)]
-pub struct Tally(Arc<Counters>);
+pub struct Tally(Arc<Mutex<TallyCounts>>);
 
 impl Tally {
-    pub(super) fn begun(&self) {
-        self.0.sessions.fetch_add(1, Relaxed);
-        self.0.playing.fetch_add(1, Relaxed);
+    pub(super) fn begin(&self) {
+        self.count(|it| (it.sessions, it.playing) = (it.sessions + 1, it.playing + 1));
     }
 
-    pub(super) fn ended(&self) {
-        self.0.playing.fetch_sub(1, Relaxed);
+    pub(super) fn end(&self) {
+        self.count(|it| it.playing -= 1);
     }
 
-    pub(super) fn finished(&self) {
-        self.0.finished.fetch_add(1, Relaxed);
+    /// Counts a packet, which is `known` if the recording has it.
+    pub(super) fn receive(&self, known: bool) {
+        self.count(|it| {
+            it.received += 1;
+            it.extra += u64::from(!known);
+        });
     }
 
-    pub(super) fn sent(&self) {
-        self.0.sent.fetch_add(1, Relaxed);
+    /// Counts that the recording was played to its end, and the types of packets that the peer did not send.
+    pub(super) fn finish(&self, missed: usize) {
+        self.count(|it| {
+            it.missed += missed as u64;
+            it.finished += 1;
+        });
     }
 
-    pub(super) fn received(&self, extra: bool) {
-        self.0.received.fetch_add(1, Relaxed);
-        self.0.extra.fetch_add(u64::from(extra), Relaxed);
+    pub(super) fn move_to(&self, position: usize, moment: Duration) {
+        let moment = u64::try_from(moment.as_millis()).unwrap_or(u64::MAX);
+        self.count(|it| (it.position, it.moment) = (position as u64, moment));
     }
 
-    pub(super) fn missed(&self, kinds: usize) {
-        self.0.missed.fetch_add(kinds as u64, Relaxed);
-    }
-
-    pub(super) fn moved(&self, position: usize, moment: Duration) {
-        self.0.position.store(position as u64, Relaxed);
-        self.0.moment.store(u64::try_from(moment.as_millis()).unwrap_or(u64::MAX), Relaxed);
+    pub(super) fn count(&self, change: impl FnOnce(&mut TallyCounts)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Returns the present counts.
     #[must_use]
     pub fn counts(&self) -> TallyCounts {
-        let Counters { sessions, playing, finished, position, moment, .. } = &*self.0;
-        let Counters { sent, received, extra, missed, .. } = &*self.0;
-        TallyCounts {
-            sessions: sessions.load(Relaxed),
-            playing: playing.load(Relaxed),
-            finished: finished.load(Relaxed),
-            position: position.load(Relaxed),
-            moment: moment.load(Relaxed),
-            sent: sent.load(Relaxed),
-            received: received.load(Relaxed),
-            extra: extra.load(Relaxed),
-            missed: missed.load(Relaxed),
-        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -79,17 +68,4 @@ pub struct TallyCounts {
     pub extra: u64,
     /// Packet types that were not received in time.
     pub missed: u64,
-}
-
-#[derive(Debug, Default)]
-struct Counters {
-    sessions: AtomicU64,
-    playing: AtomicU64,
-    finished: AtomicU64,
-    position: AtomicU64,
-    moment: AtomicU64,
-    sent: AtomicU64,
-    received: AtomicU64,
-    extra: AtomicU64,
-    missed: AtomicU64,
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::script::{Action, Script};
 use super::speech::Speech;
 use super::{Stage, VisitOptions};
-use crate::capture::Entry;
-use crate::link::{Answer, Endpoint, Engine, Input, Opening, Output, Request, Side};
+use crate::link::{Answer, Endpoint, Input, Opening, Output, PeerEngine, Request, Side};
 use mitmcraft_protocol::packet::{Content, Context, Packet, SentRegistries, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 
@@ -45,8 +44,7 @@ impl Visitor {
     /// Asks for the status on a new connection, as a game does for its list of servers.
     #[must_use]
     pub fn status(options: Arc<VisitOptions>, opening: &Opening) -> Self {
-        let mut visitor = Self::new(options, opening, Phase::Status);
-        visitor.shake_hands(1, State::Status);
+        let mut visitor = Self::new(options, opening, Phase::Status, State::Status);
         visitor.endpoint.send_role(Role::StatusRequest, &Value::map([]));
         visitor
     }
@@ -54,8 +52,7 @@ impl Visitor {
     /// Joins over a new connection, and plays.
     #[must_use]
     pub fn player(options: Arc<VisitOptions>, opening: &Opening) -> Self {
-        let mut visitor = Self::new(options, opening, Phase::Entering);
-        visitor.shake_hands(2, State::Login);
+        let mut visitor = Self::new(options, opening, Phase::Entering, State::Login);
         let player = &visitor.options.player;
         if let Some(body) = visitor.speech().login(&player.name, player.id) {
             visitor.endpoint.send(&body);
@@ -65,16 +62,17 @@ impl Visitor {
         visitor
     }
 
-    fn new(options: Arc<VisitOptions>, opening: &Opening, phase: Phase) -> Self {
+    fn new(options: Arc<VisitOptions>, opening: &Opening, phase: Phase, next: State) -> Self {
         let protocol = Arc::clone(&options.protocol);
+        let version = protocol.version();
         let context = Context {
-            server: Some(opening.server),
             upstream: options.upstream.to_string(),
             player: Some(options.player.name.clone()),
-            version: Some(protocol.version()),
-            ..Context::new(opening.session, opening.at, opening.client, protocol)
+            version: Some(version),
+            ..opening.context(protocol)
         };
-        let endpoint = Endpoint::new(Side::Server, context, options.limits);
+        let mut endpoint = Endpoint::new(Side::Server, context, options.limits);
+        endpoint.shake_hands(version, &options.upstream, next);
         let limit = opening.at.plus(LIMIT);
         let (stages, end) = (BTreeSet::new(), String::new());
         let seed = opening.seed;
@@ -90,18 +88,6 @@ impl Visitor {
     #[must_use]
     pub fn end(&self) -> &str {
         &self.end
-    }
-
-    fn shake_hands(&mut self, next: i64, state: State) {
-        let upstream = &self.options.upstream;
-        let handshake = Value::map([
-            ("protocolVersion", Value::Int(self.options.protocol.version().into())),
-            ("serverHost", Value::from(&*upstream.host)),
-            ("serverPort", Value::Int(upstream.port.into())),
-            ("nextState", Value::Int(next)),
-        ]);
-        self.endpoint.send_role(Role::Handshake, &handshake);
-        self.endpoint.enter(state);
     }
 
     fn speech(&self) -> Speech<'_> {
@@ -196,39 +182,20 @@ impl Visitor {
                 self.leave("the status was received");
             }
             Role::EncryptionRequest => self.on_encryption_request(fields),
-            Role::SetCompression => {
-                let threshold = fields.get("threshold").and_then(Value::as_int);
-                self.endpoint.set_compression(threshold.and_then(|it| usize::try_from(it).ok()));
-            }
             Role::LoginSuccess => {
                 self.reached(Stage::Login);
-                let configures = self.endpoint.send_role(Role::LoginAcknowledged, &Value::map([]));
-                self.endpoint.enter(if configures { State::Configuration } else { State::Play });
-                if configures {
+                self.endpoint.answer(role, &fields);
+                if self.endpoint.state(Direction::Serverbound) == State::Configuration {
                     self.introduce();
                 }
             }
-            Role::KeepAlive | Role::Echo => {
-                self.endpoint.send_role(role, &fields);
-            }
             Role::FinishConfiguration => {
                 self.reached(Stage::Configuration);
-                self.endpoint.send_role(Role::FinishConfiguration, &Value::map([]));
-                self.endpoint.enter(State::Play);
-            }
-            Role::StartConfiguration => {
-                self.endpoint.send_role(Role::ConfigurationAcknowledged, &Value::map([]));
-                self.endpoint.enter(State::Configuration);
+                self.endpoint.answer(role, &fields);
             }
             Role::Join => self.on_join(),
             Role::Teleport => self.on_teleport(&fields),
-            Role::Transaction
-                if fields.get("accepted").map(Value::plain) == Some(&Value::Bool(false)) =>
-            {
-                let confirmed = fields.with_field("accepted", Value::Bool(true));
-                self.endpoint.send_role(Role::Transaction, &confirmed);
-            }
-            _ => {}
+            _ => self.endpoint.answer(role, &fields),
         }
     }
 
@@ -336,10 +303,7 @@ impl Visitor {
         let stage = if script.awaits(Stage::Teleport) { Stage::Teleport } else { Stage::Spawn };
         script.position = script.position.teleported(fields);
         let confirmation = script.position.confirmation(&self.options.protocol);
-        if let Some(number) = fields.get("teleportId") {
-            let number = Value::map([("teleportId", number.clone())]);
-            self.endpoint.send_role(Role::TeleportConfirm, &number);
-        }
+        self.endpoint.answer(Role::Teleport, fields);
         self.say(confirmation);
         if !self.stages.contains(&Stage::Spawn) {
             // Since 1.21.4.
@@ -420,12 +384,16 @@ impl Visitor {
     }
 }
 
-impl Engine for Visitor {
-    fn handle(&mut self, at: Timestamp, input: Input<'_>) {
-        self.endpoint.set_now(at);
-        if self.is_over() {
-            return;
-        }
+impl PeerEngine for Visitor {
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn endpoint_mut(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+
+    fn on_input(&mut self, input: Input<'_>) {
         match input {
             Input::Received(Side::Server, bytes) => self.endpoint.receive(bytes),
             Input::Closed(Side::Server) => {
@@ -449,43 +417,16 @@ impl Engine for Visitor {
             Input::Stop(why) => self.finish(&why.to_string()),
             _ => {}
         }
-        if !self.is_over() {
+        if !self.endpoint.is_over() {
             self.pump();
         }
     }
 
-    fn poll_output(&mut self) -> Option<Output> {
-        self.endpoint.poll_output()
-    }
-
-    fn take_entries(&mut self, into: &mut Vec<Entry>) {
-        self.endpoint.take_entries(into);
-    }
-
-    fn advance(&mut self, side: Side, count: usize) {
-        self.endpoint.advance(side, count);
-    }
-
-    fn pending(&self, side: Side) -> &[u8] {
-        self.endpoint.pending(side)
-    }
-
-    fn wants_read(&self, side: Side) -> bool {
-        self.endpoint.wants_read(side) && !self.endpoint.is_full()
-    }
-
-    fn poll_timeout(&self) -> Option<Timestamp> {
-        if self.is_over() {
-            return None;
-        }
+    fn timeout(&self) -> Option<Timestamp> {
         match &self.phase {
             Phase::Play(script) if self.can_act() => Some(script.timeout().min(self.limit)),
             _ => Some(self.limit),
         }
-    }
-
-    fn is_over(&self) -> bool {
-        self.endpoint.is_over()
     }
 }
 

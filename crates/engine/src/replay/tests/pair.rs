@@ -10,10 +10,9 @@ use rsa::RsaPrivateKey;
 use super::*;
 use crate::capture::EventKind;
 use crate::filter::Pipeline;
-use crate::link::{Engine, Input, KeyMaterial, Output, PerSide, Side, Upstream};
+use crate::link::{Engine, Input, KeyMaterial, Opening, Output, PerSide, Side, Upstream};
 use crate::replay::{
-    ClientOptions, ClientReplay, ClientStart, Pace, PlayOptions, ServerOptions, ServerReplay,
-    ServerStart, Tally, TallyCounts,
+    ClientOptions, ClientReplay, Pace, PlayOptions, ServerOptions, ServerReplay, Tally, TallyCounts,
 };
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{Direction, State};
@@ -144,20 +143,20 @@ pub(super) fn material() -> Box<KeyMaterial> {
     Box::new(KeyMaterial { key: KEY.clone(), secret: [7; 16], token: [6; 4], seed: [8; 32] })
 }
 
+fn opening(seed: [u8; 32]) -> Opening {
+    let [client, server] = [50_000, 25_566].map(|port| ([127, 0, 0, 1], port).into());
+    Opening { session: 1, at: START, client, server, seed }
+}
+
 pub(super) fn server_options(recording: Arc<Recording>, pace: Pace) -> ServerOptions {
     let play = PlayOptions { pace, ..PlayOptions::default() };
     ServerOptions { play, ..ServerOptions::new(recording) }
 }
 
 pub(super) fn server(options: ServerOptions, tally: &Tally) -> ServerReplay {
-    let start = ServerStart {
-        session: 1,
-        at: START,
-        client: ([127, 0, 0, 1], 50_000).into(),
-        server: ([127, 0, 0, 1], 25_566).into(),
-        seed: 41,
-    };
-    ServerReplay::new(Arc::new(options), start, tally.clone())
+    let mut seed = [0; 32];
+    seed[0] = 41;
+    ServerReplay::new(Arc::new(options), &opening(seed), tally.clone())
 }
 
 pub(super) fn client_options(recording: Arc<Recording>) -> ClientOptions {
@@ -166,16 +165,8 @@ pub(super) fn client_options(recording: Arc<Recording>) -> ClientOptions {
 }
 
 pub(super) fn client(options: ClientOptions, name: &str, tally: &Tally) -> ClientReplay {
-    let start = ClientStart {
-        session: 1,
-        at: START,
-        client: ([127, 0, 0, 1], 50_000).into(),
-        server: ([127, 0, 0, 1], 25_566).into(),
-        upstream: Upstream { host: "mc.example.org".into(), port: 25_566 },
-        name: name.to_owned(),
-        seed: [9; 32],
-    };
-    ClientReplay::new(Arc::new(options), start, tally.clone())
+    let upstream = Upstream { host: "mc.example.org".into(), port: 25_566 };
+    ClientReplay::new(Arc::new(options), &opening([9; 32]), &upstream, name, tally.clone())
 }
 
 /// Returns names and bodies of the packets in `direction` in the game, without keep-alives, which

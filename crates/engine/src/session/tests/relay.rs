@@ -1,7 +1,6 @@
 //! What goes through, and what of it is the proxy's own.
 
 use super::*;
-use mitmcraft_protocol::packet::Cause;
 
 #[test]
 fn relays_a_whole_login_with_compression_and_records_all_of_it() {
@@ -150,35 +149,4 @@ fn each_change_of_state_and_compression_is_an_event() {
     let login = State::Login;
     let expected = [(login, None), (login, Some(64)), (State::Play, Some(64))];
     assert_eq!(states.collect::<Vec<_>>(), expected);
-}
-
-/// Runs a session to its end and returns all that it says.
-fn steps(mut engine: impl crate::link::Engine) -> String {
-    let mut said = format!("{:?}", engine.poll_timeout());
-    engine.handle(Timestamp(2), Input::Connected("127.0.0.1:25565".parse().unwrap()));
-    engine.set_pipeline(effects::rules("[[rule]]\ncomment = 'seen'\n"));
-    let hello = b"\x0f\x00\x2f\x09localhost\x63\xde\x02";
-    engine.handle(Timestamp(3), Input::Received(Side::Client, &hello[..4]));
-    for bytes in [&hello[4..], b""] {
-        engine.handle(Timestamp(3), Input::Received(Side::Client, bytes));
-        let reads = Side::ALL.map(|side| engine.wants_read(side));
-        said += &format!("{:?} {reads:?}", engine.pending(Side::Server));
-        engine.advance(Side::Server, 5);
-    }
-    said += &format!("{}", engine.is_over());
-    engine.handle(Timestamp(4), Input::Stop(Cause::new("stopped")));
-    while let Some(output) = engine.poll_output() {
-        said += &format!("{output:?}");
-    }
-    let mut entries = Vec::new();
-    engine.take_entries(&mut entries);
-    let reads = Side::ALL.map(|side| engine.wants_read(side));
-    said + &format!("{entries:?} {reads:?} {:?} {}", engine.poll_timeout(), engine.is_over())
-}
-
-#[test]
-fn a_borrowed_engine_does_what_the_engine_does() {
-    let session = || Pair::new(1).session;
-    assert!(steps(session()).contains("seen"));
-    assert_eq!(steps(&mut session()), steps(session()));
 }
