@@ -83,69 +83,46 @@ pub(super) enum Attribute {
 }
 
 impl Attribute {
-    const ALL: [Self; 22] = [
-        Self::Name,
-        Self::Id,
-        Self::Direction,
-        Self::State,
-        Self::Size,
-        Self::Wire,
-        Self::Time,
-        Self::Number,
-        Self::Origin,
-        Self::Verdict,
-        Self::Comment,
-        Self::Marked,
-        Self::Error,
-        Self::Diagnostic,
-        Self::Body,
-        Self::Protocol,
-        Self::Family,
-        Self::Version,
-        Self::Session,
-        Self::Player,
-        Self::Client,
-        Self::Server,
+    /// All attributes with their names.
+    const ALL: [(Self, &str); 22] = [
+        (Self::Name, "pkt.name"),
+        (Self::Id, "pkt.id"),
+        (Self::Direction, "pkt.dir"),
+        (Self::State, "pkt.state"),
+        (Self::Size, "pkt.size"),
+        (Self::Wire, "pkt.wire"),
+        (Self::Time, "pkt.time"),
+        (Self::Number, "pkt.n"),
+        (Self::Origin, "pkt.origin"),
+        (Self::Verdict, "pkt.verdict"),
+        (Self::Comment, "pkt.comment"),
+        (Self::Marked, "pkt.marked"),
+        (Self::Error, "pkt.error"),
+        (Self::Diagnostic, "pkt.diagnostic"),
+        (Self::Body, "pkt.body"),
+        (Self::Protocol, "pkt.protocol"),
+        (Self::Family, "pkt.family"),
+        (Self::Version, "pkt.version"),
+        (Self::Session, "session.id"),
+        (Self::Player, "session.player"),
+        (Self::Client, "session.client"),
+        (Self::Server, "session.server"),
     ];
 
     pub(super) fn named(prefix: &str, name: &str) -> Option<Self> {
-        let same = |it: &Self| it.name().split_once('.') == Some((prefix, name));
-        Self::ALL.into_iter().find(same)
+        let same = |(_, it): &(Self, &str)| it.split_once('.') == Some((prefix, name));
+        Self::ALL.into_iter().find(same).map(|(it, _)| it)
     }
 
     /// Returns the names after a prefix (`pkt` or `session`).
     pub(super) fn names(prefix: &str) -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().filter_map(move |it| match it.name().split_once('.') {
-            Some((first, name)) if first == prefix => Some(name),
-            _ => None,
-        })
+        let pairs = Self::ALL.into_iter().filter_map(|(_, name)| name.split_once('.'));
+        pairs.filter(move |(first, _)| *first == prefix).map(|(_, name)| name)
     }
 
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Name => "pkt.name",
-            Self::Id => "pkt.id",
-            Self::Direction => "pkt.dir",
-            Self::State => "pkt.state",
-            Self::Size => "pkt.size",
-            Self::Wire => "pkt.wire",
-            Self::Time => "pkt.time",
-            Self::Number => "pkt.n",
-            Self::Origin => "pkt.origin",
-            Self::Verdict => "pkt.verdict",
-            Self::Comment => "pkt.comment",
-            Self::Marked => "pkt.marked",
-            Self::Error => "pkt.error",
-            Self::Diagnostic => "pkt.diagnostic",
-            Self::Body => "pkt.body",
-            Self::Protocol => "pkt.protocol",
-            Self::Family => "pkt.family",
-            Self::Version => "pkt.version",
-            Self::Session => "session.id",
-            Self::Player => "session.player",
-            Self::Client => "session.client",
-            Self::Server => "session.server",
-        }
+        let own = Self::ALL.into_iter().find(|(it, _)| *it == self);
+        own.expect("every attribute has a name").1
     }
 
     pub(super) fn kinds(self) -> Kinds {

@@ -50,13 +50,8 @@ impl<'v> Checker<'v> {
             NodeKind::In(left, items) => self.is_in(left, items)?,
             NodeKind::Contains(left, right) => self.contains(left, right)?,
             NodeKind::Matches(left, regex) => {
-                let takes = |kinds: Kinds| kinds.meets(SEARCHABLE);
-                let (operand, kinds) = self.operand(left, &takes)?;
-                if !takes(kinds) {
-                    let message = format!("`{left}` is {kinds}: `matches` searches text");
-                    return Err(self.hint(ExprError::new(&left.location.0, message), left, kinds));
-                }
-                Check::Matches(operand, compile(regex)?)
+                let no_text = |kinds| format!("`{left}` is {kinds}: `matches` searches text");
+                Check::Matches(self.wanted(left, SEARCHABLE, no_text)?.0, compile(regex)?)
             }
             NodeKind::Is(path, thing) => return self.is(path, thing),
             NodeKind::Literal(_)
@@ -74,14 +69,7 @@ impl<'v> Checker<'v> {
 
     /// Compiles a single value. Returns some of the kinds that it can have.
     pub(super) fn value(&mut self, node: &Node) -> Result<(Operand, Kinds), ExprError> {
-        let takes = |kinds: Kinds| kinds.meets(SCALARS);
-        let (operand, kinds) = self.operand(node, &takes)?;
-        if takes(kinds) {
-            return Ok((operand, kinds));
-        }
-        let error =
-            ExprError::new(&node.location.0, format!("`{node}` is {kinds}, not a single value"));
-        Err(self.hint(error, node, kinds))
+        self.wanted(node, SCALARS, |kinds| format!("`{node}` is {kinds}, not a single value"))
     }
 
     pub(super) fn finish(self) -> (Box<[Field]>, Box<[Mention]>) {
@@ -311,17 +299,27 @@ impl<'v> Checker<'v> {
         })
     }
 
+    /// Compiles a value that must have one of the kinds `wanted`; `unfit` says that it has not.
+    fn wanted(
+        &mut self,
+        node: &Node,
+        wanted: Kinds,
+        unfit: impl FnOnce(Kinds) -> String,
+    ) -> Result<Typed, ExprError> {
+        let (operand, kinds) = self.operand(node, &|kinds| kinds.meets(wanted))?;
+        if kinds.meets(wanted) {
+            return Ok((operand, kinds));
+        }
+        Err(self.hint(ExprError::new(&node.location.0, unfit(kinds)), node, kinds))
+    }
+
     /// Compiles a coordinate in blocks.
     fn coordinate(&mut self, node: &Node) -> Result<Operand, ExprError> {
-        let span = &node.location.0;
-        let (operand, kinds) = self.operand(node, &|kinds| kinds.meets(NUMBERS))?;
-        if !kinds.meets(NUMBERS) {
-            let message = format!("`{node}` is {kinds}: a coordinate is a number");
-            return Err(self.hint(ExprError::new(span, message), node, kinds));
-        }
+        let no_number = |kinds| format!("`{node}` is {kinds}: a coordinate is a number");
+        let (operand, _) = self.wanted(node, NUMBERS, no_number)?;
         if operand.is_many(&self.fields) {
             let message = format!("`{node}` has several values: a coordinate is one number");
-            return Err(ExprError::new(span, message));
+            return Err(ExprError::new(&node.location.0, message));
         }
         Ok(match operand {
             Operand::Field(_) => Operand::Blocks(Box::new(operand)),
@@ -331,13 +329,9 @@ impl<'v> Checker<'v> {
 
     fn call(&mut self, function: Function, argument: &Node) -> Result<Typed, ExprError> {
         let (wanted, result) = fit_call(function);
-        let (operand, kinds) = self.operand(argument, &|kinds| kinds.meets(wanted))?;
-        if !kinds.meets(wanted) {
-            let name = function.name();
-            let message = format!("`{name}` takes {wanted}; `{argument}` is {kinds}");
-            let error = ExprError::new(&argument.location.0, message);
-            return Err(self.hint(error, argument, kinds));
-        }
+        let name = function.name();
+        let unfit = |kinds| format!("`{name}` takes {wanted}; `{argument}` is {kinds}");
+        let (operand, _) = self.wanted(argument, wanted, unfit)?;
         Ok((Operand::Call(function, Box::new(operand)), result))
     }
 
@@ -478,7 +472,7 @@ impl<'v> Checker<'v> {
     /// Adds a hint about lists and containers, and about fields with the name of a property.
     fn hint(&self, error: ExprError, node: &Node, kinds: Kinds) -> ExprError {
         let NodeKind::Path(path) = &node.kind else { return error };
-        if let Some(property) = property(path) {
+        if let Some(property) = path.word().and_then(property) {
             return error.hint(format!("did you mean `{property}`?"));
         }
         if kinds.has(Kind::List) {

@@ -61,19 +61,15 @@ impl<'a> Datum<'a> {
 
     /// Converts an NBT tag; `name` is the name of its root.
     pub(super) fn tag(tag: &Tag, name: Option<&Bytes>) -> Self {
-        let int = |int: i64| Self::Number(Number::Int(int));
+        if let Some(int) = tag.as_int() {
+            return Self::Number(Number::Int(int));
+        }
         match tag {
-            Tag::Byte(byte) => int((*byte).into()),
-            Tag::Short(short) => int((*short).into()),
-            Tag::Int(number) => int((*number).into()),
-            Tag::Long(long) => int(*long),
             Tag::Float(float) => Self::Number(Number::Single(*float)),
             Tag::Double(double) => Self::Number(Number::Double(*double)),
             Tag::Text(text) => Self::string(Encoding::ModifiedUtf8.decode_lossy(text).into_owned()),
             Tag::ByteArray(bytes) => Self::Bytes(Cow::Owned(bytes.to_vec())),
-            Tag::List(_) | Tag::Compound(_) | Tag::IntArray(_) | Tag::LongArray(_) => {
-                Self::Nbt(Box::new(Nbt { name: name.cloned(), root: tag.clone() }))
-            }
+            _ => Self::Nbt(Box::new(Nbt { name: name.cloned(), root: tag.clone() })),
         }
     }
 

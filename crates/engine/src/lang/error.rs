@@ -1,4 +1,3 @@
-use std::fmt;
 use std::ops::Range;
 
 use thiserror::Error;
@@ -35,48 +34,30 @@ impl ExprError {
     /// ```
     #[must_use]
     pub fn render(&self, text: &str) -> String {
-        render(text, &self.span, &self.message, self.hint.as_deref())
+        let Self { message, span, hint } = self;
+        let place = span.start.min(text.len());
+        let start = text[..place].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = text[place..].find('\n').map_or(text.len(), |newline| place + newline);
+        let line = text[start..end].trim_end();
+        // Tabs are kept, so that the carets stay aligned with the text.
+        let blank = |char| if char == '\t' { '\t' } else { ' ' };
+        let indent: String = text[start..place].chars().map(blank).collect();
+        let marked = text.get(place..span.end.min(end)).unwrap_or_default();
+        let carets = "^".repeat(marked.chars().count().max(1));
+        let hint = hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default();
+        format!("{message}\n  {line}\n  {indent}{carets}{hint}")
     }
 }
 
-/// A probable mistake in an expression, with its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Warning {
-    /// A description of the mistake.
-    pub message: String,
-    /// The place in the text, in bytes.
-    pub span: Range<usize>,
-    /// Advice on fixing it.
-    pub hint: Option<String>,
-}
+/// A probable mistake in an expression, with its place. It has the form of an error.
+pub type Warning = ExprError;
 
-impl Warning {
-    /// Formats the message, the marked line of the parsed `text`, and the hint.
-    #[must_use]
-    pub fn render(&self, text: &str) -> String {
-        render(text, &self.span, &self.message, self.hint.as_deref())
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-fn render(text: &str, span: &Range<usize>, message: &str, hint: Option<&str>) -> String {
-    let place = span.start.min(text.len());
-    let start = text[..place].rfind('\n').map_or(0, |newline| newline + 1);
-    let end = text[place..].find('\n').map_or(text.len(), |newline| place + newline);
-    let line = text[start..end].trim_end();
-    // Tabs are kept, so that the carets stay aligned with the text.
-    let blank = |char| if char == '\t' { '\t' } else { ' ' };
-    let indent: String = text[start..place].chars().map(blank).collect();
-    let marked = text.get(place..span.end.min(end)).unwrap_or_default();
-    let carets = "^".repeat(marked.chars().count().max(1));
-    let hint = hint.map(|hint| format!(" {hint}")).unwrap_or_default();
-    format!("{message}\n  {line}\n  {indent}{carets}{hint}")
+/// Returns a hint that names the candidate most similar to `word`, if any is similar enough to be meant.
+pub(crate) fn did_you_mean<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<String> {
+    closest(word, candidates).map(|near| format!("did you mean `{near}`?"))
 }
 
 /// Returns the candidate most similar to `word`, if any is similar enough to be meant.

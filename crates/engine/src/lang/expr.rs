@@ -204,7 +204,8 @@ impl Expr {
         let releases = |has: &dyn Fn(i32) -> bool| {
             vocabulary.catalog().releases_where(|version| !self.admits(version) || has(version))
         };
-        let versions: Vec<_> = mentions.iter().map(|it| it.packet_versions(vocabulary)).collect();
+        let packets = mentions.iter().filter(|it| it.is_packet());
+        let versions: Vec<_> = packets.map(|it| vocabulary.versions_of(&it.what)).collect();
         let some = |version| versions.iter().any(|known| known.binary_search(&version).is_ok());
         let complete = releases(&some).is_none();
         let mentions = mentions.iter().filter(|it| !(complete && it.is_packet()));
@@ -288,10 +289,10 @@ impl Expr {
         }
         let of = if restricted { " of the versions checked" } else { "" };
         let login = self.0.mentions.iter().any(Mention::is_login);
-        Some(Warning {
-            message: format!("no packet{of} can match this"),
-            span: span.clone(),
-            hint: login.then(|| "`login` is a packet; the state is `state.login`".to_owned()),
+        let warning = Warning::new(span, format!("no packet{of} can match this"));
+        Some(match login {
+            true => warning.hint("`login` is a packet; the state is `state.login`"),
+            false => warning,
         })
     }
 }

@@ -53,15 +53,7 @@ impl Field {
 impl Field {
     /// Returns what the values of the field mean in a packet.
     pub(super) fn meaning(&self, protocol: &Protocol, packet: &PacketType) -> Option<FieldMeaning> {
-        let mut path = String::new();
-        for step in self.path.steps() {
-            match step {
-                PathStep::Name(name) if path.is_empty() => path.push_str(name),
-                PathStep::Name(name) => path = path + "." + name,
-                PathStep::Index(_) | PathStep::Each | PathStep::Append => path.push_str("[*]"),
-            }
-        }
-        FieldMeanings::of(protocol, packet)?.at(&path, |_| None)
+        FieldMeanings::of(protocol, packet)?.at(&meaning_path(self.path.steps()), |_| None)
     }
 
     /// Returns the registry that the server sends and whose numbers the field has in a packet.
@@ -101,17 +93,33 @@ impl fmt::Display for Field {
     }
 }
 
-/// Returns the shapes at the end of a path in a packet, and in the payloads that it may carry.
-pub(super) fn shapes_at<'p>(
+/// Returns a path in the form in which [`FieldMeanings`] has it: `items[*].itemId`.
+pub(crate) fn meaning_path(steps: &[PathStep]) -> String {
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            PathStep::Name(name) if path.is_empty() => path.push_str(name),
+            PathStep::Name(name) => path = path + "." + name,
+            PathStep::Index(_) | PathStep::Each | PathStep::Append => path.push_str("[*]"),
+        }
+    }
+    path
+}
+
+/// Returns what has a field at `steps`: the packet, or payloads of plugin channels that it may carry; with
+/// the steps in it and the shape there, which is that of the NBT for everything within NBT.
+pub(crate) fn holders<'p: 's, 's>(
     protocol: &'p Protocol,
-    packet: &PacketType,
-    steps: &[PathStep],
-) -> impl Iterator<Item = Shape<'p>> {
+    packet: &'p PacketType,
+    steps: &'s [PathStep],
+) -> impl Iterator<Item = (&'p PacketType, &'s [PathStep], Shape<'p>)> {
     let payloads = payload_steps(steps).into_iter().flat_map(move |steps| {
         let layouts = protocol.payload_layouts(packet);
-        layouts.filter_map(move |it| shape_at(Shape::of(protocol, it), steps))
+        layouts.map(move |layout| (layout, steps))
     });
-    shape_at(Shape::of(protocol, packet), steps).into_iter().chain(payloads)
+    std::iter::once((packet, steps)).chain(payloads).filter_map(move |(packet, steps)| {
+        Some((packet, steps, shape_around(Shape::of(protocol, packet), steps)?))
+    })
 }
 
 /// Returns the steps within the payload of a plugin channel, if the path may lead into one.
@@ -122,13 +130,27 @@ pub(crate) fn payload_steps(steps: &[PathStep]) -> Option<&[PathStep]> {
     }
 }
 
-/// Returns the shape at the end of a path.
-fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
-    steps.iter().try_fold(shape, |shape, step| match step {
+/// Returns the shape at the end of a path; `None` within NBT.
+pub(crate) fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
+    steps.iter().try_fold(shape, |shape, step| below(&shape, step))
+}
+
+/// Returns the shape at the end of a path; for everything within NBT, that of the NBT.
+fn shape_around<'p>(mut shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
+    for step in steps {
+        match below(&shape, step) {
+            Some(next) => shape = next,
+            None => return shape.kinds().has(Kind::Nbt).then_some(shape),
+        }
+    }
+    Some(shape)
+}
+
+fn below<'p>(shape: &Shape<'p>, step: &PathStep) -> Option<Shape<'p>> {
+    match step {
         PathStep::Name(name) => shape.field(name),
-        PathStep::Index(_) | PathStep::Each => shape.element(),
-        PathStep::Append => None,
-    })
+        PathStep::Index(_) | PathStep::Each | PathStep::Append => shape.element(),
+    }
 }
 
 /// Returns the kinds at the end of a path. Within NBT, any scalar is possible.
@@ -138,12 +160,7 @@ pub(super) fn kinds_at(mut shape: Shape<'_>, steps: &[PathStep]) -> Kinds {
         if shape.kinds().has(Kind::Nbt) {
             found = SCALARS;
         }
-        let next = match step {
-            PathStep::Name(name) => shape.field(name),
-            PathStep::Index(_) | PathStep::Each => shape.element(),
-            PathStep::Append => None,
-        };
-        match next {
+        match below(&shape, step) {
             Some(next) => shape = next,
             None => return found,
         }

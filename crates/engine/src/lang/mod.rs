@@ -55,10 +55,11 @@ mod tests;
 
 pub use attribute::{MARK, Subject};
 pub use completion::Completion;
+pub(crate) use error::did_you_mean;
 pub use error::{ExprError, Warning, closest};
 pub use expr::Expr;
 pub(crate) use expr::Possible;
-pub(crate) use field::payload_steps;
+pub(crate) use field::{holders, meaning_path, payload_steps, shape_at};
 pub(crate) use field_index::FieldIndex;
 #[cfg(test)]
 pub(crate) use field_index::lookups::LOOKUPS;

@@ -1,11 +1,10 @@
 //! The meaning of names in an expression, in all versions together.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use super::ast::{Path, PathPart};
 use super::attribute::Attribute;
-use super::error::{ExprError, Warning, closest};
+use super::error::{ExprError, Warning, closest, did_you_mean};
 use super::field::Field;
 use super::lexer::Span;
 use super::packets::{Packets, RoleName};
@@ -196,9 +195,9 @@ impl Vocabulary<'_> {
             format!("`{before}` has no field `{name}`")
         };
         let error = ExprError::new(span, message);
-        let property =
-            PROPERTIES.iter().find(|(word, _)| before.parts.is_empty() && **word == **name);
-        if let Some((_, property)) = property {
+        if before.parts.is_empty()
+            && let Some(property) = property(name)
+        {
             return Err(error.hint(format!("did you mean `{property}`?")));
         }
         let names = self.field_names(field.packets.as_ref(), &field.path.steps()[..good]);
@@ -226,15 +225,13 @@ impl Vocabulary<'_> {
         if self.has_packet(&packets) {
             return Ok(Target::Packets(packets));
         }
-        Err(ExprError::new(&path.span(), format!("no packet matches `{glob}`"))
-            .hint("with spaces around it, `*` multiplies"))
+        Err(no_match(path))
     }
 
     fn no_condition(&self, path: &Path, field: Field) -> ExprError {
         let (span, name) = (path.span(), &*path.to_string());
         if path.is_glob() {
-            return ExprError::new(&span, format!("no packet matches `{name}`"))
-                .hint("with spaces around it, `*` multiplies");
+            return no_match(path);
         }
         let kinds = self.kinds(&field, |kinds| !kinds.is_empty());
         if !kinds.is_empty() {
@@ -265,16 +262,21 @@ impl Vocabulary<'_> {
         let words =
             State::ALL.map(State::name).into_iter().chain(Direction::ALL.map(Direction::name));
         let words = words.chain(official_names().map(|(.., official)| official));
-        match closest(name, names.iter().map(String::as_str).chain(words)) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error,
+        ExprError {
+            hint: did_you_mean(name, names.iter().map(String::as_str).chain(words)),
+            ..error
         }
     }
 }
 
-/// Returns the property that every packet or session has, if `path` is a word for one.
-pub(super) fn property(path: &Path) -> Option<&'static str> {
-    let word = path.word()?;
+/// Returns the error for a glob that no packet matches.
+fn no_match(path: &Path) -> ExprError {
+    ExprError::new(&path.span(), format!("no packet matches `{path}`"))
+        .hint("with spaces around it, `*` multiplies")
+}
+
+/// Returns the property that every packet or session has, if `word` is a word for one.
+pub(super) fn property(word: &str) -> Option<&'static str> {
     PROPERTIES.iter().find(|(known, _)| *known == word).map(|(_, property)| *property)
 }
 
@@ -368,14 +370,6 @@ impl Mention {
         matches!(&self.what, Mentioned::Packets(_))
     }
 
-    /// Returns the versions that have a packet that it names.
-    pub(super) fn packet_versions(&self, vocabulary: &Vocabulary<'_>) -> Rc<[i32]> {
-        match &self.what {
-            Mentioned::Packets(packets) => vocabulary.versions_with(packets),
-            Mentioned::Field(_) => Rc::default(),
-        }
-    }
-
     /// Returns a warning that says which releases have the name, unless all have. Compiles no more
     /// versions than needed.
     pub(super) fn warning(&self, vocabulary: &Vocabulary<'_>) -> Option<Warning> {
@@ -407,33 +401,21 @@ impl Mention {
 impl Mentioned {
     /// Returns a message that says which releases have the name, unless all have.
     pub(super) fn partial(&self, vocabulary: &Vocabulary<'_>) -> Option<String> {
-        let catalog = vocabulary.catalog();
-        match self {
-            Self::Packets(packets) => {
-                let versions = vocabulary.versions_with(packets);
-                let has = |version| versions.binary_search(&version).is_ok();
-                let releases = catalog.releases_where(has)?;
-                let old = vocabulary.families(|index| has_packet(index.protocol(), packets));
-                if versions.is_empty() && old.is_empty() {
-                    return Some(format!(
-                        "only versions that are not checked have a packet `{packets}`"
-                    ));
-                }
-                Some(format!("only {} a packet `{packets}`", who_have(&releases, old)))
-            }
-            Self::Field(field) => {
-                let versions = vocabulary.versions_of(self);
-                let has = |version| versions.binary_search(&version).is_ok();
-                let releases = catalog.releases_where(has)?;
-                let old = vocabulary.families(|index| index.has(field));
-                if versions.is_empty() && old.is_empty() {
-                    return Some(format!(
-                        "only versions that are not checked have a field `{field}`"
-                    ));
-                }
-                Some(format!("only {} a field `{field}`", who_have(&releases, old)))
-            }
-        }
+        let versions = vocabulary.versions_of(self);
+        let has = |version| versions.binary_search(&version).is_ok();
+        let releases = vocabulary.catalog().releases_where(has)?;
+        let old = vocabulary.families(|index| match self {
+            Self::Packets(packets) => has_packet(index.protocol(), packets),
+            Self::Field(field) => index.has(field),
+        });
+        let who = match versions.is_empty() && old.is_empty() {
+            true => "versions that are not checked have".to_owned(),
+            false => who_have(&releases, old),
+        };
+        Some(match self {
+            Self::Packets(packets) => format!("only {who} a packet `{packets}`"),
+            Self::Field(field) => format!("only {who} a field `{field}`"),
+        })
     }
 }
 

@@ -3,7 +3,7 @@ use super::ast::{
     Anchors, Arithmetic, Comparison, Function, Item, Literal, Location, MAX_DEPTH, Node, NodeKind,
     Path, PathPart, Pattern, Power, Thing,
 };
-use super::error::{ExprError, closest};
+use super::error::{ExprError, did_you_mean};
 use super::lexer::{Quoted, Span, Token, tokens};
 use mitmcraft_protocol::packet::PathStep;
 
@@ -211,10 +211,10 @@ impl<'t> Parser<'t> {
         names.extend([DISTANCE, BLOCK]);
         let Some(function) = Function::ALL.into_iter().find(|it| it.name() == name) else {
             let error = ExprError::new(span, format!("no function `{name}`"));
-            return Err(match closest(name, names.iter().copied()) {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
-                None => error.hint(format!("there are `{}`", names.join("`, `"))),
-            });
+            let near = did_you_mean(name, names.iter().copied());
+            return Err(
+                error.hint(near.unwrap_or_else(|| format!("there are `{}`", names.join("`, `"))))
+            );
         };
         let (_, open) = self.next();
         let argument = self.expression(Power::Or)?;
@@ -403,9 +403,7 @@ impl<'t> Parser<'t> {
             Token::Word("not") => Some("write `not x in {..}`".to_owned()),
             Token::Word("eq") => Some("write `==`".to_owned()),
             Token::Word("ne") => Some("write `!=`".to_owned()),
-            Token::Word(word) => {
-                closest(word, OPERATORS).map(|near| format!("did you mean `{near}`?"))
-            }
+            Token::Word(word) => did_you_mean(word, OPERATORS),
             Token::Glob(_) => Some("with spaces around it, `*` multiplies".to_owned()),
             _ => None,
         };

@@ -119,14 +119,9 @@ impl Table {
     }
 
     fn plan(&self, facts: &Facts<'_>) -> Plan {
-        Plan::new(self.predicate.reduce(facts))
-    }
-}
-
-impl Plan {
-    fn new(predicate: Predicate) -> Self {
+        let predicate = self.predicate.reduce(facts);
         let reads = Reads::new(|see| predicate.visit(see));
-        Self { predicate, reads }
+        Plan { predicate, reads }
     }
 }
 
@@ -324,27 +319,10 @@ impl Predicate {
     /// Returns the result if the facts decide it: the constant to which
     /// [`reduce`](Self::reduce) would reduce the predicate.
     pub(super) fn decide(&self, facts: &Facts<'_>) -> Option<bool> {
-        let join = |predicates: &[Self], decisive: bool| {
-            let mut all_known = true;
-            for predicate in predicates {
-                match predicate.decide(facts) {
-                    Some(bool) if bool == decisive => return Some(decisive),
-                    Some(_) => {}
-                    None => all_known = false,
-                }
-            }
-            all_known.then_some(!decisive)
-        };
-        match self {
-            Self::Constant(bool) => Some(*bool),
-            Self::Not(predicate) => predicate.decide(facts).map(|bool| !bool),
-            Self::All(predicates) => join(predicates, false),
-            Self::Any(predicates) => join(predicates, true),
-            Self::Atom(atom) => match atom.reduce(facts) {
-                Some(Self::Constant(bool)) => Some(bool),
-                _ => None,
-            },
-        }
+        self.known(&|atom| match atom.reduce(facts) {
+            Some(Self::Constant(bool)) => Some(bool),
+            _ => None,
+        })
     }
 
     /// Returns the predicate reduced by facts.

@@ -111,19 +111,7 @@ impl Predicate {
 
     /// Evaluates only the parts without cost; `None` if they do not decide.
     pub(super) fn quick(&self, evaluation: &Evaluation<'_>) -> Option<bool> {
-        match self {
-            Self::Constant(bool) => Some(*bool),
-            Self::Not(predicate) => predicate.quick(evaluation).map(|holds| !holds),
-            Self::All(predicates) => quick_join(predicates, evaluation, false),
-            Self::Any(predicates) => quick_join(predicates, evaluation, true),
-            Self::Atom(atom) => {
-                if atom.cost == Cost::Nothing {
-                    Some(atom.holds(evaluation))
-                } else {
-                    None
-                }
-            }
-        }
+        self.known(&|atom| (atom.cost == Cost::Nothing).then(|| atom.holds(evaluation)))
     }
 
     /// Evaluates only what asks for the protocol number, which is absent before 1.7, and for the version's
@@ -133,38 +121,45 @@ impl Predicate {
         number: Option<i32>,
         protocol: Option<&Protocol>,
     ) -> Option<bool> {
-        let join = |predicates: &[Self], decisive: bool| {
-            let mut known = predicates.iter().map(|it| it.by_version(number, protocol));
-            let all_known = known.clone().all(|it| it.is_some());
-            if known.any(|it| it == Some(decisive)) {
-                return Some(decisive);
-            }
-            all_known.then_some(!decisive)
+        self.known(&|atom| {
+            let absent = Cell::new(false);
+            let decided = atom.check.decided(|operand| match operand {
+                Operand::Constant(constant) => Some(constant.clone()),
+                Operand::Attribute(Attribute::Protocol) => {
+                    absent.set(number.is_none());
+                    number.map(|number| Datum::Number(Number::Int(number.into())))
+                }
+                Operand::Attribute(Attribute::Version) => {
+                    protocol.map(|protocol| Datum::string(protocol.name().to_owned()))
+                }
+                Operand::Attribute(Attribute::Family) => {
+                    protocol.map(|protocol| Datum::text(protocol.family().name()))
+                }
+                _ => None,
+            });
+            if absent.get() { Some(false) } else { decided }
+        })
+    }
+
+    /// Evaluates the predicate where `atom` does not know the result of every atom; `None` if the others
+    /// do not decide.
+    pub(super) fn known(&self, atom: &impl Fn(&Atom) -> Option<bool>) -> Option<bool> {
+        let (predicates, decisive) = match self {
+            Self::Constant(bool) => return Some(*bool),
+            Self::Not(predicate) => return predicate.known(atom).map(|holds| !holds),
+            Self::Atom(own) => return atom(own),
+            Self::All(predicates) => (predicates, false),
+            Self::Any(predicates) => (predicates, true),
         };
-        match self {
-            Self::Constant(bool) => Some(*bool),
-            Self::Not(predicate) => predicate.by_version(number, protocol).map(|holds| !holds),
-            Self::All(predicates) => join(predicates, false),
-            Self::Any(predicates) => join(predicates, true),
-            Self::Atom(atom) => {
-                let absent = Cell::new(false);
-                let decided = atom.check.decided(|operand| match operand {
-                    Operand::Constant(constant) => Some(constant.clone()),
-                    Operand::Attribute(Attribute::Protocol) => {
-                        absent.set(number.is_none());
-                        number.map(|number| Datum::Number(Number::Int(number.into())))
-                    }
-                    Operand::Attribute(Attribute::Version) => {
-                        protocol.map(|protocol| Datum::string(protocol.name().to_owned()))
-                    }
-                    Operand::Attribute(Attribute::Family) => {
-                        protocol.map(|protocol| Datum::text(protocol.family().name()))
-                    }
-                    _ => None,
-                });
-                if absent.get() { Some(false) } else { decided }
+        let mut all_known = true;
+        for predicate in predicates {
+            match predicate.known(atom) {
+                Some(holds) if holds == decisive => return Some(decisive),
+                Some(_) => {}
+                None => all_known = false,
             }
         }
+        all_known.then_some(!decisive)
     }
 
     /// Returns whether any part has no cost.
@@ -202,22 +197,6 @@ impl Predicate {
             },
         }
     }
-}
-
-fn quick_join(
-    predicates: &[Predicate],
-    evaluation: &Evaluation<'_>,
-    decisive: bool,
-) -> Option<bool> {
-    let mut all_known = true;
-    for predicate in predicates {
-        match predicate.quick(evaluation) {
-            Some(holds) if holds == decisive => return Some(decisive),
-            Some(_) => {}
-            None => all_known = false,
-        }
-    }
-    all_known.then_some(!decisive)
 }
 
 impl Atom {

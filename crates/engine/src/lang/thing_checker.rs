@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::ast::{Path, Thing};
 use super::checker::Checker;
-use super::error::{ExprError, Warning, closest};
+use super::error::{ExprError, Warning, did_you_mean};
 use super::field::Field;
 use super::lexer::Span;
 use super::names::Target;
@@ -66,13 +66,10 @@ impl Checker<'_> {
                 }
             }
         }
-        let near = closest(name, names.iter().map(String::as_str));
+        let near = did_you_mean(name, names.iter().map(String::as_str));
         if text {
-            self.warnings.extend(near.map(|near| Warning {
-                message: format!("no version has a `{name}` among the names of `{path}`"),
-                span: span.clone(),
-                hint: Some(format!("did you mean `{near}`?")),
-            }));
+            let message = format!("no version has a `{name}` among the names of `{path}`");
+            self.warnings.extend(near.map(|near| Warning::new(span, message).hint(near)));
             return Ok(());
         }
         if names.is_empty() {
@@ -81,7 +78,7 @@ impl Checker<'_> {
         }
         let error = ExprError::new(span, format!("no version has a `{name}` in `{path}`"));
         Err(match near {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            Some(near) => error.hint(near),
             None => {
                 let some: Vec<&str> = names.iter().map(String::as_str).take(MAX_LISTED).collect();
                 let more = if names.len() > MAX_LISTED { ", .." } else { "" };

@@ -6,9 +6,8 @@ use mlua::{Error, Lua, LuaString, Table, Value as LuaValue};
 use super::draft::{self, Part};
 use super::packet_table::PartTable;
 use super::work::{VALUE, charge};
-use crate::filter::Var;
-use mitmcraft_protocol::packet::PathStep;
-use mitmcraft_protocol::schema::{Kind, PacketType, Protocol, Shape, Value, format_uuid};
+use crate::filter::{Var, scalar};
+use mitmcraft_protocol::schema::{Kind, Shape, Value, format_uuid};
 use mitmcraft_protocol::wire::{Nbt, Tag};
 
 /// A part of a packet as Lua has it.
@@ -131,16 +130,11 @@ fn unreachable_part() -> PartTable {
 pub(super) fn value_of(part: Part<'_>) -> Value {
     match part {
         Part::Value(value) => value.clone(),
-        Part::Tag(tag) => match tag {
-            Tag::Byte(int) => Value::Int((*int).into()),
-            Tag::Short(int) => Value::Int((*int).into()),
-            Tag::Int(int) => Value::Int((*int).into()),
-            Tag::Long(int) => Value::Int(*int),
-            Tag::Float(float) => Value::Float32(*float),
-            Tag::Double(float) => Value::Float64(*float),
-            Tag::Text(bytes) => Value::from(&*draft::text(bytes)),
-            tag => Value::Nbt(Box::new(Nbt { name: None, root: tag.clone() })),
-        },
+        Part::Tag(tag) => {
+            let scalar = scalar(tag).filter(|it| !matches!(it, Value::Bytes(_)));
+            let nbt = || Value::Nbt(Box::new(Nbt { name: None, root: tag.clone() }));
+            scalar.unwrap_or_else(nbt)
+        }
     }
 }
 
@@ -258,18 +252,6 @@ fn string(text: &LuaString, wants_bytes: bool) -> Value {
         Ok(text) if !wants_bytes => Value::from(text),
         _ => Value::Bytes(Bytes::copy_from_slice(&bytes)),
     }
-}
-
-/// Returns the shape at a path; `None` within NBT, or if it is not known.
-pub(super) fn shape_at<'p>(
-    protocol: &'p Protocol,
-    packet: &PacketType,
-    steps: &[PathStep],
-) -> Option<Shape<'p>> {
-    steps.iter().try_fold(Shape::of(protocol, packet), |shape, step| match step {
-        PathStep::Name(name) => shape.field(name),
-        PathStep::Index(_) | PathStep::Each | PathStep::Append => shape.element(),
-    })
 }
 
 /// Converts a value that outlives the state. Returns `None` for functions and the like.

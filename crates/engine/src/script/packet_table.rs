@@ -4,15 +4,16 @@ use mlua::{
     Error, Lua, LuaString, MetaMethod, MultiValue, UserData, UserDataMethods, Value as LuaValue,
 };
 
-use super::convert::{Read, Writer, copy, shape_at, value_of};
+use super::convert::{Read, Writer, copy, value_of};
 use super::draft::{Draft, DraftError, Part};
 use super::host::{Host, host, host_mut};
 use super::work::{CALL, VALUE, charge, too_long};
 use super::{globals, place};
 use crate::filter::Delay;
 use crate::lang::amount::Period;
+use crate::lang::shape_at;
 use mitmcraft_protocol::packet::PathStep;
-use mitmcraft_protocol::schema::Value;
+use mitmcraft_protocol::schema::{Shape, Value};
 
 /// The packet of a callback.
 #[derive(Debug, Clone, Copy)]
@@ -233,7 +234,7 @@ fn write(
         LuaValue::Nil => (None, 0),
         value => {
             let kind = &protocol.packets()[usize::from(number)];
-            let shape = shape_at(&protocol, kind, &path);
+            let shape = shape_at(Shape::of(&protocol, kind), &path);
             let mut writer = Writer::new(lua);
             let new = writer.value(value, shape.as_ref(), 0);
             charge(lua, writer.size())?;
@@ -266,7 +267,7 @@ fn replace(lua: &Lua, this: PacketTable, arguments: MultiValue) -> Result<(), Er
             &protocol.packets()[usize::from(own)]
         }
     };
-    let shape = shape_at(&protocol, kind, &[]);
+    let shape = Some(Shape::of(&protocol, kind));
     let mut writer = Writer::new(lua);
     let value = writer.value(&fields, shape.as_ref(), 0);
     charge(lua, writer.size())?;

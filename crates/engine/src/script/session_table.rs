@@ -2,13 +2,13 @@ use std::sync::Arc;
 
 use mlua::{Error, Lua, MetaMethod, Table, UserData, UserDataMethods, Value as LuaValue};
 
-use super::convert::{Read, Writer, shape_at};
+use super::convert::{Read, Writer};
 use super::globals::{self, named};
 use super::host::{host, host_mut};
 use super::packet_table::PartTable;
 use super::work::{CALL, charge};
 use crate::filter::{Injection, build};
-use mitmcraft_protocol::schema::Direction;
+use mitmcraft_protocol::schema::{Direction, Shape};
 
 /// The session of a script: `session`.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +96,7 @@ fn send(
     };
     let protocol = Arc::clone(&context.protocol);
     let kind = named(&protocol, state, direction, name).map_err(fail)?;
-    let shape = shape_at(&protocol, kind, &[]);
+    let shape = Some(Shape::of(&protocol, kind));
     let mut writer = Writer::new(lua);
     let fields = match fields {
         Some(LuaValue::Nil) | None => LuaValue::Table(lua.create_table()?),

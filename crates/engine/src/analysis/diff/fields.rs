@@ -3,6 +3,7 @@ use super::entities::{EntityIds, is_entity};
 use super::ignore::Ignore;
 use super::item::prune;
 use crate::capture::Record;
+use crate::filter::scalar;
 use mitmcraft_protocol::meaning::FieldMeanings;
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::Value;
@@ -177,14 +178,6 @@ fn text(bytes: &[u8]) -> Value {
 /// Converts a tag to the most similar value.
 fn tag_value(tag: &Tag) -> Value {
     match tag {
-        Tag::Byte(int) => Value::Int((*int).into()),
-        Tag::Short(int) => Value::Int((*int).into()),
-        Tag::Int(int) => Value::Int((*int).into()),
-        Tag::Long(int) => Value::Int(*int),
-        Tag::Float(float) => Value::Float32(*float),
-        Tag::Double(float) => Value::Float64(*float),
-        Tag::ByteArray(bytes) => Value::Bytes(bytes.clone()),
-        Tag::Text(bytes) => text(bytes),
         Tag::IntArray(ints) => {
             Value::List(ints.iter().map(|int| Value::Int((*int).into())).collect())
         }
@@ -195,5 +188,6 @@ fn tag_value(tag: &Tag) -> Value {
             let name = |name: &[u8]| Encoding::ModifiedUtf8.decode_lossy(name).as_ref().into();
             Value::Map(entries.map(|(key, tag)| (name(key), tag_value(tag))).collect())
         }
+        tag => scalar(tag).unwrap_or(Value::Absent),
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::edit::{self, Edit, Form};
+use super::edit::{self, Change, Form};
 use super::edit_path::EditPath;
 use super::payload_edit;
 use super::progress::Progress;
@@ -114,7 +114,7 @@ fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
 pub(crate) fn apply_changes(
     packet: &Packet,
     decoded: Option<Value>,
-    changes: &[(EditPath, Option<Value>)],
+    changes: &[Change],
 ) -> Result<Bytes, String> {
     let ty = packet.kind().ok_or("what its id means is not known")?;
     let protocol = &packet.context().protocol;
@@ -125,24 +125,15 @@ pub(crate) fn apply_changes(
     if !edits.is_empty() {
         let value =
             decoded.map_or_else(|| packet.value(), Ok).map_err(|error| error.to_string())?;
-        body = edit::rewrite(protocol, ty, value, &as_edit(edits), Form::Packet)?.into();
+        body = edit::rewrite(protocol, ty, value, &edits, Form::Packet)?.into();
     }
     if !inside.is_empty() {
-        let inner =
-            |(path, new): &(EditPath, Option<Value>)| Some((path.in_payload()?, new.clone()));
+        let inner = |(path, new): &Change| Some((path.in_payload()?, new.clone()));
         let inside: Vec<_> = inside.into_iter().filter_map(inner).collect();
-        let edits = as_edit(&inside);
+        let edits: Vec<_> = inside.iter().collect();
         body = payload_edit::rewrite(protocol, ty, (&body, packet.fields_at()), &edits)?.into();
     }
     Ok(body)
-}
-
-fn as_edit<'p>(changes: impl IntoIterator<Item = &'p (EditPath, Option<Value>)>) -> Vec<Edit<'p>> {
-    let edits = changes.into_iter().map(|(path, new)| match new {
-        Some(new) => Edit::Set(path, new.clone()),
-        None => Edit::Remove(path),
-    });
-    edits.collect()
 }
 
 fn has_field(protocol: &Protocol, packet: &PacketType, name: &str) -> bool {

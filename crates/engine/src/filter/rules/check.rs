@@ -8,11 +8,10 @@ use super::component::{Components, names};
 use super::draft::Draft;
 use super::keys;
 use super::rule::Body;
-use super::shapes::{encodes, fits, holders};
+use super::shapes::{encodes, fits};
 use super::source::Source;
 use super::template::Template;
-use super::things::Things;
-use crate::lang::{FieldIndex, Vocabulary, closest};
+use crate::lang::{FieldIndex, Vocabulary, did_you_mean, holders};
 use mitmcraft_protocol::packet::PathStep;
 use mitmcraft_protocol::schema::{
     Direction, Family, Kind, MAX_LISTED, PacketType, Protocol, Role, Shape, State, Value,
@@ -75,8 +74,8 @@ const MAX_FAULTS: usize = 1000;
 struct Check<'a, 's, 't> {
     draft: &'a Draft,
     protocols: &'a [&'a FieldIndex],
-    /// The packets that the rule can match, by protocol and place in it.
-    possible: Vec<(&'a Protocol, u16)>,
+    /// The packets that the rule can match.
+    possible: Vec<(&'a Protocol, &'a PacketType)>,
     source: &'s mut Source<'t>,
 }
 
@@ -98,15 +97,26 @@ impl Made {
 }
 
 /// Returns the packets that a rule can match.
-fn possible<'p>(draft: &Draft, protocols: &[&'p FieldIndex]) -> Vec<(&'p Protocol, u16)> {
+fn possible<'p>(
+    draft: &Draft,
+    protocols: &[&'p FieldIndex],
+) -> Vec<(&'p Protocol, &'p PacketType)> {
     let when = draft.rule.when.as_ref();
     let admitted =
         |index: &&FieldIndex| when.is_none_or(|when| when.admits_protocol(index.protocol()));
-    let places = |index: &'p FieldIndex| {
-        let places = draft.rule.possible(index).packets;
-        places.into_iter().map(|place| (&**index.protocol(), place))
+    let packets = |index: &'p FieldIndex| {
+        let (protocol, places) = (&**index.protocol(), draft.rule.possible(index).packets);
+        places.into_iter().map(move |place| (protocol, &protocol.packets()[usize::from(place)]))
     };
-    protocols.iter().copied().filter(|it| admitted(it)).flat_map(places).collect()
+    protocols.iter().copied().filter(|it| admitted(it)).flat_map(packets).collect()
+}
+
+/// Returns the name that `word` may stand for, or all names if they are few.
+fn suggestion(word: &str, names: &BTreeSet<&str>, all: &str) -> Option<String> {
+    did_you_mean(word, names.iter().copied()).or_else(|| {
+        let few = !names.is_empty() && names.len() <= MAX_LISTED;
+        few.then(|| format!("{all} {}", names.iter().copied().collect::<Vec<_>>().join(", ")))
+    })
 }
 
 impl Check<'_, '_, '_> {
@@ -121,9 +131,8 @@ impl Check<'_, '_, '_> {
         }
         // If the condition has a fault, or another key may be meant to be one, the matching packets are
         // unknown.
-        let when = draft.spans.iter().any(|(key, _)| key == "when");
         let known = draft.spans.iter().all(|(key, _)| keys::RULE.contains(&key.as_str()));
-        if self.possible.is_empty() || !known || (when && draft.rule.when.is_none()) {
+        if self.possible.is_empty() || !known || (draft.has("when") && draft.rule.when.is_none()) {
             return;
         }
         if draft.rule.conditions.timer.is_none() {
@@ -134,9 +143,7 @@ impl Check<'_, '_, '_> {
     }
 
     fn packets(&self) -> impl Iterator<Item = (&Protocol, &PacketType)> {
-        self.possible
-            .iter()
-            .map(|(protocol, place)| (*protocol, &protocol.packets()[usize::from(*place)]))
+        self.possible.iter().copied()
     }
 
     /// Reports a rule that has conditions and no action.
@@ -150,7 +157,7 @@ impl Check<'_, '_, '_> {
 
     fn exclusions(&mut self) {
         let actions = &self.draft.rule.actions;
-        let has = |key: &str| self.draft.spans.iter().any(|(name, _)| name == key);
+        let has = |key: &str| self.draft.has(key);
         if actions.drop {
             for key in
                 ["set", "remove", "replace", "truncate", "corrupt", "delay", "throttle", "copy"]
@@ -211,20 +218,17 @@ impl Check<'_, '_, '_> {
         if !actions.changes() && actions.send.is_empty() && actions.close.is_none() {
             return;
         }
-        let refusals: Vec<_> = self
-            .packets()
-            .map(|(_, packet)| (packet.name().clone(), self.refusal(packet)))
-            .collect();
-        let refused: BTreeSet<_> =
-            refusals.iter().filter_map(|(name, why)| Some((name.clone(), (*why)?))).collect();
+        let refusal =
+            |(_, packet): (_, &PacketType)| Some((packet.name().clone(), self.refusal(packet)?));
+        let refusals: Vec<Option<_>> = self.packets().map(refusal).collect();
+        let refused: BTreeSet<_> = refusals.iter().flatten().collect();
         let Some((name, (key, why))) = refused.first() else { return };
         let span = self.draft.span_of(key);
         let message = format!("`{key}` cannot work on `{name}`: {why}");
-        if refusals.iter().all(|(_, why)| why.is_some()) {
+        if refusals.iter().all(Option::is_some) {
             self.source.error(span, message);
         } else {
-            let names: Vec<String> = refused.iter().map(|(name, _)| format!("`{name}`")).collect();
-            let names: BTreeSet<String> = names.into_iter().collect();
+            let names: BTreeSet<_> = refused.iter().map(|(name, _)| format!("`{name}`")).collect();
             let names = names.into_iter().collect::<Vec<_>>().join(", ");
             let needed = if refused.len() == 1 { "it" } else { "them" };
             let message = format!(
@@ -239,12 +243,11 @@ impl Check<'_, '_, '_> {
         let role = packet.role()?;
         let actions = &self.draft.rule.actions;
         let rewrites = ["replace", "set", "remove", "truncate", "corrupt"];
-        let present = |keys: &[&'static str]| {
-            keys.iter().copied().find(|key| self.draft.spans.iter().any(|(name, _)| name == key))
-        };
+        let present = |keys: &[&'static str]| keys.iter().copied().find(|key| self.draft.has(key));
         let first = present(&["drop"]).filter(|_| actions.drop);
         let rewrite = present(&rewrites);
         let late = present(&["delay", "throttle", "copy"]);
+        let any = first.or(rewrite).or(late);
         match role {
             Role::Handshake => {
                 let why = "without it the server does not know what the connection is for";
@@ -254,35 +257,26 @@ impl Check<'_, '_, '_> {
                 if let Some(key) = late {
                     return Some((key, "nothing can be sent before it, and only once"));
                 }
-                let fixed = |path: &super::edit_path::EditPath| match path.steps().first() {
-                    Some(PathStep::Name(name)) => {
-                        matches!(&**name, "protocolVersion" | "nextState")
-                    }
-                    _ => false,
-                };
-                let set = actions.set.iter().any(|(path, _)| fixed(path));
+                let fixed = |name: &str| matches!(name, "protocolVersion" | "nextState");
+                let set = actions.set.iter().any(|(path, _)| {
+                    matches!(path.steps().first(), Some(PathStep::Name(name)) if fixed(name))
+                });
                 let key = if set { Some("set") } else { rewrite.filter(|key| *key != "set") };
                 key.map(|key| (key, "the proxy has read version and next state from it already"))
             }
             Role::LoginSuccess => first
                 .map(|key| (key, "without it the client does not enter the game"))
                 .or_else(|| late.map(|key| (key, "what comes next is read by it"))),
-            Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted => first
-                .or(rewrite)
-                .or(late)
+            Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted => any
                 .or_else(|| present(&["send", "close"]))
                 .map(|key| (key, "the proxy exchanges keys with each side by it")),
-            Role::SetCompression => first
-                .or(rewrite)
-                .or(late)
-                .map(|key| (key, "both sides must begin to compress at the same packet")),
-            Role::BundleDelimiter => first
-                .or(rewrite)
-                .or(late)
-                .map(|key| (key, "the client waits for the end of what it begins")),
-            role if role.drives() => {
-                first.or(rewrite).or(late).map(|key| (key, "it changes what the next ids mean"))
+            Role::SetCompression => {
+                any.map(|key| (key, "both sides must begin to compress at the same packet"))
             }
+            Role::BundleDelimiter => {
+                any.map(|key| (key, "the client waits for the end of what it begins"))
+            }
+            role if role.drives() => any.map(|key| (key, "it changes what the next ids mean")),
             _ => None,
         }
     }
@@ -292,13 +286,11 @@ impl Check<'_, '_, '_> {
         let actions = &draft.rule.actions;
         for ((path, template), (key, value)) in actions.set.iter().zip(&draft.set) {
             let shapes: Vec<_> = self
-                .possible
-                .iter()
-                .flat_map(|(protocol, place)| {
-                    let packet = &protocol.packets()[usize::from(*place)];
+                .packets()
+                .flat_map(|(protocol, packet)| {
                     holders(protocol, packet, path.steps()).map(|(packet, steps, shape)| {
-                        let template = Things { protocol, packet }.resolved(steps, template);
-                        (shape, Components::of(protocol, packet), steps, template)
+                        let components = Components::of(protocol, packet);
+                        (shape, components, steps, components.resolved(steps, template))
                     })
                 })
                 .collect();
@@ -345,7 +337,7 @@ impl Check<'_, '_, '_> {
 
     /// The versions in which the rule can match, each once.
     fn versions(&self) -> Vec<&Protocol> {
-        let mut versions: Vec<&Protocol> = self.possible.iter().map(|(it, _)| *it).collect();
+        let mut versions: Vec<&Protocol> = self.packets().map(|(it, _)| it).collect();
         versions.dedup_by(|a, b| std::ptr::eq(*a, *b));
         versions
     }
@@ -382,9 +374,8 @@ impl Check<'_, '_, '_> {
     fn made(&self, versions: &[&Protocol]) -> Vec<Made> {
         let actions = &self.draft.rule.actions;
         let packets = |version: &Protocol| {
-            let own = self.possible.iter().filter(|(it, _)| std::ptr::eq(*it, version));
-            own.map(|(protocol, place)| &protocol.packets()[usize::from(*place)])
-                .collect::<Vec<_>>()
+            let own = self.packets().filter(|(it, _)| std::ptr::eq(*it, version));
+            own.map(|(_, packet)| packet).collect::<Vec<_>>()
         };
         let fields = actions.set.iter().zip(&self.draft.set).map(|((path, _), (key, _))| {
             let has = |version: &&Protocol| {
@@ -411,16 +402,9 @@ impl Check<'_, '_, '_> {
     /// Returns the names that the values of a field have, if a text stands where none of them does.
     fn names(&self, steps: &[PathStep], template: &Template) -> Option<String> {
         let Template::Value(Value::Text(text)) = template else { return None };
-        let of = |(protocol, packet)| Things { protocol, packet }.names(steps);
+        let of = |(protocol, packet)| Components::of(protocol, packet).names(steps);
         let names: BTreeSet<&str> = self.packets().flat_map(of).collect();
-        match closest(text, names.iter().copied()) {
-            Some(meant) => Some(format!("did you mean `{meant}`?")),
-            None if names.is_empty() || names.len() > MAX_LISTED => None,
-            None => {
-                let names: Vec<&str> = names.into_iter().collect();
-                Some(format!("its names are {}", names.join(", ")))
-            }
-        }
+        suggestion(text, &names, "its names are")
     }
 
     fn closest_field(&self, steps: &[PathStep]) -> Option<String> {
@@ -436,14 +420,7 @@ impl Check<'_, '_, '_> {
                 names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
             }
         }
-        match closest(name, names.iter().map(String::as_str)) {
-            Some(meant) => Some(format!("did you mean `{meant}`?")),
-            None if names.len() <= 12 && !names.is_empty() => {
-                let names: Vec<String> = names.into_iter().collect();
-                Some(format!("it has {}", names.join(", ")))
-            }
-            None => None,
-        }
+        suggestion(name, &names.iter().map(String::as_str).collect(), "it has")
     }
 
     fn bodies(&mut self) {
@@ -518,8 +495,7 @@ impl Check<'_, '_, '_> {
                 self.source.error(span, message);
             }
             None => {
-                let hint = closest(name, names.iter().map(String::as_str));
-                let hint = hint.map(|meant| format!("did you mean `{meant}`?"));
+                let hint = did_you_mean(name, names.iter().map(String::as_str));
                 let message = format!("there is no {direction} packet `{name}`");
                 self.source.error_with(span, message, hint);
             }

@@ -5,15 +5,16 @@ use serde_json::{Map, Value as Json};
 
 use super::edit::json_of;
 use super::nbt;
+use crate::lang::shape_at;
 use mitmcraft_protocol::packet::{PathStep, is_component};
 use mitmcraft_protocol::schema::{Family, Kind, Name, PacketType, Protocol, Shape, Value};
 use mitmcraft_protocol::wire::{Compound, List, Nbt, Tag, TagType};
 
-/// The fields of a packet that can hold components.
+/// The fields of a packet, which can hold components and numbers with names.
 #[derive(Clone, Copy)]
 pub(super) struct Components<'p> {
-    protocol: &'p Protocol,
-    packet: &'p PacketType,
+    pub(super) protocol: &'p Protocol,
+    pub(super) packet: &'p PacketType,
 }
 
 /// The form of a field.
@@ -36,11 +37,7 @@ impl<'p> Components<'p> {
 
     /// Returns the shape at a path; `None` within NBT.
     pub(super) fn shape_at(&self, path: &[PathStep]) -> Option<Shape<'p>> {
-        let shape = Shape::of(self.protocol, self.packet);
-        path.iter().try_fold(shape, |shape, step| match step {
-            PathStep::Name(name) => shape.field(name),
-            PathStep::Index(_) | PathStep::Each | PathStep::Append => shape.element(),
-        })
+        shape_at(Shape::of(self.protocol, self.packet), path)
     }
 
     /// Returns the form of a field with that shape at a path of names.

@@ -3,6 +3,7 @@ use std::ops::Range;
 use super::rule::Rule;
 
 /// A rule with the places of its parts in the file, for checks that need the whole rule.
+#[derive(Default)]
 pub(super) struct Draft {
     pub(super) rule: Rule,
     /// The place of the rule's first key.
@@ -18,6 +19,10 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.spans.iter().any(|(name, _)| name == key)
+    }
+
     /// Returns the place of a key, or of the rule when it has no such key.
     pub(super) fn span_of(&self, key: &str) -> Range<usize> {
         let found = self.spans.iter().find(|(name, _)| name == key);

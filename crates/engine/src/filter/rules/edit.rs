@@ -3,17 +3,12 @@
 use super::component::Components;
 use super::edit_path::{EditPath, lookup};
 use super::nbt;
-use super::things::Things;
 use mitmcraft_protocol::packet::{PathStep, position};
 use mitmcraft_protocol::schema::{PacketType, Protocol, Shape, Value};
 use mitmcraft_protocol::wire::{Compound, Nbt, Tag};
 
-/// A change to a packet's value.
-#[derive(Debug)]
-pub(super) enum Edit<'p> {
-    Set(&'p EditPath, Value),
-    Remove(&'p EditPath),
-}
+/// A change to a packet's value: what a field is set to, or `None` to remove it.
+pub(crate) type Change = (EditPath, Option<Value>);
 
 /// The bytes of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,18 +26,17 @@ pub(super) fn rewrite(
     protocol: &Protocol,
     packet: &PacketType,
     mut value: Value,
-    edits: &[Edit<'_>],
+    edits: &[&Change],
     form: Form,
 ) -> Result<Vec<u8>, String> {
     let mut sets = Vec::new();
     let components = Components::of(protocol, packet);
-    let things = Things { protocol, packet };
-    for edit in edits {
-        let Edit::Set(path, new) = edit else { continue };
+    for (path, new) in edits {
+        let Some(new) = new else { continue };
         let place = resolve(&value, path.steps());
         let mut new = new.clone();
         if path.pointer.is_none() {
-            things.resolve(path.steps(), &mut new);
+            components.resolve(path.steps(), &mut new);
             components.read_texts(path.steps(), &mut new);
         }
         set(&mut value, path, &new, components).map_err(|why| format!("`{path}`: {why}"))?;
@@ -61,12 +55,8 @@ pub(super) fn rewrite(
         }
     }
     // Removals shift the elements after them, so they come last.
-    let removes = edits.iter().filter_map(|edit| match edit {
-        Edit::Remove(path) => Some(path),
-        Edit::Set(..) => None,
-    });
     let mut removed = false;
-    for path in removes {
+    for (path, _) in edits.iter().filter(|(_, new)| new.is_none()) {
         remove(&mut value, path).map_err(|why| format!("`{path}`: {why}"))?;
         removed = true;
     }
@@ -81,11 +71,10 @@ fn forget_redundant(
     protocol: &Protocol,
     packet: &PacketType,
     value: &mut Value,
-    edits: &[Edit<'_>],
+    edits: &[&Change],
 ) {
     let changed = |name: &str| {
-        edits.iter().any(|edit| {
-            let (Edit::Set(path, _) | Edit::Remove(path)) = edit;
+        edits.iter().any(|(path, _)| {
             matches!(path.steps().first(), Some(PathStep::Name(field)) if **field == *name)
         })
     };
@@ -102,10 +91,7 @@ fn checked(
     value: &Value,
     form: Form,
 ) -> Result<(Vec<u8>, Value), String> {
-    let (body, got) = match form {
-        Form::Packet => encode(protocol, packet, value)?,
-        Form::Payload => encode_payload(protocol, packet, value)?,
-    };
+    let (body, got) = encode(protocol, packet, value, form)?;
     if agrees(value, &got, Missing::Allowed) {
         Ok((body, got))
     } else {
@@ -115,10 +101,10 @@ fn checked(
 
 /// Replaces `[-1]` and `[+]` in a path by the indexes that they mean now.
 fn resolve(value: &Value, steps: &[PathStep]) -> Vec<PathStep> {
-    let mut place = Some(value.plain());
+    let mut place = Some(value);
     let mut resolved = Vec::with_capacity(steps.len());
     for step in steps {
-        let step = match (step, place) {
+        let step = match (step, place.map(Value::plain)) {
             (PathStep::Append, Some(Value::List(items))) => PathStep::Index(items.len() as i64),
             (PathStep::Append, _) => PathStep::Index(0),
             (PathStep::Index(index), Some(Value::List(items))) if *index < 0 => {
@@ -126,14 +112,7 @@ fn resolve(value: &Value, steps: &[PathStep]) -> Vec<PathStep> {
             }
             (step, _) => step.clone(),
         };
-        place = place.and_then(|value| match &step {
-            PathStep::Name(name) => value.get(name).map(Value::plain),
-            PathStep::Index(index) => match value {
-                Value::List(items) => items.get(usize::try_from(*index).ok()?).map(Value::plain),
-                _ => None,
-            },
-            PathStep::Each | PathStep::Append => None,
-        });
+        place = place.and_then(|value| lookup(value, std::slice::from_ref(&step)));
         resolved.push(step);
     }
     resolved
@@ -147,10 +126,10 @@ pub(super) fn make(
     mut value: Value,
 ) -> Result<(Vec<u8>, Value, Value), String> {
     let components = Components::of(protocol, packet);
-    Things { protocol, packet }.resolve(&[], &mut value);
+    components.resolve(&[], &mut value);
     components.read_texts(&[], &mut value);
     components.read_tables(&[], &mut value)?;
-    let (body, got) = encode(protocol, packet, &value)?;
+    let (body, got) = encode(protocol, packet, &value, Form::Packet)?;
     Ok((body, value, got))
 }
 
@@ -189,26 +168,21 @@ fn encode(
     protocol: &Protocol,
     packet: &PacketType,
     value: &Value,
+    form: Form,
 ) -> Result<(Vec<u8>, Value), String> {
-    let body = protocol.encode(packet, value).map_err(|error| error.to_string())?;
-    let state = packet.state();
-    let decoded = protocol
-        .identify(state, packet.direction(), &body)
-        .and_then(|(packet, start)| protocol.decode(packet, &body, start));
+    let encoded = match form {
+        Form::Packet => protocol.encode(packet, value),
+        Form::Payload => protocol.encode_payload(packet, value),
+    };
+    let bytes = encoded.map_err(|error| error.to_string())?;
+    let decoded = match form {
+        Form::Packet => protocol
+            .identify(packet.state(), packet.direction(), &bytes)
+            .and_then(|(packet, start)| protocol.decode(packet, &bytes, start)),
+        Form::Payload => protocol.decode(packet, &bytes, 0),
+    };
     let got = decoded.map_err(|error| format!("does not decode again: {error}"))?;
-    Ok((body, got))
-}
-
-/// Encodes the payload of a plugin channel, and decodes it again.
-fn encode_payload(
-    protocol: &Protocol,
-    layout: &PacketType,
-    value: &Value,
-) -> Result<(Vec<u8>, Value), String> {
-    let data = protocol.encode_payload(layout, value).map_err(|error| error.to_string())?;
-    let got = protocol.decode(layout, &data, 0);
-    let got = got.map_err(|error| format!("does not decode again: {error}"))?;
-    Ok((data, got))
+    Ok((bytes, got))
 }
 
 /// The treatment of intended fields that are missing because a variant does not have them.

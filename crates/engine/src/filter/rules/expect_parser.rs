@@ -111,15 +111,11 @@ impl Reader<'_, '_> {
             let hint = "for example `same = [\"keepAliveId\"]`".to_owned();
             self.source.error_with(item.span(), "`same` needs at least one value", hint);
         }
-        let mut same = Vec::new();
-        for item in items {
-            let Some(text) = self.text(key, item) else { continue };
-            match Formula::parse_in(text, self.vocabulary) {
-                Ok(formula) => same.push(formula),
-                Err(error) => self.source.expr_error(item.span(), 0, error),
-            }
-        }
-        same
+        let formula = |item| {
+            let text = self.text(key, item)?;
+            self.formula(text, item, 0)
+        };
+        items.iter().filter_map(formula).collect()
     }
 
     /// Reads a bound: a text, or an integer.
@@ -134,13 +130,6 @@ impl Reader<'_, '_> {
             return self.form(key, item, read, example);
         };
         let number = self.int(key, item, 0..=i64::MAX)?;
-        match read(&number.to_string()) {
-            Ok(bound) => Some(bound),
-            Err(error) => {
-                let hint = format!("for example `{example}`");
-                self.source.error_with(item.span(), error.to_string(), hint);
-                None
-            }
-        }
+        self.valid(read(&number.to_string()), item, example)
     }
 }

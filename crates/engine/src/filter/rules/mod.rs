@@ -45,6 +45,7 @@ pub(crate) use edit::{build, encode_json};
 pub(crate) use edit_path::EditPath;
 pub use expect::{Expect, Per, Wanted};
 pub(crate) use index::Index;
+pub(crate) use nbt::scalar;
 pub(crate) use reader::hex;
 pub use ring_capture::RingCapture;
 pub use rule_set::{Checked, RuleSet};

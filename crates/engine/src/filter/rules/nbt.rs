@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::component::list_of;
 use mitmcraft_protocol::packet::{PathStep, position};
 use mitmcraft_protocol::schema::Value;
-use mitmcraft_protocol::wire::{Compound, Nbt, Tag};
+use mitmcraft_protocol::wire::{Compound, Encoding, Nbt, Tag};
 
 /// Calls `act` with each tag at the end of a path, as a value.
 pub(super) fn each(
@@ -99,20 +99,21 @@ pub(super) fn same(one: &Nbt, other: &Nbt) -> bool {
     one == other || json(one) == json(other)
 }
 
-fn show(tag: &mut Tag) -> Value {
-    match tag {
-        Tag::Byte(int) => Value::Int((*int).into()),
-        Tag::Short(int) => Value::Int((*int).into()),
-        Tag::Int(int) => Value::Int((*int).into()),
-        Tag::Long(int) => Value::Int(*int),
+/// Returns the value of a tag, unless it has parts.
+pub(crate) fn scalar(tag: &Tag) -> Option<Value> {
+    Some(match tag {
         Tag::Float(float) => Value::Float32(*float),
         Tag::Double(float) => Value::Float64(*float),
         Tag::ByteArray(bytes) => Value::Bytes(bytes.clone()),
-        Tag::Text(bytes) => Value::Text(
-            mitmcraft_protocol::wire::Encoding::ModifiedUtf8.decode_lossy(bytes).as_ref().into(),
-        ),
-        tag => Value::Nbt(Box::new(Nbt { name: None, root: mem::replace(tag, Tag::Byte(0)) })),
-    }
+        Tag::Text(text) => Value::from(&*Encoding::ModifiedUtf8.decode_lossy(text)),
+        _ => Value::Int(tag.as_int()?),
+    })
+}
+
+fn show(tag: &mut Tag) -> Value {
+    scalar(tag).unwrap_or_else(|| {
+        Value::Nbt(Box::new(Nbt { name: None, root: mem::replace(tag, Tag::Byte(0)) }))
+    })
 }
 
 /// Sets a tag to a value; the tag keeps its type.
@@ -150,9 +151,8 @@ fn put(tag: &mut Tag, value: Value) -> Result<(), String> {
 /// Converts a value into a tag, of the type that a table names or of the value's own.
 pub(super) fn tag_of(value: Value) -> Result<Tag, String> {
     if is_typed(&value) {
-        return Nbt::from_json(&json(&value))
-            .map(|nbt| nbt.root)
-            .map_err(|error| error.to_string());
+        let nbt = Nbt::from_json(&value.to_json());
+        return nbt.map(|nbt| nbt.root).map_err(|error| error.to_string());
     }
     Ok(match value {
         Value::Bool(bool) => Tag::Byte(i8::from(bool)),
@@ -173,20 +173,6 @@ pub(super) fn tag_of(value: Value) -> Result<Tag, String> {
         }
         other => return Err(format!("{} is not an NBT tag", other.kind())),
     })
-}
-
-fn json(value: &Value) -> serde_json::Value {
-    use serde_json::Value as Json;
-    match value {
-        Value::Int(int) => Json::from(*int),
-        Value::Float64(float) => Json::from(*float),
-        Value::Text(text) => Json::from(&**text),
-        Value::List(items) => items.iter().map(json).collect(),
-        Value::Map(fields) => {
-            Json::Object(fields.iter().map(|(name, it)| (name.to_string(), json(it))).collect())
-        }
-        _ => Json::Null,
-    }
 }
 
 pub(super) fn key(name: &str) -> Bytes {

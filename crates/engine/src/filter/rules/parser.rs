@@ -1,16 +1,16 @@
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
 use toml::de::{DeTable, DeValue};
 
+use super::Severity;
 use super::draft::Draft;
 use super::expect::Expect;
 use super::keys;
 use super::reader::{Item, Key, Reader, in_order};
 use super::ring_capture::RingCapture;
-use super::rule::{Actions, Body, Conditions, Rule, Scope, Send};
+use super::rule::{Actions, Body, Rule, Scope, Send};
 use super::template::Template;
 use crate::filter::{Detail, Ring, SHORTEST_TIMER};
 use crate::lang::Expr;
@@ -95,21 +95,8 @@ impl Reader<'_, '_> {
     }
 
     fn rule(&mut self, table: &DeTable<'_>, span: Range<usize>, number: usize) -> Draft {
-        let rule = Rule {
-            name: format!("rule {}", number + 1),
-            when: None,
-            conditions: Conditions::default(),
-            actions: Actions::default(),
-            shared: Arc::default(),
-        };
-        let mut draft = Draft {
-            rule,
-            span,
-            spans: Vec::new(),
-            set: Vec::new(),
-            remove: Vec::new(),
-            send: Vec::new(),
-        };
+        let rule = Rule { name: format!("rule {}", number + 1), ..Rule::default() };
+        let mut draft = Draft { rule, span, ..Draft::default() };
         for (number, (key, item)) in in_order(table).into_iter().enumerate() {
             if number == 0 {
                 draft.span = key.span();
@@ -239,23 +226,16 @@ impl Reader<'_, '_> {
 
     pub(super) fn when(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<Expr> {
         let text = self.text(key, item)?;
-        match Expr::parse_in(text, self.vocabulary) {
-            Ok((expr, warnings)) => {
-                let warnings = if warnings.is_empty() {
-                    expr.version_warnings(self.vocabulary)
-                } else {
-                    warnings
-                };
-                for warning in warnings {
-                    self.source.expr_warning(item.span(), warning);
-                }
-                Some(expr)
-            }
-            Err(error) => {
-                self.source.expr_error(item.span(), 0, error);
-                None
-            }
+        let parsed = Expr::parse_in(text, self.vocabulary);
+        let fault = |why| self.source.expr(Severity::Error, item.span(), 0, why);
+        let (expr, mut warnings) = parsed.map_err(fault).ok()?;
+        if warnings.is_empty() {
+            warnings = expr.version_warnings(self.vocabulary);
         }
+        for warning in warnings {
+            self.source.expr(Severity::Warning, item.span(), 0, warning);
+        }
+        Some(expr)
     }
 
     fn period(&mut self, key: Key<'_, '_>, item: Item<'_, '_>, example: &str) -> Option<Duration> {

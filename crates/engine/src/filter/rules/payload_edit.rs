@@ -1,6 +1,6 @@
 //! Changes to the payload of a plugin channel, in the bytes that its packet carries.
 
-use super::edit::{self, Edit, Form};
+use super::edit::{self, Change, Form};
 use super::edit_path::EditPath;
 use mitmcraft_protocol::schema::{PacketType, Payload, Protocol, Value};
 
@@ -12,7 +12,7 @@ pub(super) fn rewrite(
     protocol: &Protocol,
     packet: &PacketType,
     (body, start): (&[u8], usize),
-    edits: &[Edit<'_>],
+    edits: &[&Change],
 ) -> Result<Vec<u8>, String> {
     let Some(Payload { layout, bytes, .. }) = protocol.payload(packet, body, start) else {
         return Err("`payload`: its channel has no layout that fits".to_owned());
@@ -22,9 +22,8 @@ pub(super) fn rewrite(
     let data = edit::rewrite(protocol, layout, value, edits, Form::Payload)
         .map_err(|why| format!("`payload` of `{}`: {why}", layout.name()))?;
     let whole = protocol.decode(packet, body, start).map_err(|error| error.to_string())?;
-    let place = EditPath::data();
-    let edits = [Edit::Set(&place, Value::Bytes(data.into()))];
-    let body = edit::rewrite(protocol, packet, whole, &edits, Form::Packet)?;
+    let change = (EditPath::data(), Some(Value::Bytes(data.into())));
+    let body = edit::rewrite(protocol, packet, whole, &[&change], Form::Packet)?;
     let again = protocol.payload(packet, &body, start);
     if again.is_none_or(|again| !std::ptr::eq(again.layout, layout)) {
         let channel = layout.name();

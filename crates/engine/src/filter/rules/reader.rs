@@ -5,6 +5,7 @@ use bytes::Bytes;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::Severity;
 use super::edit_path::EditPath;
 use super::source::Source;
 use super::template::Template;
@@ -103,12 +104,17 @@ impl Reader<'_, '_> {
             self.source.error_with(item.span(), message, format!("for example `\"{example}\"`"));
             return None;
         };
-        let error = match read(text) {
-            Ok(value) => return Some(value),
-            Err(error) => error,
-        };
-        self.source.error_with(item.span(), error.to_string(), format!("for example `{example}`"));
-        None
+        self.valid(read(text), item, example)
+    }
+
+    pub(super) fn valid<T, E: fmt::Display>(
+        &mut self,
+        value: Result<T, E>,
+        item: Item<'_, '_>,
+        example: &str,
+    ) -> Option<T> {
+        let hint = || format!("for example `{example}`");
+        value.map_err(|why| self.source.error_with(item.span(), why.to_string(), hint())).ok()
     }
 
     /// Reads one of the given words.
@@ -158,39 +164,23 @@ impl Reader<'_, '_> {
             DeValue::String(text) => match text.strip_prefix('=') {
                 None => Template::Value(Value::from(text.as_ref())),
                 Some(literal) if literal.starts_with('=') => Template::Value(literal.into()),
-                Some(formula) => match Formula::parse_in(formula, self.vocabulary) {
-                    Ok(formula) => Template::Formula(formula),
-                    Err(error) => {
-                        self.source.expr_error(item.span(), 1, error);
-                        return None;
-                    }
-                },
+                Some(formula) => Template::Formula(self.formula(formula, item, 1)?),
             },
             DeValue::Boolean(bool) => Template::Value(Value::Bool(*bool)),
             DeValue::Integer(int) => {
                 let (digits, radix) = (int.as_str(), int.radix());
                 let signed = i64::from_str_radix(digits, radix).map(Value::Int);
-                match signed.or_else(|_| u64::from_str_radix(digits, radix).map(Value::Unsigned)) {
-                    Ok(value) => Template::Value(value),
-                    Err(_) => {
-                        self.source.error(item.span(), "does not fit 64 bits");
-                        return None;
-                    }
-                }
+                let value =
+                    signed.or_else(|_| u64::from_str_radix(digits, radix).map(Value::Unsigned));
+                Template::Value(self.present(value.ok(), item, "does not fit 64 bits")?)
             }
-            DeValue::Float(float) => match float.as_str().parse() {
-                Ok(float) => Template::Value(Value::Float64(float)),
-                Err(_) => {
-                    self.source.error(item.span(), "not a number");
-                    return None;
-                }
-            },
+            DeValue::Float(float) => {
+                let float = float.as_str().parse().ok().map(Value::Float64);
+                Template::Value(self.present(float, item, "not a number")?)
+            }
             DeValue::Datetime(_) => {
-                self.source.error_with(
-                    item.span(),
-                    "packets have no dates",
-                    "quote it if it is text".to_owned(),
-                );
+                let hint = "quote it if it is text".to_owned();
+                self.source.error_with(item.span(), "packets have no dates", hint);
                 return None;
             }
             DeValue::Array(items) => {
@@ -208,6 +198,24 @@ impl Reader<'_, '_> {
                 Template::Map(fields.into_iter().collect::<Option<_>>()?)
             }
         })
+    }
+
+    /// Reads a formula, whose text begins `skip` characters into that of the item.
+    pub(super) fn formula(
+        &mut self,
+        text: &str,
+        item: Item<'_, '_>,
+        skip: usize,
+    ) -> Option<Formula> {
+        let formula = Formula::parse_in(text, self.vocabulary);
+        formula.map_err(|why| self.source.expr(Severity::Error, item.span(), skip, why)).ok()
+    }
+
+    fn present<T>(&mut self, value: Option<T>, item: Item<'_, '_>, error: &str) -> Option<T> {
+        if value.is_none() {
+            self.source.error(item.span(), error);
+        }
+        value
     }
 
     fn wanted<T>(

@@ -12,7 +12,7 @@ use crate::lang::{Expr, FieldIndex, Possible};
 use mitmcraft_protocol::schema::{Direction, Name, PacketType, Protocol, State};
 
 /// A rule of a filter file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rule {
     pub(super) name: String,
     /// The condition; `None` for every packet.

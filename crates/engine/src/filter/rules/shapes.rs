@@ -2,9 +2,7 @@
 
 use super::component::{Components, Form};
 use super::template::Template;
-use super::things::Things;
-use crate::lang::{closest, payload_steps};
-use mitmcraft_protocol::packet::PathStep;
+use crate::lang::closest;
 use mitmcraft_protocol::schema::{Kind, Name, PacketType, Protocol, Shape, Value};
 
 /// Checks that a packet can be encoded, as far as the template is literal.
@@ -16,37 +14,9 @@ pub(super) fn encodes(
     if let Some(value) = template.literal() {
         return super::edit::make(protocol, packet, value).map(|_| ());
     }
-    let template = &Things { protocol, packet }.resolved(&[], template);
-    fits(&Shape::of(protocol, packet), template, Components::of(protocol, packet), &mut Vec::new())
-}
-
-/// Returns what has a field at `steps`: the packet, or payloads of plugin channels that it may carry; with
-/// the steps in it and the shape there.
-pub(super) fn holders<'p: 's, 's>(
-    protocol: &'p Protocol,
-    packet: &'p PacketType,
-    steps: &'s [PathStep],
-) -> impl Iterator<Item = (&'p PacketType, &'s [PathStep], Shape<'p>)> {
-    let payloads = payload_steps(steps).into_iter().flat_map(move |steps| {
-        let layouts = protocol.payload_layouts(packet);
-        layouts.map(move |layout| (layout, steps))
-    });
-    std::iter::once((packet, steps)).chain(payloads).filter_map(move |(packet, steps)| {
-        Some((packet, steps, shape_at(Shape::of(protocol, packet), steps)?))
-    })
-}
-
-/// Returns the shape at a path; for everything within NBT, that of the NBT.
-fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
-    let Some((step, rest)) = steps.split_first() else { return Some(shape) };
-    let below = match step {
-        PathStep::Name(name) => shape.field(name),
-        PathStep::Index(_) | PathStep::Each | PathStep::Append => shape.element(),
-    };
-    match below {
-        Some(below) => shape_at(below, rest),
-        None => shape.kinds().has(Kind::Nbt).then_some(shape),
-    }
+    let components = Components::of(protocol, packet);
+    let template = &components.resolved(&[], template);
+    fits(&Shape::of(protocol, packet), template, components, &mut Vec::new())
 }
 
 /// Checks that a value fits the field with that shape at `path`, as far as the template is literal.

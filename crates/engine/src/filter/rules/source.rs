@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::{Severity, SourceFault};
-use crate::lang::{ExprError, Warning};
+use crate::lang::ExprError;
 
 /// The text of a filter file, with the faults found so far.
 pub(super) struct Source<'t> {
@@ -40,16 +40,16 @@ impl<'t> Source<'t> {
         self.add(Severity::Warning, span, message.into(), hint.into());
     }
 
-    /// Adds the error of an expression within a string; `skip` bytes of the string's value precede
-    /// it.
-    pub(super) fn expr_error(&mut self, string: Range<usize>, skip: usize, error: ExprError) {
-        let span = self.inside(string, error.span, skip);
-        self.add(Severity::Error, span, error.message, error.hint);
-    }
-
-    pub(super) fn expr_warning(&mut self, string: Range<usize>, warning: Warning) {
-        let span = self.inside(string, warning.span, 0);
-        self.add(Severity::Warning, span, warning.message, warning.hint);
+    /// Adds a fault of an expression within a string; `skip` bytes of the string's value precede it.
+    pub(super) fn expr(
+        &mut self,
+        severity: Severity,
+        string: Range<usize>,
+        skip: usize,
+        fault: ExprError,
+    ) {
+        let span = self.inside(string, fault.span, skip);
+        self.add(severity, span, fault.message, fault.hint);
     }
 
     /// Returns the number of the line at an offset, from 1.

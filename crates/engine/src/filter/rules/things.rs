@@ -1,32 +1,27 @@
 //! Names for numbers in values that rules set: `type = "creeper"`.
 
+use super::component::Components;
 use super::template::Template;
+use crate::lang::meaning_path;
 use mitmcraft_protocol::meaning::FieldMeanings;
 use mitmcraft_protocol::packet::PathStep;
-use mitmcraft_protocol::schema::{PacketType, Protocol, Value};
+use mitmcraft_protocol::schema::Value;
 
-/// Packets of a type, whose numbers have names.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Things<'p> {
-    pub(super) protocol: &'p Protocol,
-    pub(super) packet: &'p PacketType,
-}
-
-impl Things<'_> {
+impl Components<'_> {
     /// Replaces the names in a value, which is at `steps` in the packet, by their numbers. Texts that are
     /// no names stay as they are.
     pub(super) fn resolve(self, steps: &[PathStep], value: &mut Value) {
         if has_text(value)
             && let Some(meanings) = FieldMeanings::of(self.protocol, self.packet)
         {
-            resolve(&meanings, &mut path_of(steps), value);
+            resolve(&meanings, &mut meaning_path(steps), value);
         }
     }
 
     /// Returns the names that the values at `steps` can have.
     pub(super) fn names(self, steps: &[PathStep]) -> Vec<&'static str> {
         let meanings = FieldMeanings::of(self.protocol, self.packet);
-        let meaning = meanings.and_then(|it| it.at(&path_of(steps), |_| None));
+        let meaning = meanings.and_then(|it| it.at(&meaning_path(steps), |_| None));
         meaning.map_or_else(Vec::new, |meaning| meaning.names())
     }
 
@@ -34,7 +29,7 @@ impl Things<'_> {
     pub(super) fn resolved(self, steps: &[PathStep], template: &Template) -> Template {
         let mut template = template.clone();
         if let Some(meanings) = FieldMeanings::of(self.protocol, self.packet) {
-            resolve_template(&meanings, &mut path_of(steps), &mut template);
+            resolve_template(&meanings, &mut meaning_path(steps), &mut template);
         }
         template
     }
@@ -47,17 +42,6 @@ fn has_text(value: &Value) -> bool {
         Value::Map(fields) => fields.iter().any(|(_, field)| has_text(field)),
         _ => false,
     }
-}
-
-fn path_of(steps: &[PathStep]) -> String {
-    let mut path = String::new();
-    for step in steps {
-        match step {
-            PathStep::Name(name) => push(&mut path, name),
-            PathStep::Index(_) | PathStep::Each | PathStep::Append => path.push_str("[*]"),
-        }
-    }
-    path
 }
 
 fn push(path: &mut String, name: &str) {

@@ -1,7 +1,6 @@
 //! Changes to the payloads of plugin channels.
 
 use super::*;
-use crate::filter::rules::edit::Edit;
 use crate::filter::rules::edit_path::EditPath;
 use crate::filter::rules::payload_edit::rewrite;
 
@@ -124,8 +123,8 @@ fn lengths_around_a_payload_follow_it() {
     ]);
     let body = protocol.encode(packet, &value).unwrap();
     let path = EditPath::parse("mods[0].name").unwrap();
-    let edits = [Edit::Set(&path, "longer".into())];
-    let body = rewrite(&protocol, packet, (&body, 1), &edits).unwrap();
+    let change = (path, Some("longer".into()));
+    let body = rewrite(&protocol, packet, (&body, 1), &[&change]).unwrap();
     let after = protocol.decode(packet, &body, 1).unwrap();
     let Some(Value::Bytes(data)) = after.get("data") else { panic!("{after:?}") };
     assert_eq!(**data, *b"\x0dfml:handshake\x0d\x05\x01\x01a\x06longer\x011");
