@@ -5,7 +5,7 @@ use clap::{Args, CommandFactory as _};
 use super::Cli;
 use super::exit::Done;
 use super::output::Output;
-use super::settings::{CommandLine, Settings};
+use super::settings::Settings;
 
 /// Print the effective settings and where each comes from: flag, variable, file or default
 #[derive(Debug, Args)]
@@ -35,34 +35,23 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
+    let own = words.len() - arguments.command.len();
+    // Options of all verbs may come before and after our own name.
+    if !arguments.write_file
+        && let Some(place) = words[..own].iter().rposition(|word| word == "config")
+    {
+        words.remove(place);
+    }
+    let settings = Settings::load(Cli::command(), words, std::env::vars_os());
     if arguments.write_file {
-        let line = CommandLine::new(Cli::command(), words);
-        let settings = Settings::load(line, std::env::vars_os())?;
         output.line(&settings.write_file()?.display().to_string())?;
         return Ok(Done::Yes);
     }
-    let own = words.len() - arguments.command.len();
-    // Options of all verbs may come before and after our own name.
-    if let Some(place) = words[..own].iter().rposition(|word| word == "config") {
-        words.remove(place);
-    }
-    let line = CommandLine::new(Cli::command(), words);
-    let settings = Settings::load(line, std::env::vars_os())?;
-    let mut text = match settings.file() {
-        Some(path) => format!("# The configuration file is {}\n", path.display()),
-        None => match Settings::default_file() {
-            Some(path) => format!("# No configuration file; it would be {}\n", path.display()),
-            None => "# No configuration file\n".to_owned(),
-        },
+    let file = match &settings.path {
+        Some(path) if path.exists() => format!("# The configuration file is {}", path.display()),
+        Some(path) => format!("# No configuration file; it would be {}", path.display()),
+        None => "# No configuration file".to_owned(),
     };
-    let mut table = String::new();
-    for setting in settings.effective()? {
-        if setting.table() != table {
-            table = setting.table();
-            text.push_str(&format!("\n[{table}]\n"));
-        }
-        text.push_str(&format!("{setting}\n"));
-    }
-    output.line(text.trim_end())?;
+    output.line(&format!("{file}\n{}", settings.effective()?.trim_end()))?;
     Ok(Done::Yes)
 }

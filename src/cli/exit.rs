@@ -19,19 +19,8 @@ impl Done {
     }
 }
 
-/// Prints what clap has to say. Returns 2 for a usage error, 0 for help and version.
-pub(crate) fn usage(error: &clap::Error, output: &Output) -> ExitCode {
-    if error.use_stderr() && output.logs_json() {
-        let text = error.render().to_string();
-        output.error(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
-    } else {
-        // Nothing can be done about a terminal that is gone.
-        let _ = error.print();
-    }
-    ExitCode::from(if error.use_stderr() { ERROR } else { 0 })
-}
-
-/// Returns the exit code of a verb, and prints its error.
+/// Returns the exit code of a verb, and prints its error or what clap has to say: 2 for a usage error, 0
+/// for help and version.
 pub(crate) fn code(ended: anyhow::Result<Done>, output: &Output) -> ExitCode {
     match ended {
         Ok(Done::Yes) => ExitCode::SUCCESS,
@@ -39,7 +28,18 @@ pub(crate) fn code(ended: anyhow::Result<Done>, output: &Output) -> ExitCode {
         // The reader of the output, such as `head`, wants no more.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output.error(&chain(&error));
+            match error.downcast_ref::<clap::Error>() {
+                Some(said) if !said.use_stderr() || !output.logs_json() => {
+                    // Nothing can be done about a terminal that is gone.
+                    let _ = said.print();
+                    return ExitCode::from(if said.use_stderr() { ERROR } else { 0 });
+                }
+                Some(wrong) => {
+                    let text = wrong.render().to_string();
+                    output.error(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+                }
+                None => output.error(&chain(&error)),
+            }
             ExitCode::from(ERROR)
         }
     }

@@ -56,8 +56,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use mitmcraft_engine::capture::catches_panic;
 
+use exit::Done;
 use output::{Color, LogFormat, Output};
-use settings::{CommandLine, Settings};
+use settings::Settings;
 
 /// Show, record, change and replay the traffic of Minecraft: Java Edition.
 ///
@@ -137,53 +138,43 @@ pub(crate) fn main() -> ExitCode {
             report(panic);
         }
     }));
-    let line = CommandLine::new(Cli::command(), std::env::args_os().collect());
-    let color = line.global("color").unwrap_or_default();
-    let output = Output::new(color, line.global("log_format").unwrap_or_default());
-    let settings = match Settings::load(line, std::env::vars_os()) {
-        Ok(settings) => settings,
-        Err(error) => return exit::code(Err(error), &output),
-    };
-    let output = Output::new(settings.global("color"), settings.global("log_format"));
-    settings.unknown_variables().for_each(|unknown| output.warning(&unknown));
-    let words = match settings.complete() {
-        Ok(words) => words,
-        Err(error) => return exit::code(Err(error), &output),
-    };
-    let parsed = Cli::command().color(output.choice()).try_get_matches_from(words);
-    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        Err(error) => return exit::usage(&error, &output),
-    };
-    if let Err(error) = settings.check_effects() {
-        return exit::code(Err(error), &output);
+    let words = std::env::args_os().collect();
+    let settings = Settings::load(Cli::command(), words, std::env::vars_os());
+    let output = Output::new(settings.global("color"), settings.global("log-format"));
+    settings.unknown_variables.iter().for_each(|unknown| output.warning(unknown));
+    exit::code(run(&settings, &output), &output)
+}
+
+fn run(settings: &Settings, output: &Output) -> anyhow::Result<Done> {
+    let command = Cli::command().color(output.choice());
+    let matches = command.try_get_matches_from(settings.complete()?)?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    settings.check_effects()?;
+    match cli.verb {
+        Verb::Proxy(arguments) => proxy::run(*arguments, output),
+        Verb::Check(arguments) => check::run(&arguments, output),
+        Verb::Expect(arguments) => expect::run(arguments, output),
+        Verb::Lint(arguments) => lint::run(&arguments, output),
+        Verb::Demo(arguments) => demo::run(arguments, output),
+        Verb::Show(arguments) => show::run(arguments, output),
+        Verb::View(arguments) => view::run(arguments, output),
+        Verb::Convert(arguments) => convert::run(arguments, output),
+        Verb::Stats(arguments) => stats::run(&arguments, output),
+        Verb::Diff(arguments) => diff::run(&arguments, output),
+        Verb::Decode(arguments) => decode::run(&arguments, output),
+        Verb::Wireshark(arguments) => wireshark::run(&arguments, output),
+        Verb::Ping(arguments) => ping::run(arguments, output),
+        Verb::Query(arguments) => query::run(arguments, output),
+        Verb::Replay(arguments) => replay::run(*arguments, output),
+        Verb::Regress(arguments) => replay::regress::run(&arguments, output),
+        Verb::Protocols(arguments) => protocols::run(arguments, output),
+        Verb::Login(arguments) => accounts::login(&arguments, output),
+        Verb::Logout(arguments) => accounts::logout(&arguments, output),
+        Verb::JvmArgs(arguments) => accounts::jvm_args(&arguments, output),
+        Verb::LuaTypes(arguments) => lua_types::run(&arguments, output),
+        Verb::Config(arguments) => config::run(arguments, output),
+        Verb::Completions(arguments) => completions::run(&arguments, output),
+        Verb::Man(arguments) => man::run(&arguments, output),
+        Verb::Help(arguments) => help::run(&arguments, output),
     }
-    let ended = match cli.verb {
-        Verb::Proxy(arguments) => proxy::run(*arguments, &output),
-        Verb::Check(arguments) => check::run(&arguments, &output),
-        Verb::Expect(arguments) => expect::run(arguments, &output),
-        Verb::Lint(arguments) => lint::run(&arguments, &output),
-        Verb::Demo(arguments) => demo::run(arguments, &output),
-        Verb::Show(arguments) => show::run(arguments, &output),
-        Verb::View(arguments) => view::run(arguments, &output),
-        Verb::Convert(arguments) => convert::run(arguments, &output),
-        Verb::Stats(arguments) => stats::run(&arguments, &output),
-        Verb::Diff(arguments) => diff::run(&arguments, &output),
-        Verb::Decode(arguments) => decode::run(&arguments, &output),
-        Verb::Wireshark(arguments) => wireshark::run(&arguments, &output),
-        Verb::Ping(arguments) => ping::run(arguments, &output),
-        Verb::Query(arguments) => query::run(arguments, &output),
-        Verb::Replay(arguments) => replay::run(*arguments, &output),
-        Verb::Regress(arguments) => replay::regress::run(&arguments, &output),
-        Verb::Protocols(arguments) => protocols::run(arguments, &output),
-        Verb::Login(arguments) => accounts::login(&arguments, &output),
-        Verb::Logout(arguments) => accounts::logout(&arguments, &output),
-        Verb::JvmArgs(arguments) => accounts::jvm_args(&arguments, &output),
-        Verb::LuaTypes(arguments) => lua_types::run(&arguments, &output),
-        Verb::Config(arguments) => config::run(arguments, &output),
-        Verb::Completions(arguments) => completions::run(&arguments, &output),
-        Verb::Man(arguments) => man::run(&arguments, &output),
-        Verb::Help(arguments) => help::run(&arguments, &output),
-    };
-    exit::code(ended, &output)
 }

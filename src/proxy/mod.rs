@@ -45,4 +45,4 @@ pub use rules::{
     FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, RuleEditor, SaveError, Watch,
     check_filters, factory,
 };
-pub use source_file::read_source;
+pub use source_file::{read_source, write_source};

@@ -1,9 +1,11 @@
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
+
+use tempfile::NamedTempFile;
 
 /// Reads a text file that a user has named, such as a filter file, a protocol description or a key log.
 ///
@@ -14,6 +16,24 @@ use std::time::Duration;
 /// If the file cannot be read, is longer than 64 MiB, is not UTF-8, or takes longer than ten seconds.
 pub fn read_source(path: &Path) -> io::Result<String> {
     read_within(path, PATIENCE)
+}
+
+/// Replaces a text file that a user has named, or creates it. Behind a link, the file is replaced, not the
+/// link.
+///
+/// # Errors
+/// If the file cannot be written. It is as before then: it is replaced at once, so that a reader sees the
+/// old text or the new one.
+pub fn write_source(path: &Path, text: &str) -> io::Result<()> {
+    let Ok(path) = path.canonicalize() else {
+        return File::create_new(path)?.write_all(text.as_bytes());
+    };
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    let mut new = NamedTempFile::new_in(folder)?;
+    new.write_all(text.as_bytes())?;
+    new.as_file().set_permissions(File::open(&path)?.metadata()?.permissions())?;
+    new.persist(&path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 fn read_within(path: &Path, patience: Duration) -> io::Result<String> {

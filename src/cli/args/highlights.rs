@@ -5,7 +5,7 @@ use mitmcraft::view::{Highlight, HighlightError, Highlights};
 use mitmcraft_protocol::schema::Catalog;
 
 use crate::cli::output::Output;
-use crate::cli::settings::Settings;
+use crate::cli::settings::default_file;
 
 /// `--highlight`: the colours of packets on the screens.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ impl HighlightOptions {
         if let Some(highlights) = self.compile(catalog)? {
             return Ok(ColorStore::new(highlights));
         }
-        let Some(path) = Settings::default_file() else {
+        let Some(path) = default_file() else {
             return Ok(ColorStore::new(Highlights::usual(catalog)));
         };
         let (store, faults) = ColorStore::open(path.with_file_name("colors.json"), catalog);

@@ -5,205 +5,158 @@
 //! and checks everything in one place. The line is therefore parsed twice, first leniently: which
 //! values are added depends on the verb and on the options that were typed.
 //!
-//! It is 930 lines; ripgrep's configuration file takes 176, because it is a list of flags. A third of
-//! them is the file (tables, types, all faults with their places and what was meant), a sixth the file
-//! that `config --write` completes, and the rest variables, origins and which option overrides which.
+//! ripgrep's configuration file takes 176 lines, because it is a list of flags. What is beyond it here:
+//! tables and types of a file, all whose faults are told with their places; variables; where each value
+//! comes from; a file that `config --write` completes; and options that override or need others.
 
-mod command_line;
 mod completion;
-mod effective;
 mod environment;
 mod file;
 mod needs;
 mod setting;
 #[cfg(test)]
 mod tests;
-mod value;
+mod typed;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::slice::from_ref;
 
-use anyhow::{Context as _, bail};
-use clap::ValueEnum;
+use anyhow::anyhow;
+use clap::{Command, ValueEnum};
 
-pub(super) use command_line::CommandLine;
-pub(super) use effective::EffectiveSetting;
-use environment::Environment;
-use file::File;
-use setting::Setting;
-use value::{Origin, SettingValue};
+use environment::{CONFIG, Variables};
+pub(super) use file::default_file;
+use setting::{Setting, Value, Values};
+use typed::Typed;
 
 /// Everything that can be set, with the values of command line, variables and file.
-#[derive(Debug)]
 pub(super) struct Settings {
-    line: CommandLine,
     all: Vec<Setting>,
-    environment: Environment,
-    file: File,
-    /// The file that `line` or a variable names, else the one of the user's folder.
-    path: Option<PathBuf>,
+    /// The command line as it was typed.
+    words: Vec<OsString>,
+    /// Its verb, such as `proxy` or `replay.server`; empty if there is none.
+    verb: String,
+    /// The values of the verb's options and of those of all verbs; of all options if there is no verb.
+    typed: Values,
+    variables: Values,
+    /// The values of the configuration file, and its text.
+    in_file: Values,
+    text: String,
+    /// The configuration file: the named one, else the one of the user's folder.
+    pub(super) path: Option<PathBuf>,
+    /// Why the file cannot be used, or a variable not.
+    fault: Option<anyhow::Error>,
+    /// A warning for each variable with our prefix that sets nothing.
+    pub(super) unknown_variables: Vec<String>,
 }
 
 impl Settings {
-    /// Reads the configuration file, which `line` or a variable may name.
-    ///
-    /// # Errors
-    /// If the configuration file cannot be read or has faults.
+    /// Reads the configuration file, which the command line or a variable may name. `words` begin with
+    /// the program's name.
     pub(super) fn load(
-        line: CommandLine,
+        mut command: Command,
+        words: Vec<OsString>,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
-    ) -> anyhow::Result<Self> {
-        let all = Setting::all(&line.command);
-        let environment = Environment::new(variables, &all);
-        let named = line.config().or_else(|| environment.file().map(PathBuf::from));
-        let required = named.is_some() && !line.writes_config();
-        let path = named.or_else(File::default_path);
-        let file = match path.as_ref().filter(|path| required || path.exists()) {
-            Some(path) => File::read(path, &all)?,
-            None => File::default(),
+    ) -> Self {
+        let line = Typed::new(command.clone(), &words);
+        command.build();
+        let all = Setting::all(&command);
+        let set = variables.into_iter().filter(|(_, value)| !value.is_empty());
+        let set = set.filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        let environment: Variables = set.collect();
+        let named = line.words("config").and_then(|mut words| words.next_back());
+        let named = named.or_else(|| Some(environment.get(CONFIG)?));
+        // A file that is to be written need not exist.
+        let required = named.is_some() && line.words("write_file").is_none();
+        let path = named.map(PathBuf::from).or_else(default_file);
+        let mut fault = None;
+        let read = match path.as_ref().filter(|path| required || path.exists()) {
+            Some(path) => file::read(path, &all),
+            None => Ok(Default::default()),
         };
-        Ok(Self { line, all, environment, file, path })
+        let (text, in_file) = read.map_err(|error| fault = Some(error)).unwrap_or_default();
+        let (mut typed, mut variables) = (Values::new(), Values::new());
+        let own = |setting: &Setting| line.verb.is_empty() || setting.is_of(&line.verb);
+        for (place, setting) in all.iter().enumerate().filter(|(_, setting)| own(setting)) {
+            typed.extend(line.value(setting).map(|value| (place, value)));
+            match environment::value(&environment, setting) {
+                Ok(value) => variables.extend(value.map(|value| (place, value))),
+                Err(error) => fault = fault.or(Some(error)),
+            }
+        }
+        let unknown_variables = environment::unknown(&environment, &all);
+        let verb = line.verb;
+        Self { all, words, verb, typed, variables, in_file, text, path, fault, unknown_variables }
     }
 
     /// Returns the command line with the values of variables and file.
     ///
     /// # Errors
-    /// If a variable has a value that its option cannot have.
+    /// If the file cannot be read or has faults, or a variable has a value that its option cannot have.
     pub(super) fn complete(&self) -> anyhow::Result<Vec<OsString>> {
-        let mut words = self.line.words.clone();
-        let escape = words.iter().position(|word| word == "--");
+        let escape = self.words.iter().position(|word| word == "--");
+        let (typed, escaped) = self.words.split_at(escape.unwrap_or(self.words.len()));
+        let (Some((program, typed)), false) = (typed.split_first(), self.verb.is_empty()) else {
+            // It asks for help, or is wrong.
+            return Ok(self.words.clone());
+        };
+        self.check()?;
         let (mut global, mut own, mut positional) = (Vec::new(), Vec::new(), Vec::new());
-        for (place, value) in self.values(|it| it.is_of(&self.line.verb))? {
-            let setting = &self.all[place];
+        for (place, setting) in self.all.iter().enumerate() {
             let to = match setting.arg.is_positional() {
-                _ if value.origin == Origin::Flag => continue,
+                _ if self.typed.contains_key(&place) || !setting.is_of(&self.verb) => continue,
                 true => &mut positional,
-                false if setting.verb.is_empty() => &mut global,
+                false if setting.verb().is_empty() => &mut global,
                 false => &mut own,
             };
-            to.extend(setting.words(&value.values));
+            to.extend(self.value(place).into_iter().flat_map(|value| setting.words(value)));
         }
         if escape.is_none() && !positional.is_empty() {
             own.push("--".into());
         }
-        let end = escape.unwrap_or(words.len());
-        words.splice(end..end, own);
-        words.extend(positional);
-        words.splice(1..1, global);
-        Ok(words)
+        Ok([from_ref(program), &global, typed, &own, escaped, &positional].concat())
     }
 
     /// Returns the effective value of each option of the verb on the command line, or of all verbs if
-    /// there is none.
+    /// there is none, in the format of the configuration file.
     ///
     /// # Errors
-    /// If a variable has a value that its option cannot have.
-    pub(super) fn effective(&self) -> anyhow::Result<Vec<EffectiveSetting<'_>>> {
-        let verb = &self.line.verb;
-        let own = |setting: &Setting| verb.is_empty() || setting.is_of(verb);
-        let mut values = self.values(own)?;
-        let settings = self.all.iter().enumerate().filter(|(_, setting)| own(setting));
-        Ok(settings.map(|(at, it)| EffectiveSetting::new(it, values.remove(&at))).collect())
-    }
-
-    /// Creates the configuration file, or adds a comment to it for each setting that it does not
-    /// mention. What it sets stays as it is.
-    ///
-    /// # Errors
-    /// If there is no place for the file, or it cannot be written.
-    pub(super) fn write_file(&self) -> anyhow::Result<&Path> {
-        let path = self.path.as_deref();
-        let path = path.context("no configuration folder is known: name a file with --config")?;
-        let missing = (0..self.all.len()).filter(|place| !self.file.values.contains_key(place));
-        let missing = missing.map(|place| EffectiveSetting::new(&self.all[place], None));
-        let text = completion::completed(&self.file.text, &missing.collect::<Vec<_>>());
-        let set = |file: &File| {
-            let values = file.values.iter().map(|(place, value)| (*place, value.values.clone()));
-            values.collect::<Vec<_>>()
-        };
-        let completed = File::parse(path, text, &self.all);
-        let Some(completed) = completed.ok().filter(|it| set(it) == set(&self.file)) else {
-            bail!(
-                "cannot complete {}: write each verb as a table such as `[proxy]`",
-                path.display()
-            );
-        };
-        replace(path, &completed.text)
-            .with_context(|| format!("cannot write the configuration file {}", path.display()))?;
-        Ok(path)
-    }
-
-    /// Returns the value of an option of all verbs, also if the command line is wrong or asks for
-    /// help.
-    pub(super) fn global<T: ValueEnum + Default>(&self, id: &str) -> T {
-        let values = self.values(|it| it.verb.is_empty() && it.id() == id).unwrap_or_default();
-        let value = values.values().next().and_then(|value| value.values.first());
-        value.and_then(|value| T::from_str(value, true).ok()).unwrap_or_default()
-    }
-
-    /// Returns the configuration file that was read, if any.
-    pub(super) fn file(&self) -> Option<&Path> {
-        self.file.path.as_deref()
-    }
-
-    /// Returns the configuration file that is read if none is named.
-    pub(super) fn default_file() -> Option<PathBuf> {
-        File::default_path()
-    }
-
-    /// Returns a warning for each variable with our prefix that sets nothing.
-    pub(super) fn unknown_variables(&self) -> impl Iterator<Item = String> {
-        self.environment.unknown()
-    }
-
-    /// Returns what is set of the options for which `own` holds, by their indices.
-    fn values(
-        &self,
-        own: impl Fn(&Setting) -> bool,
-    ) -> anyhow::Result<BTreeMap<usize, SettingValue>> {
-        let mut values = BTreeMap::new();
-        // A flag overrides what conflicts with it elsewhere, and a variable overrides the file.
-        for source in [Self::typed, Self::variable, Self::in_file] {
-            let before: Vec<usize> = values.keys().copied().collect();
-            for (place, setting) in self.all.iter().enumerate().filter(|(_, it)| own(it)) {
-                let overrides = |it: &usize| *it == place || self.all[*it].conflicts(setting);
-                if let Some(value) = source(self, place)?
-                    && !before.iter().any(overrides)
-                {
-                    values.insert(place, value);
-                }
+    /// As of [`Self::complete`].
+    pub(super) fn effective(&self) -> anyhow::Result<String> {
+        self.check()?;
+        let (mut text, mut table) = (String::new(), "");
+        for (place, setting) in self.all.iter().enumerate() {
+            if !self.verb.is_empty() && !setting.is_of(&self.verb) {
+                continue;
             }
+            if setting.verb() != table {
+                table = setting.verb();
+                text.push_str(&format!("\n[{table}]\n"));
+            }
+            text.push_str(&setting.line(self.value(place)));
+            text.push('\n');
         }
-        Ok(values)
+        Ok(text)
     }
 
-    fn typed(&self, place: usize) -> anyhow::Result<Option<SettingValue>> {
-        Ok(self.line.typed(&self.all[place]))
+    /// Returns the value of an option of all verbs, also if the command line or the file is wrong or the
+    /// line asks for help.
+    pub(super) fn global<T: ValueEnum + Default>(&self, name: &str) -> T {
+        let place = self.all.iter().position(|setting| setting.name == name);
+        let word = place.and_then(|place| self.value(place)?.words.first());
+        word.and_then(|word| T::from_str(word, true).ok()).unwrap_or_default()
     }
 
-    fn variable(&self, place: usize) -> anyhow::Result<Option<SettingValue>> {
-        self.environment.value(&self.all[place])
+    fn check(&self) -> anyhow::Result<()> {
+        self.fault.as_ref().map_or(Ok(()), |fault| Err(anyhow!("{fault:#}")))
     }
 
-    fn in_file(&self, place: usize) -> anyhow::Result<Option<SettingValue>> {
-        Ok(self.file.values.get(&place).cloned())
+    /// Returns the value of an option, if it is set.
+    fn value(&self, place: usize) -> Option<&Value> {
+        // A flag overrides what conflicts with it elsewhere, and a variable overrides the file.
+        let overrides = |it: &usize| self.all[*it].overrides(&self.all[place]);
+        let sources = [&self.typed, &self.variables, &self.in_file];
+        sources.into_iter().find(|source| source.keys().any(overrides))?.get(&place)
     }
-}
-
-/// Writes a file, which may be a link, and its folder. It is complete at every moment.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let beside = target.with_extension(format!("toml.{}", std::process::id()));
-    let written = fs::write(&beside, text).and_then(|()| match fs::metadata(&target) {
-        Ok(old) => fs::set_permissions(&beside, old.permissions()),
-        Err(_) => Ok(()),
-    });
-    written.and_then(|()| fs::rename(&beside, &target)).inspect_err(|_| {
-        let _ = fs::remove_file(&beside);
-    })
 }

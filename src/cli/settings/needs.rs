@@ -4,8 +4,9 @@
 //! the runs that need it: `rotate` in the file must not fail a `proxy` without `-w`. Nor can clap
 //! require one of several options, of which a verb may lack some.
 
+use anyhow::bail;
+
 use super::Settings;
-use super::value::Origin;
 
 /// Options, and those of which at least one is needed, with any value or this one. A verb that has none
 /// of the needed options is not concerned.
@@ -34,26 +35,28 @@ impl Settings {
     /// # Errors
     /// The first option that has none, in words for the user.
     pub(in crate::cli) fn check_effects(&self) -> anyhow::Result<()> {
-        let values = self.values(|it| it.is_of(&self.line.verb))?;
+        let find = |key: &str| {
+            let name = format!("{}.{key}", self.verb);
+            self.all.iter().position(|setting| setting.name == name)
+        };
         for (options, needed) in NEEDS {
-            let needed = needed.iter().map(|it| it.split_once(' ').unwrap_or((it, "")));
-            let known = |(key, _): &(&str, &str)| {
-                self.all.iter().any(|it| it.verb == self.line.verb && it.key == *key)
-            };
-            let needed: Vec<(&str, &str)> = needed.filter(known).collect();
-            let met = values.iter().any(|(place, value)| {
-                let is = |text: &str| text.is_empty() || value.values.iter().any(|it| it == text);
-                needed.iter().any(|(key, text)| self.all[*place].key == *key && is(text))
+            let needed = needed.iter().filter_map(|need| {
+                let (key, word) = need.split_once(' ').unwrap_or((need, ""));
+                Some((need, find(key)?, word))
             });
-            let typed = values.iter().filter(|(_, value)| value.origin == Origin::Flag);
-            let mut typed = typed.map(|(place, _)| &self.all[*place].key);
-            if let Some(option) = typed.find(|key| options.contains(&key.as_str()))
+            let needed: Vec<_> = needed.collect();
+            let met = needed.iter().any(|(_, place, word)| {
+                let words = self.value(*place).map(|value| &value.words);
+                words.is_some_and(|words| word.is_empty() || words.iter().any(|it| it == word))
+            });
+            let typed = |key: &&&str| find(key).is_some_and(|it| self.typed.contains_key(&it));
+            if let Some(option) = options.iter().find(typed)
                 && !needed.is_empty()
                 && !met
             {
-                let needed = needed.iter().map(|(key, text)| format!("--{key} {text}"));
-                let needed: Vec<_> = needed.map(|it| format!("`{}`", it.trim_end())).collect();
-                anyhow::bail!("`--{option}` has no effect without {}", needed.join(" or "));
+                let needed = needed.iter().map(|(need, ..)| format!("`--{need}`"));
+                let needed = needed.collect::<Vec<_>>().join(" or ");
+                bail!("`--{option}` has no effect without {needed}");
             }
         }
         Ok(())
@@ -73,7 +76,7 @@ mod tests {
         let all = Setting::all(&Cli::command());
         for key in NEEDS.iter().flat_map(|(options, needed)| options.iter().chain(*needed)) {
             let (key, _) = key.split_once(' ').unwrap_or((key, ""));
-            assert!(all.iter().any(|setting| setting.key == key), "{key}");
+            assert!(all.iter().any(|setting| setting.key() == key), "{key}");
         }
     }
 }

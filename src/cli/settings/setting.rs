@@ -1,164 +1,167 @@
 use std::any::TypeId;
+use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::ContextKind;
 use clap::{Arg, ArgAction, Command, Id};
 
 /// An option of a verb, or of all verbs, that can be set by flag, variable and file.
-#[derive(Debug, Clone)]
 pub(super) struct Setting {
-    /// The verb, such as `proxy` or `replay`, `server`; empty for options of all verbs.
-    pub(super) verb: Vec<String>,
-    /// Its name in the file: the flag without dashes.
-    pub(super) key: String,
-    pub(super) kind: Kind,
+    /// Its place in the file, `proxy.listen`: table and flag without dashes.
+    pub(super) name: String,
     pub(super) arg: Arg,
     /// The options of the verb that it declares to exclude.
     excludes: Vec<Id>,
 }
 
-/// How often an option can be given, and with what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// It is given or not.
-    Flag,
-    /// It can be given several times, which are counted.
-    Count,
-    /// It has one value.
-    One,
-    /// It has a list of values.
-    Many,
+/// The values of settings, by their indices.
+pub(super) type Values = BTreeMap<usize, Value>;
+
+/// The value of an option.
+pub(super) struct Value {
+    /// What stands on a command line, `true` for a switch, or a count.
+    pub(super) words: Vec<String>,
+    /// Where it comes from, for the user.
+    pub(super) origin: String,
 }
 
 impl Setting {
-    /// Returns all settings of a command and its verbs, in the order of their help.
+    /// Returns all settings of a command that was built, and of its verbs, in the order of their help.
     pub(super) fn all(command: &Command) -> Vec<Self> {
-        let of_all = options(command).filter(|arg| arg.is_global_set());
-        let mut found = of_all.map(|arg| Self::of(command, &[], arg)).collect();
-        collect(command, &[], &mut found);
+        let mut found = Vec::new();
+        collect(command, "", &mut found);
         found
     }
 
-    fn of(command: &Command, verb: &[String], arg: &Arg) -> Self {
-        let kind = match arg.get_action() {
-            ArgAction::SetTrue | ArgAction::SetFalse => Kind::Flag,
-            ArgAction::Count => Kind::Count,
-            ArgAction::Append => Kind::Many,
-            _ => Kind::One,
-        };
-        let key = arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned);
-        let excluded = command.get_arg_conflicts_with(arg);
-        let excludes = excluded.into_iter().map(|arg| arg.get_id().clone()).collect();
-        Self { verb: verb.to_vec(), key, kind, arg: arg.clone(), excludes }
+    /// Returns the verb, such as `proxy` or `replay.server`; empty for options of all verbs.
+    pub(super) fn verb(&self) -> &str {
+        self.name.rsplit_once('.').map_or("", |(verb, _)| verb)
     }
 
-    /// Its id in clap.
-    pub(super) fn id(&self) -> &str {
-        self.arg.get_id().as_str()
-    }
-
-    /// Returns its value if it is not set; empty if there is none.
-    pub(super) fn default(&self) -> Vec<String> {
-        match self.kind {
-            Kind::Flag => vec!["false".to_owned()],
-            Kind::Count => vec!["0".to_owned()],
-            _ => {
-                let values = self.arg.get_default_values().iter();
-                values.map(|value| value.to_string_lossy().into()).collect()
-            }
-        }
+    /// Returns its name in the table of the verb.
+    pub(super) fn key(&self) -> &str {
+        self.name.rsplit_once('.').map_or(&self.name, |(_, key)| key)
     }
 
     /// Returns the variables that set it, in order of precedence: that of this verb alone first.
     pub(super) fn variables(&self) -> Vec<String> {
         // Two underscores after a verb: `--proxy-protocol` of all is not `--protocol` of `proxy`.
-        let name = |verb: &[String]| {
-            let words = [verb, std::slice::from_ref(&self.key)].concat().join("__");
-            format!("{PREFIX}_{}", words.replace('-', "_").to_uppercase())
+        let name = |name: &str| {
+            let name = name.replace('.', "__").replace('-', "_");
+            format!("{PREFIX}{}", name.to_uppercase())
         };
-        let mut names = vec![name(&self.verb), name(&[])];
+        let mut names = vec![name(&self.name), name(self.key())];
         names.dedup();
         names.extend(self.arg.get_env().map(|name| name.to_string_lossy().into_owned()));
         names
     }
 
-    /// Returns whether it applies to `verb`: it is an option of this verb, or of all verbs.
-    pub(super) fn is_of(&self, verb: &[String]) -> bool {
-        self.verb.is_empty() || self.verb == verb
+    /// Returns whether it is an option of this verb, or of all verbs.
+    pub(super) fn is_of(&self, verb: &str) -> bool {
+        [verb, ""].contains(&self.verb())
     }
 
     /// Returns whether its value must not be printed.
     pub(super) fn is_secret(&self) -> bool {
-        ["token", "secret", "password", "seed"].iter().any(|word| self.key.contains(word))
+        ["token", "secret", "password", "seed"].iter().any(|word| self.key().contains(word))
     }
 
-    /// Returns whether its values are integers.
-    pub(super) fn is_integer(&self) -> bool {
-        self.has_type(&[
-            TypeId::of::<u16>(),
-            TypeId::of::<u32>(),
-            TypeId::of::<i32>(),
-            TypeId::of::<u64>(),
-            TypeId::of::<i64>(),
-            TypeId::of::<usize>(),
-        ])
-    }
-
-    /// Returns whether its values are text that a number never stands for.
-    pub(super) fn is_text(&self) -> bool {
-        self.has_type(&[TypeId::of::<String>(), TypeId::of::<PathBuf>()])
-    }
-
-    fn has_type(&self, types: &[TypeId]) -> bool {
+    /// Returns the types that its values have in the file, and what they are called.
+    pub(super) fn types(&self) -> (&'static [&'static str], &'static str) {
         let own = self.arg.get_value_parser().type_id();
-        types.iter().any(|it| own == *it)
-    }
-
-    /// Returns whether clap refuses both options on one command line.
-    pub(super) fn conflicts(&self, other: &Self) -> bool {
-        let excludes = |one: &Self, other: &Self| one.excludes.contains(other.arg.get_id());
-        self.verb == other.verb && (excludes(self, other) || excludes(other, self))
-    }
-
-    /// Returns `values` as words of a command line. Those of positional arguments stand at its end.
-    pub(super) fn words(&self, values: &[String]) -> Vec<OsString> {
-        let flag = format!("--{}", self.key);
-        let first = values.first().map(String::as_str).unwrap_or_default();
-        match self.kind {
-            _ if self.arg.is_positional() => values.iter().map(OsString::from).collect(),
-            Kind::Flag => vec![flag.into(); usize::from(first == "true")],
-            Kind::Count => vec![flag.into(); first.parse().unwrap_or(0)],
-            Kind::One | Kind::Many => {
-                values.iter().map(|value| format!("{flag}={value}").into()).collect()
+        let is_one = |types: &[TypeId]| types.iter().any(|it| own == *it);
+        match self.arg.get_action() {
+            ArgAction::SetTrue => (&["boolean"], "true or false"),
+            ArgAction::Count => (&["integer"], "a small count"),
+            _ if is_one(&[
+                TypeId::of::<u16>(),
+                TypeId::of::<u32>(),
+                TypeId::of::<i32>(),
+                TypeId::of::<u64>(),
+                TypeId::of::<i64>(),
+                TypeId::of::<usize>(),
+            ]) =>
+            {
+                (&["integer"], "an integer")
             }
+            // A number never stands for text.
+            _ if is_one(&[TypeId::of::<String>(), TypeId::of::<PathBuf>()]) => {
+                (&["string"], "text")
+            }
+            _ => (&["string", "integer", "float"], "text or a number"),
         }
     }
 
-    /// Checks that the option can have these values, which clap does in a command of its own: the
+    /// Returns whether its value replaces that of `other`: clap refuses both on one command line.
+    pub(super) fn overrides(&self, other: &Self) -> bool {
+        let excludes = |one: &Self, other: &Self| one.excludes.contains(other.arg.get_id());
+        let conflict = excludes(self, other) || excludes(other, self);
+        self.name == other.name || (conflict && self.verb() == other.verb())
+    }
+
+    /// Returns `value` as words of a command line. Those of positional arguments stand at its end.
+    pub(super) fn words(&self, value: &Value) -> Vec<OsString> {
+        let flag = format!("--{}", self.key());
+        let words = value.words.iter();
+        match self.arg.get_action() {
+            _ if self.arg.is_positional() => words.map(OsString::from).collect(),
+            ArgAction::SetTrue | ArgAction::Count => {
+                let times = |word: &String| match word.as_str() {
+                    "true" => 1,
+                    count => count.parse().unwrap_or(0),
+                };
+                vec![flag.into(); words.map(times).sum()]
+            }
+            _ => words.map(|word| format!("{flag}={word}").into()).collect(),
+        }
+    }
+
+    /// Returns its line of the file, with its default if it has no value; a comment if there is no
+    /// default either, or the value is secret.
+    pub(super) fn line(&self, value: Option<&Value>) -> String {
+        let key = self.key();
+        let words = value.map_or_else(|| self.default(), |value| value.words.clone());
+        let origin = value.map_or("default", |value| &value.origin);
+        if value.is_none() && words.is_empty() {
+            return format!("# {key} is not set");
+        }
+        if self.is_secret() {
+            return format!("# {key} is set and not shown  # {origin}");
+        }
+        let is_text = self.types().0.contains(&"string");
+        let toml = |word: &String| if is_text { quoted(word) } else { word.clone() };
+        let words = words.iter().map(toml).collect::<Vec<_>>().join(", ");
+        match self.arg.get_action() {
+            ArgAction::Append => format!("{key} = [{words}]  # {origin}"),
+            _ => format!("{key} = {words}  # {origin}"),
+        }
+    }
+
+    /// Returns its value if it is not set; empty if there is none.
+    pub(super) fn default(&self) -> Vec<String> {
+        let values = self.arg.get_default_values().iter();
+        values.map(|value| value.to_string_lossy().into()).collect()
+    }
+
+    /// Checks that the option can have this value, which clap does in a command of its own: the
     /// command line has no place for the fault of a file.
     ///
     /// # Errors
     /// Why it cannot, and a hint.
-    pub(super) fn check(&self, values: &[String]) -> Result<(), (String, Option<String>)> {
-        if matches!(self.kind, Kind::Flag | Kind::Count) {
+    pub(super) fn check(&self, value: &str) -> Result<(), (String, Option<String>)> {
+        let option = Arg::new("it")
+            .action(ArgAction::Append)
+            .long("it")
+            .value_parser(self.arg.get_value_parser().clone())
+            .value_delimiter(self.arg.get_value_delimiter());
+        let command = Command::new("").no_binary_name(true).arg(option);
+        let Err(error) = command.try_get_matches_from([format!("--it={value}")]) else {
             return Ok(());
-        }
-        let parser = self.arg.get_value_parser().clone();
-        let mut option = Arg::new("it").action(ArgAction::Append).long("it").value_parser(parser);
-        if let Some(delimiter) = self.arg.get_value_delimiter() {
-            option = option.value_delimiter(delimiter);
-        }
-        let words = values.iter().map(|value| format!("--it={value}"));
-        let parsed = Command::new("").no_binary_name(true).arg(option).try_get_matches_from(words);
-        let Err(error) = parsed else { return Ok(()) };
-        let said = |kind| match error.get(kind)? {
-            ContextValue::String(text) => Some(text.clone()),
-            ContextValue::Strings(texts) if !texts.is_empty() => Some(texts.join(", ")),
-            _ => None,
         };
-        let value = said(ContextKind::InvalidValue).unwrap_or_else(|| values.join(", "));
+        let said = |kind| error.get(kind).map(ToString::to_string).filter(|it| !it.is_empty());
+        let value = said(ContextKind::InvalidValue).unwrap_or_else(|| value.to_owned());
         if let Some(why) = error.source() {
             let why = why.to_string();
             // Most messages contain the value.
@@ -171,23 +174,28 @@ impl Setting {
     }
 }
 
-fn collect(command: &Command, verb: &[String], found: &mut Vec<Setting>) {
-    for below in command.get_subcommands().filter(|it| !it.is_hide_set()) {
-        let verb = [verb, &[below.get_name().to_owned()]].concat();
-        let own = options(below).filter(|arg| !arg.is_global_set());
-        found.extend(own.map(|arg| Setting::of(below, &verb, arg)));
-        collect(below, &verb, found);
+/// Collects all options, and the positional arguments worth setting in a file.
+fn collect(command: &Command, table: &str, found: &mut Vec<Setting>) {
+    for arg in command.get_arguments() {
+        let id = arg.get_id().as_str();
+        let settable = !arg.is_positional() || id == "upstream";
+        let own = table.is_empty() == arg.is_global_set() && !arg.is_hide_set();
+        if own && settable && !["help", "version", "config", "write_file"].contains(&id) {
+            let name = format!("{table}{}", arg.get_long().unwrap_or(id));
+            let excluded = command.get_arg_conflicts_with(arg);
+            let excludes = excluded.into_iter().map(|arg| arg.get_id().clone()).collect();
+            found.push(Setting { name, arg: arg.clone(), excludes });
+        }
+    }
+    for verb in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+        collect(verb, &format!("{table}{}.", verb.get_name()), found);
     }
 }
 
-/// Returns all options, and the positional arguments worth setting in a file.
-fn options(command: &Command) -> impl Iterator<Item = &Arg> {
-    command.get_arguments().filter(|arg| {
-        let id = arg.get_id().as_str();
-        let stays = !arg.is_positional() || id == "upstream";
-        stays && !arg.is_hide_set() && !["help", "version", "config", "write_file"].contains(&id)
-    })
+/// Returns a basic string of TOML, which is a JSON string except that DEL must be escaped.
+fn quoted(value: &str) -> String {
+    serde_json::Value::from(value).to_string().replace('\u{7f}', "\\u007f")
 }
 
 /// The prefix of our variables.
-pub(super) const PREFIX: &str = "MITMCRAFT";
+pub(super) const PREFIX: &str = "MITMCRAFT_";

@@ -2,10 +2,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::{ArgAction, CommandFactory as _, Parser as _};
 
-use super::setting::{Kind, PREFIX, Setting};
-use super::{CommandLine, Settings};
+use super::Settings;
+use super::setting::{PREFIX, Setting};
 use crate::cli::Cli;
 
 #[test]
@@ -86,7 +86,7 @@ fn every_variable_has_one_meaning_a_verb() {
     for setting in &all {
         for variable in setting.variables() {
             let same = all.iter().filter(|other| {
-                let near = other.verb == setting.verb || other.verb.is_empty();
+                let near = other.verb() == setting.verb() || other.verb().is_empty();
                 near && other.variables().contains(&variable)
             });
             assert_eq!(same.count(), 1, "{variable}");
@@ -151,9 +151,11 @@ fn a_variable_that_cannot_be_is_named() {
 #[test]
 fn a_variable_that_sets_nothing_is_told_and_an_empty_one_is_none() {
     let variables = [("MITMCRAFT_LISTN", "x"), ("MITMCRAFT_WRITE", ""), ("MITMCRAFTY", "x")];
-    let settings = load("mitmcraft demo", &variables, None).unwrap();
-    let unknown: Vec<String> = settings.unknown_variables().collect();
-    assert_eq!(unknown, ["MITMCRAFT_LISTN sets nothing: did you mean MITMCRAFT_LISTEN?"]);
+    let settings = load("mitmcraft demo", &variables, None);
+    assert_eq!(
+        settings.unknown_variables,
+        ["MITMCRAFT_LISTN sets nothing: did you mean MITMCRAFT_LISTEN?"]
+    );
 }
 
 #[test]
@@ -162,22 +164,12 @@ fn what_is_printed_reads_back_to_the_same() {
         "[proxy]\nwrite = [\"a\\\"\\u007f\\n.jsonl\"]\nverbose = 1\nmax-frame = 65536\nmax-sessions = 0x10\n",
     );
     let values = |file: &PathBuf| {
-        let settings = load("mitmcraft", &[], Some(file)).unwrap();
+        let settings = load("mitmcraft", &[], Some(file));
         let held = settings.effective().unwrap();
-        let mut table = String::new();
-        let mut lines = Vec::new();
-        for held in held {
-            if held.table() != table {
-                table = held.table();
-                lines.push(format!("[{table}]"));
-            }
-            lines.push(
-                held.to_string()
-                    .rsplit_once("  # ")
-                    .map_or_else(|| held.to_string(), |(value, _)| value.to_owned()),
-            );
-        }
-        lines
+        let without_origin = |line: &str| {
+            line.rsplit_once("  # ").map_or_else(|| line.to_owned(), |(value, _)| value.to_owned())
+        };
+        held.lines().map(without_origin).collect::<Vec<_>>()
     };
     let first = values(&source);
     assert!(first.contains(&"write = [\"a\\\"\\u007f\\n.jsonl\"]".to_owned()), "{first:?}");
@@ -188,14 +180,15 @@ fn what_is_printed_reads_back_to_the_same() {
 #[test]
 fn every_option_that_has_a_default_can_be_set_to_it_everywhere() {
     let all = Setting::all(&command());
-    for setting in all.iter().filter(|it| !it.default().is_empty() && it.kind != Kind::Many) {
+    let is_list = |it: &Setting| matches!(it.arg.get_action(), ArgAction::Append);
+    for setting in all.iter().filter(|it| !it.default().is_empty() && !is_list(it)) {
         let variables = setting.variables();
         let default = setting.default();
         let variable = [(variables[0].as_str(), default[0].as_str())];
-        let settings = load("mitmcraft", &variable, None).unwrap();
+        let settings = load("mitmcraft", &variable, None);
         let held = settings.effective().unwrap();
         let origin = format!("  # env {}", variables[0]);
-        assert!(held.iter().any(|it| it.to_string().ends_with(&origin)), "{}", variables[0]);
+        assert!(held.lines().any(|line| line.ends_with(&origin)), "{}", variables[0]);
     }
 }
 
@@ -206,45 +199,33 @@ fn secrets_are_not_printed() {
         proxy.arg(clap::Arg::new("access_token").long("access-token"))
     });
     let variables = [("MITMCRAFT_ACCESS_TOKEN".into(), "hush".into())];
-    let settings = Settings::load(
-        CommandLine::new(command, words("mitmcraft proxy localhost", None)),
-        variables,
-    )
-    .unwrap();
-    let held = settings.effective().unwrap();
-    let lines: Vec<String> = held.iter().map(ToString::to_string).collect();
-    assert!(!lines.iter().any(|line| line.contains("hush")), "{lines:?}");
-    assert!(lines.iter().any(|line| line.starts_with("# access-token is set")), "{lines:?}");
+    let words = words("mitmcraft proxy localhost", None);
+    let held = Settings::load(command, words, variables).effective().unwrap();
+    assert!(!held.contains("hush"), "{held}");
+    assert!(held.lines().any(|line| line.starts_with("# access-token is set")), "{held}");
 }
 
 fn held(line: &str, variables: &[(&str, &str)], file: Option<&PathBuf>, key: &str) -> String {
-    let settings = load(line, variables, file).unwrap();
-    let held = settings.effective().unwrap();
+    let held = load(line, variables, file).effective().unwrap();
     let start = format!("{key} ");
-    held.iter().map(ToString::to_string).find(|line| line.starts_with(&start)).unwrap()
+    held.lines().find(|line| line.starts_with(&start)).unwrap().to_owned()
 }
 
 fn completed(line: &str, variables: &[(&str, &str)], file: &PathBuf) -> Vec<OsString> {
-    let settings = load(line, variables, Some(file)).unwrap();
-    settings.complete().unwrap()
+    load(line, variables, Some(file)).complete().unwrap()
 }
 
 fn fails(line: &str, variables: &[(&str, &str)], file: Option<&PathBuf>) -> String {
-    let ended = load(line, variables, file).and_then(|settings| settings.complete().map(|_| ()));
-    format!("{:#}", ended.unwrap_err())
+    format!("{:#}", load(line, variables, file).complete().unwrap_err())
 }
 
-fn load(
-    line: &str,
-    variables: &[(&str, &str)],
-    file: Option<&PathBuf>,
-) -> anyhow::Result<Settings> {
+fn load(line: &str, variables: &[(&str, &str)], file: Option<&PathBuf>) -> Settings {
     let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
     // Stands in for the file that whoever runs the tests may have.
     let empty = self::file("");
     let none = ("MITMCRAFT_CONFIG".into(), empty.as_os_str().to_owned());
     let variables: Vec<(OsString, OsString)> = [none].into_iter().chain(variables).collect();
-    Settings::load(CommandLine::new(Cli::command(), words(line, file)), variables)
+    Settings::load(Cli::command(), words(line, file), variables)
 }
 
 fn words(line: &str, file: Option<&PathBuf>) -> Vec<OsString> {
@@ -290,7 +271,7 @@ impl Drop for Scratch {
 #[test]
 fn a_typed_option_without_effect_is_refused() {
     let said = |line: &str, variables: &[(&str, &str)]| {
-        let settings = load(line, variables, None).unwrap();
+        let settings = load(line, variables, None);
         settings.check_effects().err().map(|error| error.to_string())
     };
     for (line, option) in [

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 use tokio::sync::watch;
 
-use crate::proxy::{FilterFiles, read_source};
+use crate::proxy::{FilterFiles, read_source, write_source};
 use mitmcraft_engine::filter::{RuleCount, RuleSet, SourceFault};
 
 /// The filter files of a run, to be shown and changed while it runs. What is saved is applied as any
@@ -106,15 +106,7 @@ impl RuleEditor {
             File::create_new(path)?.write_all(text.as_bytes())?;
             return Ok(());
         }
-        // Behind a link, the file is replaced, not the link.
-        let path = path.canonicalize()?;
-        // A reload never sees half of it, and nothing is lost if the disk is full.
-        let folder = path.parent().ok_or(SaveError::Unknown)?;
-        let mut new = tempfile::NamedTempFile::new_in(folder)?;
-        new.write_all(text.as_bytes())?;
-        new.as_file().set_permissions(File::open(&path)?.metadata()?.permissions())?;
-        new.persist(&path).map_err(|error| error.error)?;
-        Ok(())
+        Ok(write_source(path, text)?)
     }
 
     /// Returns what the active rules of each file did.
