@@ -9,17 +9,3 @@ pub struct Behaviour {
     /// The end of the session.
     pub(super) ended: Timestamp,
 }
-
-impl Behaviour {
-    /// Returns the number of packets.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    /// Returns whether the server sent nothing.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-}

@@ -127,12 +127,6 @@ impl FieldMeaning {
         listed.chain(registry.into_iter().flat_map(|it| it.names().map(|(_, name)| name))).collect()
     }
 
-    /// Returns the factor by which values are divided, and the unit of the result.
-    #[must_use]
-    pub fn scale(&self) -> Option<(f64, &'static str)> {
-        self.annotation.unit?.scale()
-    }
-
     /// Returns how many units of the value a block has, if it is a position or a distance.
     #[must_use]
     pub fn per_block(&self) -> Option<f64> {

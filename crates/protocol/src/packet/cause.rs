@@ -14,12 +14,6 @@ impl Cause {
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(error.into().into())
     }
-
-    /// Returns the error that is wrapped.
-    #[must_use]
-    pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
-        &*self.0
-    }
 }
 
 impl fmt::Display for Cause {
