@@ -8,7 +8,7 @@ use super::field_meanings::{Fields, Place, Use};
 use super::packed::Packed;
 use super::unit::Unit;
 use super::version::Version;
-use crate::schema::{Direction, Family, State};
+use crate::schema::{Direction, Family, State, parse_int};
 
 /// Reads a data file into `tables`. `docs/meanings.md` describes the form.
 ///
@@ -106,7 +106,7 @@ fn condition(table: &DeTable<'_>) -> Option<Condition> {
         _ => (paths(get("field").or_else(|| get("later"))?)?, get("is")?),
     };
     let is = is.as_array()?.iter().map(|it| match it.get_ref() {
-        DeValue::Integer(number) => Some(Expected::Number(integer(number.as_str())?)),
+        DeValue::Integer(number) => Some(Expected::Number(parse_int(number.as_str())?)),
         name => Some(Expected::Name(name.as_str()?.to_owned())),
     });
     Some(Condition { fields, is: is.collect::<Option<_>>()?, later: get("later").is_some() })
@@ -120,20 +120,13 @@ fn numbered(value: &DeValue<'_>) -> Option<Numbered> {
     let (mut pairs, mut ranges) = (Vec::new(), Vec::new());
     for (number, name) in value.as_table()? {
         let (number, name) = (number.get_ref(), name.get_ref().as_str()?);
-        match integer(number) {
+        match parse_int(number) {
             Some(number) => pairs.push((number, name.to_owned())),
             None => ranges.push(Range::parse(number, name)?),
         }
     }
     pairs.sort_by_key(|(number, _)| *number);
     Some((pairs.into(), ranges.into()))
-}
-
-fn integer(text: &str) -> Option<i64> {
-    match text.strip_prefix("0x") {
-        Some(hex) => i64::from_str_radix(hex, 16).ok(),
-        None => text.parse().ok(),
-    }
 }
 
 fn texts<'t>(value: &'t DeValue<'_>) -> Option<Vec<&'t str>> {

@@ -4,10 +4,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use serde_json::{Map, Value as Json, json};
-
-use super::channels::CHANNELS;
-use super::{Catalog, Direction, Family, Match, Protocol, SchemaError};
+use super::unframed::{Unframed, only_version};
+use super::{Catalog, Family, Match, Protocol};
 
 impl Catalog {
     /// Returns the protocol of an Alpha version, 1 to 6, or of the nearest one.
@@ -16,11 +14,7 @@ impl Catalog {
     /// Never: a test compiles all versions.
     #[must_use]
     pub fn alpha(&self, version: i32) -> Match {
-        static ALPHA: LazyLock<Vec<Arc<Protocol>>> =
-            LazyLock::new(|| compile_alpha().expect("the embedded description compiles"));
-        let nearest = version.clamp(ALPHA_VERSIONS.0, ALPHA_VERSIONS.1);
-        let place = usize::try_from(nearest - ALPHA_VERSIONS.0).unwrap_or(0);
-        Match { protocol: Arc::clone(&ALPHA[place]), exact: nearest == version }
+        alpha().find(version)
     }
 
     /// Returns the protocol of the Server List Ping before 1.7.
@@ -29,12 +23,8 @@ impl Catalog {
     /// Never: a test compiles it.
     #[must_use]
     pub fn legacy_ping(&self) -> Arc<Protocol> {
-        static PING: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
-            let protocol = parse(LEGACY_PING, "legacy-ping")
-                .and_then(|description| Protocol::built_in(0, "legacy-ping", &description))
-                .expect("the embedded description compiles");
-            Arc::new(protocol.in_family(Family::LegacyPing))
-        });
+        static PING: LazyLock<Arc<Protocol>> =
+            LazyLock::new(|| only_version(Family::LegacyPing, LEGACY_PING));
         Arc::clone(&PING)
     }
 
@@ -42,8 +32,7 @@ impl Catalog {
     /// Alpha's from newest to oldest, the Server List Ping before 1.7, and Query.
     pub fn old(&self) -> impl Iterator<Item = Arc<Protocol>> {
         let legacy = self.legacy_versions().rev().map(|version| self.legacy(version).protocol);
-        let alpha = (ALPHA_VERSIONS.0..=ALPHA_VERSIONS.1).rev();
-        let alpha = alpha.map(|version| self.alpha(version).protocol);
+        let alpha = alpha().numbers().rev().map(|version| self.alpha(version).protocol);
         let all = legacy.chain(alpha).chain([self.legacy_ping(), self.query()]);
         let kept = self.kept_old();
         all.filter(move |it| kept.is_none_or(|kept| kept.iter().any(|old| Arc::ptr_eq(old, it))))
@@ -63,90 +52,26 @@ impl Catalog {
     }
 }
 
-fn compile_alpha() -> Result<Vec<Arc<Protocol>>, SchemaError> {
-    let source = parse(ALPHA, "alpha")?;
-    let versions = ALPHA_VERSIONS.0..=ALPHA_VERSIONS.1;
-    let compile = |version: i32| {
-        let name = source["versions"][version.to_string()].as_str().unwrap_or("alpha");
-        let protocol = Protocol::built_in(version, name, &derive(&source, version))?;
-        Ok(Arc::new(protocol.in_family(Family::Alpha)))
-    };
-    versions.map(compile).collect()
+fn alpha() -> &'static Unframed {
+    static ALPHA: LazyLock<Unframed> =
+        LazyLock::new(|| Unframed::read(Family::Alpha, ALPHA_SOURCE));
+    &ALPHA
 }
-
-pub(super) fn parse(text: &str, at: &str) -> Result<Json, SchemaError> {
-    serde_json::from_str(text)
-        .map_err(|error| SchemaError { at: at.into(), cause: error.to_string() })
-}
-
-/// Builds the ProtoDef description of one version from the packets and fields that it has.
-pub(super) fn derive(source: &Json, version: i32) -> Json {
-    let mut sides = Map::new();
-    for (direction, side) in
-        [(Direction::Clientbound, "toClient"), (Direction::Serverbound, "toServer")]
-    {
-        let (mut types, mut ids, mut cases) = (Map::new(), Map::new(), Map::new());
-        for packet in items(&source["packets"]).filter(|packet| is_there(packet, version)) {
-            let goes = packet["direction"].as_str().unwrap_or_default();
-            let (Some(id), Some(name)) = (packet["id"].as_str(), packet["name"].as_str()) else {
-                continue;
-            };
-            if goes != "both" && goes != direction.name() {
-                continue;
-            }
-            let fields: Vec<&Json> =
-                items(&packet["fields"]).filter(|field| is_there(field, version)).collect();
-            let ty = format!("packet_{name}");
-            ids.insert(id.to_owned(), json!(name));
-            cases.insert(name.to_owned(), json!(ty));
-            types.insert(ty, json!(["container", fields]));
-        }
-        let packet = json!(["container", [
-            { "name": "name", "type": ["mapper", { "type": "u8", "mappings": ids }] },
-            { "name": "params", "type": ["switch", { "compareTo": "name", "fields": cases }] },
-        ]]);
-        types.insert("packet".to_owned(), packet);
-        sides.insert(side.to_owned(), json!({ "types": types }));
-    }
-    let mut global = source["types"].clone();
-    for ty in items(&source["typesByVersion"]).filter(|ty| is_there(ty, version)) {
-        if let Some(name) = ty["name"].as_str() {
-            global[name] = ty["type"].clone();
-        }
-    }
-    let channels = items(&source[CHANNELS]).filter(|channel| is_there(channel, version));
-    let layout =
-        |channel: &Json| Some((channel["name"].as_str()?.into(), channel["layout"].clone()));
-    let channels: Map<String, Json> = channels.filter_map(layout).collect();
-    json!({ "types": global, "play": sides, CHANNELS: channels })
-}
-
-fn items(list: &Json) -> impl Iterator<Item = &Json> {
-    list.as_array().into_iter().flatten()
-}
-
-/// Returns whether a packet, field or type exists in `version`. The compiler ignores both keys.
-fn is_there(part: &Json, version: i32) -> bool {
-    part["since"].as_i64().is_none_or(|since| since <= version.into())
-        && part["until"].as_i64().is_none_or(|until| until >= version.into())
-}
-
-/// The first and the last version of Alpha.
-const ALPHA_VERSIONS: (i32, i32) = (1, 6);
 
 /// Packet id of a Server List Ping before 1.7: the first byte that such a client sends.
 pub const LEGACY_PING_ID: u8 = 0xfe;
 
-const ALPHA: &str = include_str!("data/alpha.json");
+const ALPHA_SOURCE: &str = include_str!("data/alpha.json");
 
 const LEGACY_PING: &str = include_str!("data/legacy-ping.json");
 
 #[cfg(test)]
 mod tests {
     use hex_literal::hex;
+    use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::schema::{DecodeCause, State, Value};
+    use crate::schema::{DecodeCause, Direction, State, Value};
 
     #[test]
     fn every_version_has_the_packets_of_its_time() {

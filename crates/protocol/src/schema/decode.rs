@@ -1,7 +1,6 @@
 use bytes::Bytes;
 
 use super::{Exact, Flow, Leaf, Name, Scalar, Value, Visitor};
-use crate::wire::{Nbt, Reader};
 
 /// Builds a lossless [`Value`] from the parts of a walk.
 #[derive(Debug, Default)]
@@ -132,15 +131,13 @@ pub(super) fn value(leaf: &Leaf<'_>) -> Value {
             let value = Value::Text(text.as_ref().into());
             return if same && leaf.canonical { value } else { exact(value, wire()) };
         }
-        Scalar::Nbt { bytes, named } => match Nbt::read(&mut Reader::new(bytes), named) {
-            Ok(Some(nbt)) => Value::Nbt(Box::new(nbt)),
-            _ => return exact(Value::Absent, wire()),
+        Scalar::Nbt { .. } => match leaf.value.nbt() {
+            Some(nbt) => Value::Nbt(Box::new(nbt)),
+            None => return exact(Value::Absent, wire()),
         },
         Scalar::CompressedNbt(bytes) => {
-            let value = match super::gzip::read_nbt(bytes) {
-                Some(nbt) => Value::Nbt(Box::new(nbt)),
-                None => Value::Bytes(Bytes::copy_from_slice(bytes)),
-            };
+            let bytes = || Value::Bytes(Bytes::copy_from_slice(bytes));
+            let value = leaf.value.nbt().map_or_else(bytes, |nbt| Value::Nbt(Box::new(nbt)));
             return exact(value, wire());
         }
     };

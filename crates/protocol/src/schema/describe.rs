@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::encode::Encode;
 use super::types::{Count, Type, TypeId};
-use super::{EncodeError, Kind, Kinds, Name, PacketType, Protocol, Value, vec3};
+use super::{Kind, Kinds, Name, PacketType, Protocol, Value, vec3};
 
 /// The structure of a packet or field, known from its schema without any bytes.
 ///
@@ -30,9 +30,7 @@ impl<'p> Shape<'p> {
     /// Returns the shape of `packet`, which must belong to `protocol`: usually a map of its fields.
     #[must_use]
     pub fn of(protocol: &'p Protocol, packet: &PacketType) -> Self {
-        let mut shape = Self { types: protocol.types(), parts: Vec::new() };
-        shape.add(Part::Type(packet.ty));
-        shape
+        Self { types: protocol.types(), parts: Vec::new() }.with(Part::Type(packet.ty))
     }
 
     /// Returns the kinds of values that this shape allows.
@@ -44,13 +42,13 @@ impl<'p> Shape<'p> {
     /// Returns the shape of the named field, combined from all cases that have it.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Self> {
-        let mut field = Self { types: self.types, parts: Vec::new() };
+        let mut field = self.empty();
         self.members(&mut |key, part| {
             if **key == *name {
                 field.add(part);
             }
         });
-        if field.parts.is_empty() { None } else { Some(field) }
+        (!field.parts.is_empty()).then_some(field)
     }
 
     /// Returns the fields of all cases, in wire order.
@@ -59,7 +57,7 @@ impl<'p> Shape<'p> {
         let mut fields: Vec<(Name, Self)> = Vec::new();
         self.members(&mut |key, part| {
             let place = fields.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
-                fields.push((Name::clone(key), Self { types: self.types, parts: Vec::new() }));
+                fields.push((Name::clone(key), self.empty()));
                 fields.len() - 1
             });
             fields[place].1.add(part);
@@ -70,7 +68,7 @@ impl<'p> Shape<'p> {
     /// Returns the shape of the elements, if the shape allows a list.
     #[must_use]
     pub fn element(&self) -> Option<Self> {
-        let mut element = Self { types: self.types, parts: Vec::new() };
+        let mut element = self.empty();
         for part in &self.parts {
             match part {
                 Part::List(id) => element.add(Part::Type(*id)),
@@ -84,7 +82,7 @@ impl<'p> Shape<'p> {
                 },
             }
         }
-        if element.parts.is_empty() { None } else { Some(element) }
+        (!element.parts.is_empty()).then_some(element)
     }
 
     /// Returns the numbers and names of the mappers in this shape.
@@ -122,7 +120,7 @@ impl<'p> Shape<'p> {
             }
             match Encode::new(self.types, &mut Vec::new()).run(*id, value) {
                 Ok(()) => return None,
-                Err(fault) => why = why.or_else(|| Some(EncodeError::from(fault).to_string())),
+                Err(fault) => why = why.or_else(|| Some(fault.to_string())),
             }
         }
         why
@@ -159,8 +157,7 @@ impl<'p> Shape<'p> {
                     redundant.push(Name::clone(name));
                 }
                 (_, None) => {
-                    let mut inside = Self { types: self.types, parts: Vec::new() };
-                    inside.add(Part::Type(field.ty));
+                    let inside = self.empty().with(Part::Type(field.ty));
                     inside.add_redundant(changed, redundant);
                 }
                 _ => {}
@@ -168,40 +165,14 @@ impl<'p> Shape<'p> {
         }
     }
 
-    /// Lists all fields down to `depth` levels with their paths (`items[*].itemCount`), in wire
-    /// order. A type nested in itself is listed once.
-    #[must_use]
-    pub fn outline(&self, depth: usize) -> Vec<(String, Kinds)> {
-        let mut rows = Vec::new();
-        self.outline_into("", depth, &mut Vec::new(), &mut rows);
-        rows
+    /// Returns a shape without cases.
+    fn empty(&self) -> Self {
+        Self { types: self.types, parts: Vec::new() }
     }
 
-    fn outline_into(
-        &self,
-        path: &str,
-        depth: usize,
-        around: &mut Vec<Part>,
-        rows: &mut Vec<(String, Kinds)>,
-    ) {
-        let recurs = self.parts.iter().any(|part| self.is_nested(*part) && around.contains(part));
-        if recurs || depth == 0 {
-            return;
-        }
-        let outer = around.len();
-        around.extend(self.parts.iter().filter(|part| self.is_nested(**part)));
-        let dot = if path.is_empty() { "" } else { "." };
-        let fields = self.fields().into_iter().map(|(name, it)| (format!("{path}{dot}{name}"), it));
-        let element = self.element().map(|it| (format!("{path}[*]"), it));
-        for (path, shape) in fields.chain(element) {
-            rows.push((path.clone(), shape.kinds()));
-            shape.outline_into(&path, depth - 1, around, rows);
-        }
-        around.truncate(outer);
-    }
-
-    fn is_nested(&self, part: Part) -> bool {
-        matches!(self.kind(part), Kind::Map | Kind::List)
+    fn with(mut self, part: Part) -> Self {
+        self.add(part);
+        self
     }
 
     /// Adds a case, or each of its cases if it is a switch or an option.
@@ -246,11 +217,7 @@ impl<'p> Shape<'p> {
                     for field in fields {
                         match &field.name {
                             Some(name) => see(name, Part::Type(field.ty)),
-                            None => {
-                                let mut inside = Self { types: self.types, parts: Vec::new() };
-                                inside.add(Part::Type(field.ty));
-                                inside.members(see);
-                            }
+                            None => self.empty().with(Part::Type(field.ty)).members(see),
                         }
                     }
                 }
@@ -329,8 +296,20 @@ mod tests {
     fn outline(name: &str) -> Vec<String> {
         let protocol = Catalog::embedded().find(47).unwrap().protocol;
         let packet = protocol.named(State::Play, Direction::Clientbound, name).unwrap();
-        let rows = Shape::of(&protocol, packet).outline(10);
-        rows.iter().map(|(path, kinds)| format!("{path}: {kinds}")).collect()
+        let mut rows = Vec::new();
+        outline_into(&Shape::of(&protocol, packet), "", &mut rows);
+        rows
+    }
+
+    fn outline_into(shape: &Shape<'_>, path: &str, rows: &mut Vec<String>) {
+        let dot = if path.is_empty() { "" } else { "." };
+        let fields =
+            shape.fields().into_iter().map(|(name, it)| (format!("{path}{dot}{name}"), it));
+        let element = shape.element().map(|it| (format!("{path}[*]"), it));
+        for (path, shape) in fields.chain(element) {
+            rows.push(format!("{path}: {}", shape.kinds()));
+            outline_into(&shape, &path, rows);
+        }
     }
 
     #[test]

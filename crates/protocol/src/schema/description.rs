@@ -1,10 +1,11 @@
 use std::fmt;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
+use flate2::Crc;
 use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
-use flate2::{Compression, Crc};
 use serde_json::Value as Json;
+
+use super::gzip;
 
 /// The source of a [`Protocol`](super::Protocol) that is not built in, as captures contain it.
 #[derive(Debug)]
@@ -16,10 +17,7 @@ pub struct Description {
 impl Description {
     pub(super) fn new(json: &Json) -> Self {
         let text = json.to_string();
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        // Writing to memory does not fail.
-        let _ = encoder.write_all(text.as_bytes());
-        let packed = encoder.finish().unwrap_or_default().into();
+        let packed = gzip::deflate(text.as_bytes()).into();
         Self { id: DescriptionId::of(text.as_bytes()), packed }
     }
 

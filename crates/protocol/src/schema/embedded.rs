@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use flate2::read::ZlibDecoder;
 use serde_json::{Map, Value as Json, json};
 
-use super::{DescriptionId, Direction, Name, Protocol, SchemaError, State};
+use super::{DescriptionId, Direction, Name, Protocol, SchemaError, State, packet_types};
 
 /// All embedded tables, not yet compiled.
 ///
@@ -168,10 +168,7 @@ fn packets(list: &Json) -> Option<Json> {
         types.insert(name.to_owned(), ty);
         next = id + 1;
     }
-    Some(json!(["container", [
-        { "name": "name", "type": ["mapper", { "type": "varint", "mappings": ids }] },
-        { "name": "params", "type": ["switch", { "compareTo": "name", "fields": types }] },
-    ]]))
+    Some(packet_types("varint", ids, types))
 }
 
 const FILE: &[u8] = include_bytes!("data/java.bin");

@@ -1,3 +1,5 @@
+use std::fmt::Display;
+
 use thiserror::Error;
 
 use super::{Direction, MAX_LISTED, Name, State};
@@ -21,7 +23,7 @@ impl SchemaError {
 
 /// The error of decoding a packet body.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}{cause}", Self::place(path))]
+#[error("{}{cause}", place(path))]
 #[non_exhaustive]
 pub struct DecodeError {
     /// Offset in the body, in bytes.
@@ -33,8 +35,8 @@ pub struct DecodeError {
 }
 
 impl DecodeError {
-    fn place(path: &str) -> String {
-        if path.is_empty() { String::new() } else { format!("{path}: ") }
+    pub(crate) fn new(at: usize, cause: DecodeCause) -> Self {
+        Self { at, path: String::new(), cause }
     }
 }
 
@@ -71,7 +73,7 @@ pub enum DecodeCause {
 
 /// The error of encoding a value as a packet.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}{cause}", DecodeError::place(path))]
+#[error("{}{cause}", place(path))]
 #[non_exhaustive]
 pub struct EncodeError {
     /// Path of the field, for example `items[3].itemCount`; empty for the packet itself.
@@ -116,9 +118,6 @@ pub enum EncodeCause {
         /// The names that the mapper has.
         known: Vec<Name>,
     },
-    /// A text that the encoding of the field cannot represent.
-    #[error(transparent)]
-    Text(WireError),
     /// A map that is not the JSON form of NBT.
     #[error(transparent)]
     Nbt(#[from] NbtJsonError),
@@ -162,8 +161,12 @@ fn listed(names: &[Name]) -> String {
     first.join(", ")
 }
 
-impl From<WireError> for EncodeCause {
-    fn from(error: WireError) -> Self {
-        Self::Text(error)
-    }
+fn place(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
+}
+
+/// Puts a step in front of a path: the name of a field, or `[3]`.
+pub(super) fn put_before(path: &mut String, step: impl Display) {
+    let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+    *path = format!("{step}{dot}{path}");
 }

@@ -2,50 +2,45 @@
 //! fit.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
+use super::error::put_before;
 use super::{EncodeCause, EncodeError, Name, Value};
 use crate::wire::Nbt;
 
-/// An error and the path to it, innermost part first.
-pub(super) struct EncodeFault {
-    cause: EncodeCause,
-    path: Vec<String>,
+pub(super) type Encoded<T> = Result<T, EncodeError>;
+
+/// The steps on the path to the value of an error.
+pub(super) trait Inside {
+    /// Puts `step` in front of the error's path.
+    fn inside(self, step: impl Display) -> Self;
 }
 
-pub(super) type Encoded<T> = Result<T, EncodeFault>;
-
-impl EncodeFault {
-    pub(super) fn inside(mut self, step: String) -> Self {
-        self.path.push(step);
+impl Inside for EncodeError {
+    fn inside(mut self, step: impl Display) -> Self {
+        put_before(&mut self.path, step);
         self
     }
 }
 
-impl From<EncodeFault> for EncodeError {
-    fn from(fault: EncodeFault) -> Self {
-        let mut path = String::new();
-        for step in fault.path.iter().rev() {
-            if !path.is_empty() && !step.starts_with('[') {
-                path.push('.');
-            }
-            path.push_str(step);
-        }
-        Self { path, cause: fault.cause }
+impl<T> Inside for Encoded<T> {
+    fn inside(self, step: impl Display) -> Self {
+        self.map_err(|error| error.inside(step))
     }
 }
 
-pub(super) fn fault(cause: impl Into<EncodeCause>) -> EncodeFault {
-    EncodeFault { cause: cause.into(), path: Vec::new() }
+pub(super) fn fault(cause: impl Into<EncodeCause>) -> EncodeError {
+    EncodeError { path: String::new(), cause: cause.into() }
 }
 
-pub(super) fn invalid(why: impl Into<String>) -> EncodeFault {
+pub(super) fn invalid(why: impl Into<String>) -> EncodeError {
     fault(EncodeCause::Invalid(why.into()))
 }
 
-pub(super) fn wanted(expected: &'static str, value: &Value) -> EncodeFault {
+pub(super) fn wanted(expected: &'static str, value: &Value) -> EncodeError {
     fault(EncodeCause::Type { expected, found: value.kind() })
 }
 
@@ -63,7 +58,7 @@ pub(super) fn one_of<'a>(
     Some((&found.0, &found.1))
 }
 
-pub(super) fn needs_one_of(first: &Name, second: &Name) -> EncodeFault {
+pub(super) fn needs_one_of(first: &Name, second: &Name) -> EncodeError {
     fault(EncodeCause::OneOf([Name::clone(first), Name::clone(second)]))
 }
 
@@ -155,12 +150,12 @@ pub(super) fn flags_number(flags: &[(Name, u64)], fields: &[(Name, Value)]) -> E
             continue;
         }
         let Some((_, mask)) = flags.iter().find(|(flag, _)| flag == name) else {
-            return Err(fault(EncodeCause::UnknownFlag).inside(name.to_string()));
+            return Err(fault(EncodeCause::UnknownFlag).inside(name));
         };
         match value.plain() {
             Value::Bool(true) => raw |= mask,
             Value::Bool(false) | Value::Absent => {}
-            value => return Err(wanted("true or false", value).inside(name.to_string())),
+            value => return Err(wanted("true or false", value).inside(name)),
         }
     }
     Ok(raw)

@@ -18,9 +18,14 @@ pub(super) fn read_nbt(bytes: &[u8]) -> Option<Nbt> {
 pub(super) fn write_nbt(nbt: &Nbt) -> Vec<u8> {
     let mut plain = Vec::new();
     nbt.write(&mut plain);
+    deflate(&plain)
+}
+
+/// Compresses bytes with gzip.
+pub(super) fn deflate(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     // Writing to memory does not fail.
-    let _ = encoder.write_all(&plain);
+    let _ = encoder.write_all(bytes);
     encoder.finish().unwrap_or_default()
 }
 

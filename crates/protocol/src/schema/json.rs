@@ -2,7 +2,6 @@ use super::{Flow, Leaf, Name, Scalar, Visitor};
 use crate::wire::json::{
     write_json_base64, write_json_f32, write_json_f64, write_json_int, write_json_str,
 };
-use crate::wire::{Nbt, Reader};
 
 /// A [`Visitor`] that writes the fields of a packet as JSON, without building a
 /// [`Value`](super::Value).
@@ -96,11 +95,7 @@ impl Visitor for JsonVisitor<'_> {
             Scalar::Name(name, _) => write_json_str(self.out, name),
             Scalar::Uuid(uuid) => write_json_str(self.out, &super::format_uuid(uuid)),
             Scalar::Bytes(bytes) => write_json_base64(self.out, bytes),
-            Scalar::Nbt { bytes, named } => match Nbt::read(&mut Reader::new(bytes), named) {
-                Ok(Some(nbt)) => nbt.write_json(self.out),
-                _ => write_json_base64(self.out, bytes),
-            },
-            Scalar::CompressedNbt(bytes) => match super::gzip::read_nbt(bytes) {
+            Scalar::Nbt { bytes, .. } | Scalar::CompressedNbt(bytes) => match leaf.value.nbt() {
                 Some(nbt) => nbt.write_json(self.out),
                 None => write_json_base64(self.out, bytes),
             },

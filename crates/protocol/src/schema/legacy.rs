@@ -1,23 +1,11 @@
 //! The protocol descriptions of Beta 1.0 to 1.6.4: `data/legacy.json` holds every version, each layout
 //! once. `docs/protocols/old.md` names its sources.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 
-use serde_json::Value as Json;
-
-use super::alpha::{derive, parse};
+use super::unframed::Unframed;
 use super::{Catalog, Family, Match, Name, Protocol};
 use crate::wire::Encoding;
-
-/// A version of the game's unframed protocol.
-#[derive(Debug)]
-struct Legacy {
-    /// The game versions with this number, oldest first; at least one.
-    names: Box<[Name]>,
-    /// Compiled on first use.
-    protocol: OnceLock<Arc<Protocol>>,
-}
 
 impl Catalog {
     /// Returns the protocol of a version from Beta 1.0 (7) to 1.6.4 (78), or of the nearest older one.
@@ -26,28 +14,22 @@ impl Catalog {
     /// Never: a test compiles all versions.
     #[must_use]
     pub fn legacy(&self, version: i32) -> Match {
-        let older = all().range(..=version).next_back().or_else(|| all().iter().next());
-        let (number, legacy) = older.expect(WRITTEN);
-        let protocol = legacy.protocol.get_or_init(|| {
-            let name = legacy.names.last().expect(WRITTEN);
-            let protocol = Protocol::built_in(*number, name, &derive(source(), *number));
-            Arc::new(protocol.expect(WRITTEN).in_family(Family::Legacy))
-        });
-        Match { protocol: Arc::clone(protocol), exact: *number == version }
+        all().find(version)
     }
 
     /// Iterates over the protocol numbers from Beta 1.0 to 1.6.4, oldest first.
     pub fn legacy_versions(&self) -> impl DoubleEndedIterator<Item = i32> + Clone {
-        all().keys().copied()
+        all().numbers()
     }
 
     /// Returns the game versions that have a protocol from before 1.7, oldest first: `beta-1.7.3`,
     /// `1.4.2`. Empty for a protocol of another family than [`Family::Legacy`].
     #[must_use]
     pub fn legacy_names(&self, protocol: &Protocol) -> &'static [Name] {
-        let legacy = all().get(&protocol.version());
-        let legacy = legacy.filter(|_| protocol.family() == Family::Legacy);
-        legacy.map_or(&[], |legacy| &legacy.names)
+        match protocol.family() {
+            Family::Legacy => all().names(protocol.version()),
+            _ => &[],
+        }
     }
 
     /// Returns the protocol before 1.7 of a client that writes `text` in this encoding and names this
@@ -64,9 +46,7 @@ impl Catalog {
         // Before the first version of Alpha that is known, numbers began at 1 once before.
         found.exact.then_some(found.protocol)
     }
-}
 
-impl Catalog {
     /// Returns the protocol of a client whose handshake begins with this number, as from 1.3 to 1.6; `None`
     /// if it is unknown.
     #[must_use]
@@ -88,21 +68,8 @@ impl Family {
     }
 }
 
-fn source() -> &'static Json {
-    static SOURCE: LazyLock<Json> = LazyLock::new(|| parse(LEGACY, "legacy").expect(WRITTEN));
-    &SOURCE
-}
-
-fn all() -> &'static BTreeMap<i32, Legacy> {
-    static ALL: LazyLock<BTreeMap<i32, Legacy>> = LazyLock::new(|| {
-        let versions = source()["versions"].as_object().into_iter().flatten();
-        let versions = versions.filter_map(|(number, names)| {
-            let names = names.as_array()?.iter().filter_map(|name| name.as_str().map(Name::from));
-            let names: Box<[Name]> = names.collect();
-            Some((number.parse().ok()?, Legacy { names, protocol: OnceLock::new() }))
-        });
-        versions.collect()
-    });
+fn all() -> &'static Unframed {
+    static ALL: LazyLock<Unframed> = LazyLock::new(|| Unframed::read(Family::Legacy, LEGACY));
     &ALL
 }
 
@@ -116,8 +83,6 @@ const FIRST_WIDE: i32 = 11;
 const FIRST_RELEASE: i32 = 30;
 
 const LEGACY: &str = include_str!("data/legacy.json");
-
-const WRITTEN: &str = "a test compiles every version of the embedded description";
 
 #[cfg(test)]
 mod tests {

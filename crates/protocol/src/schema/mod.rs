@@ -6,6 +6,8 @@
 //! records the bytes of each field. [`Protocol::decode`] builds a lossless [`Value`] and
 //! [`Protocol::encode`] writes it back. No packet is parsed by hand-written code.
 
+use serde_json::{Map, Value as Json, json};
+
 mod alpha;
 mod catalog;
 mod channels;
@@ -43,6 +45,7 @@ mod stop;
 mod tests;
 mod text_forms;
 pub(crate) mod types;
+mod unframed;
 mod uuid;
 mod value;
 pub(crate) mod vec3;
@@ -63,6 +66,7 @@ pub use kinds::{Kind, Kinds};
 pub use layout::LayoutField;
 pub(crate) use names::by_name;
 pub use names::{Direction, Name, Role, State, UnknownName};
+pub(crate) use number::parse_int;
 pub use official::official_names;
 pub use packet::PacketType;
 pub use payload::Payload;
@@ -77,6 +81,15 @@ pub use visitor::{Flow, Leaf, Measure, Scalar, Visitor};
 
 /// Names that an error message lists at most when it says which ones would be valid.
 pub const MAX_LISTED: usize = 12;
+
+/// Returns ProtoDef's definition of `packet`: a mapper of ids of type `id` to names, and a switch on their
+/// names to types.
+fn packet_types(id: &str, names: Map<String, Json>, types: Map<String, Json>) -> Json {
+    json!(["container", [
+        { "name": "name", "type": ["mapper", { "type": id, "mappings": names }] },
+        { "name": "params", "type": ["switch", { "compareTo": "name", "fields": types }] },
+    ]])
+}
 
 /// The field name of those bits of flags that have no name.
 pub(crate) fn rest_name() -> Name {

@@ -210,45 +210,15 @@ impl Role {
     /// for.
     #[must_use]
     pub fn drives(self) -> bool {
-        match self {
-            Self::Handshake
-            | Self::EncryptionRequest
-            | Self::EncryptionResponse
-            | Self::EncryptionStarted
-            | Self::SetCompression
-            | Self::LoginSuccess
-            | Self::LoginAcknowledged
-            | Self::StartConfiguration
-            | Self::ConfigurationAcknowledged
-            | Self::FinishConfiguration => true,
-            Self::StatusRequest
-            | Self::Greeting
-            | Self::Login
-            | Self::StatusResponse
-            | Self::Ping
-            | Self::LoginStart
-            | Self::Disconnect
-            | Self::KeepAlive
-            | Self::Transfer
-            | Self::Chat
-            | Self::PlayerChat
-            | Self::Command
-            | Self::ChatSession
-            | Self::ServerData
-            | Self::BundleDelimiter
-            | Self::Join
-            | Self::Teleport
-            | Self::TeleportConfirm
-            | Self::Movement
-            | Self::Transaction
-            | Self::Echo
-            | Self::Time
-            | Self::Momentary
-            | Self::Spawn
-            | Self::Title
-            | Self::ResourcePack
-            | Self::PluginMessage => false,
-        }
+        self.changes_state()
+            || matches!(
+                self,
+                Self::Handshake
+                    | Self::EncryptionRequest
+                    | Self::EncryptionResponse
+                    | Self::EncryptionStarted
+                    | Self::SetCompression
+            )
     }
 
     /// Returns the roles that packets of a name have, in any state and direction.

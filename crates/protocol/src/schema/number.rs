@@ -71,3 +71,11 @@ pub(super) fn write_int(out: &mut Vec<u8>, int: Int, raw: u64) {
         out.extend_from_slice(&raw.to_be_bytes()[8 - width..]);
     }
 }
+
+/// Parses a decimal or `0x` number.
+pub(crate) fn parse_int(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}

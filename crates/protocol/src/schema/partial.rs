@@ -1,7 +1,8 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::channels::CHANNELS;
-use super::{Direction, SchemaError, State};
+use super::number::parse_int;
+use super::{Direction, SchemaError, State, packet_types};
 
 /// Returns whether a description names another one or has no packet ids of its own, so that it is
 /// merged into that of another version.
@@ -63,20 +64,11 @@ fn merge_section(
     let at = format!("{at}.packets");
     for (id, name) in object(&at, packets)? {
         let fault = |cause: String| SchemaError { at: at.clone(), cause };
-        let number = match id.strip_prefix("0x") {
-            Some(hex) => u16::from_str_radix(hex, 16).ok(),
-            None => id.parse().ok(),
-        };
-        let number = number.ok_or_else(|| fault(format!("`{id}` is not a packet id")))?;
+        let number = packet_id(id).ok_or_else(|| fault(format!("`{id}` is not a packet id")))?;
         let name = name.as_str().ok_or_else(|| fault(format!("`{id}` has no name")))?;
         let definition = format!("packet_{name}");
         let root = types.get("packet").cloned();
-        let mut root = root.unwrap_or_else(|| {
-            json!(["container", [
-                { "name": "name", "type": ["mapper", { "type": "varint", "mappings": {} }] },
-                { "name": "params", "type": ["switch", { "compareTo": "name", "fields": {} }] },
-            ]])
-        });
+        let mut root = root.unwrap_or_else(|| packet_types("varint", Map::new(), Map::new()));
         let known = &root[1][1]["type"][1]["fields"];
         if types.get(&definition).is_none() && known.get(name).is_none() {
             return Err(fault(format!("`{name}` has no type `{definition}`")));
@@ -93,16 +85,12 @@ fn give_id(root: &mut Json, id: u16, name: &str, definition: Option<String>) -> 
     let parts = root[1].as_array_mut()?;
     let [ids, types] = parts.as_mut_slice() else { return None };
     let mappings = ids["type"][1]["mappings"].as_object_mut()?;
-    let number = |key: &str| match key.strip_prefix("0x") {
-        Some(hex) => u16::from_str_radix(hex, 16).ok(),
-        None => key.parse().ok(),
-    };
     let replaced: Vec<Json> = mappings
         .iter()
-        .filter(|(key, _)| number(key) == Some(id))
+        .filter(|(key, _)| packet_id(key) == Some(id))
         .map(|(_, other)| other.clone())
         .collect();
-    mappings.retain(|key, other| number(key) != Some(id) && other != name);
+    mappings.retain(|key, other| packet_id(key) != Some(id) && other != name);
     mappings.insert(format!("0x{id:02x}"), json!(name));
     let types = types["type"][1]["fields"].as_object_mut()?;
     types.retain(|other, _| other == name || !replaced.iter().any(|it| it == other));
@@ -110,6 +98,10 @@ fn give_id(root: &mut Json, id: u16, name: &str, definition: Option<String>) -> 
         types.insert(name.to_owned(), json!(definition));
     }
     Some(())
+}
+
+fn packet_id(text: &str) -> Option<u16> {
+    parse_int(text)?.try_into().ok()
 }
 
 fn merge_types(base: &mut Json, at: &str, own: &Json) -> Result<(), SchemaError> {

@@ -6,6 +6,7 @@ use super::channels::{CHANNELS, add_channels, built_in_channels};
 use super::compile::Compiler;
 use super::decode::ValueVisitor;
 use super::encode::Encode;
+use super::number::parse_int;
 use super::outline::Outline;
 use super::stop::Stop;
 use super::types::{Count, Type, TypeId};
@@ -230,7 +231,7 @@ impl Protocol {
             Ids::Byte => Ok(body[0].into()),
         };
         let unknown = |id| DecodeCause::UnknownId { id, state, direction };
-        DecodeError { at: 0, path: String::new(), cause: id.map_or_else(|cause| cause, unknown) }
+        DecodeError::new(0, id.map_or_else(|cause| cause, unknown))
     }
 
     /// Reports the fields of a packet to `visitor`, reading `body` from offset `start` (after the
@@ -248,8 +249,7 @@ impl Protocol {
     ) -> Result<usize, DecodeError> {
         let Some(end) = self.run(packet, body, start, visitor)? else { return Ok(start) };
         if end < body.len() {
-            let cause = DecodeCause::Trailing(body.len() - end);
-            return Err(DecodeError { at: end, path: String::new(), cause });
+            return Err(DecodeError::new(end, DecodeCause::Trailing(body.len() - end)));
         }
         Ok(end)
     }
@@ -348,7 +348,7 @@ impl Protocol {
         value: &Value,
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
-        Ok(Encode::new(&self.types, out).run(packet.ty, value)?)
+        Encode::new(&self.types, out).run(packet.ty, value)
     }
 
     pub(super) fn run(
@@ -362,7 +362,7 @@ impl Protocol {
         match Walk::new(&self.types, &self.sizes, reader, visitor).run(packet.ty) {
             Ok(end) => Ok(Some(end)),
             Err(Stop::Done) => Ok(None),
-            Err(Stop::Fault(fault)) => Err((*fault).into()),
+            Err(Stop::Fault(fault)) => Err(*fault),
         }
     }
 }
@@ -509,10 +509,7 @@ fn collect<'j>(
         return Err(compiler.fault("`packet` must be a mapper of ids and a switch on their names"));
     };
     for (id, name) in ids {
-        let number = match id.strip_prefix("0x") {
-            Some(hex) => i32::from_str_radix(hex, 16).ok(),
-            None => id.parse().ok(),
-        };
+        let number = parse_int(id).and_then(|it| i32::try_from(it).ok());
         let number = number.filter(|it| form == Ids::VarInt || u8::try_from(*it).is_ok());
         let number = number.ok_or_else(|| compiler.fault(format!("packet id `{id}`")))?;
         let name = name.as_str().ok_or_else(|| compiler.fault(format!("`{id}` has no name")))?;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::alpha::parse;
+use super::unframed::only_version;
 use super::{Catalog, Direction, Family, Protocol};
 
 impl Catalog {
@@ -13,12 +13,8 @@ impl Catalog {
     /// Never: a test compiles it.
     #[must_use]
     pub fn query(&self) -> Arc<Protocol> {
-        static QUERY: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
-            let protocol = parse(DESCRIPTION, "query")
-                .and_then(|description| Protocol::built_in(0, "query", &description))
-                .expect("the embedded description compiles");
-            Arc::new(protocol.in_family(Family::Query))
-        });
+        static QUERY: LazyLock<Arc<Protocol>> =
+            LazyLock::new(|| only_version(Family::Query, DESCRIPTION));
         Arc::clone(&QUERY)
     }
 }

@@ -59,7 +59,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-fn bit_part<'a>(ty: &Type, raw: u64, part: &str) -> FieldValue<'a> {
+pub(super) fn bit_part<'a>(ty: &Type, raw: u64, part: &str) -> FieldValue<'a> {
     match ty {
         Type::Flags { flags, .. } => match flags.iter().find(|(name, _)| **name == *part) {
             Some((_, mask)) => FieldValue::Bool(raw & mask == *mask),

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::given::{Encoded, field, int, invalid, text};
+use super::given::{Encoded, Inside as _, field, int, invalid, text};
 use super::types::Count;
 use super::{Name, Value};
 use crate::wire::Encoding;
@@ -48,8 +48,7 @@ pub(crate) struct FoundPart<'t> {
 impl TextForms {
     /// The names of the fields: the text's own, and those of the parts of all forms.
     pub(super) fn names(&self) -> impl Iterator<Item = &Name> {
-        let parts = self.forms.iter().flat_map(|form| &form.parts).map(|part| &part.name);
-        parts.chain([&self.whole])
+        self.parts().map(|part| &part.name).chain([&self.whole])
     }
 
     /// Splits a text into its parts; no parts if it has none of the forms.
@@ -75,15 +74,14 @@ impl TextForms {
         let decoded = |bytes: &[u8]| self.encoding.decode_lossy(bytes).into_owned();
         let (mut whole, mut written) = (decoded(&form.starts), Vec::new());
         for part in &form.parts {
-            let inside = |fault: super::given::EncodeFault| fault.inside(part.name.to_string());
             let value = given(&part.name).ok_or_else(|| {
                 invalid(format!("neither `{}` nor this part of it is present", self.whole))
             });
-            let value = value.map_err(inside)?;
+            let value = value.inside(&part.name)?;
             let piece = if part.number {
-                int(value).map_err(inside)?.to_string()
+                int(value).inside(&part.name)?.to_string()
             } else {
-                text(value).map_err(inside)?.to_owned()
+                text(value).inside(&part.name)?.to_owned()
             };
             if !written.is_empty() {
                 whole.push_str(&decoded(&form.separator));
@@ -98,7 +96,7 @@ impl TextForms {
             if found.is_none_or(|found| decoded(&bytes[found.bytes.clone()]) != *piece) {
                 let cause =
                     format!("with this text, `{}` would read as something else", self.whole);
-                return Err(invalid(cause).inside(part.name.to_string()));
+                return Err(invalid(cause).inside(&part.name));
             }
         }
         Ok(whole)
@@ -107,11 +105,6 @@ impl TextForms {
     /// Iterates over the parts of all forms; a part may occur more than once.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &TextPart> {
         self.forms.iter().flat_map(|form| &form.parts)
-    }
-
-    /// Returns whether `name` is the whole text or one of its parts.
-    pub(crate) fn has(&self, name: &Name) -> bool {
-        self.whole == *name || self.parts().any(|part| part.name == *name)
     }
 
     fn split_as<'t>(&self, form: &'t TextForm, bytes: &[u8]) -> Option<Vec<FoundPart<'t>>> {

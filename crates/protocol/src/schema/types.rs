@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use super::Name;
 use super::text_forms::TextForms;
 use crate::wire::Encoding;
@@ -96,6 +98,57 @@ pub(crate) enum Type {
     },
     /// Three numbers quantised to a common scale, since 1.21.9.
     Vec3,
+}
+
+impl Type {
+    /// Returns the types of which a value has one, if the type is a choice between others.
+    pub(crate) fn cases(&self) -> impl Iterator<Item = TypeId> {
+        let (switch, more) = match self {
+            Self::Switch(switch) => (Some(switch), [None, None]),
+            Self::IfMore { some, otherwise, .. } => (None, [Some(*some), *otherwise]),
+            _ => (None, [None, None]),
+        };
+        switch.into_iter().flat_map(|it| it.cases()).chain(more.into_iter().flatten())
+    }
+
+    /// Returns the numbers that an integer type can have; those of a VarInt for other types.
+    pub(crate) fn range(&self) -> RangeInclusive<i128> {
+        match self {
+            Self::Int(Int { bytes, signed, .. }) => {
+                let bits = 8 * u32::from(*bytes);
+                if *signed { -1 << (bits - 1)..=(1 << (bits - 1)) - 1 } else { 0..=(1 << bits) - 1 }
+            }
+            Self::VarLong => i64::MIN.into()..=i64::MAX.into(),
+            _ => i32::MIN.into()..=i32::MAX.into(),
+        }
+    }
+}
+
+/// Returns whether `is` is true for a name among the fields that a type merges into a container, those of
+/// all its cases.
+pub(super) fn merges<'t>(
+    types: &'t [Type],
+    id: TypeId,
+    is: &mut impl FnMut(&'t Name) -> bool,
+) -> bool {
+    match &types[id.0 as usize] {
+        Type::Container(fields) => has_field(types, fields, is),
+        Type::Bitfield(bits) => bits.iter().any(|it| is(&it.name)),
+        Type::TextForms(forms) => forms.names().any(is),
+        ty => ty.cases().any(|case| merges(types, case, is)),
+    }
+}
+
+/// Returns whether `is` is true for a name among `fields`, with those that they merge into their container.
+pub(super) fn has_field<'t>(
+    types: &'t [Type],
+    fields: &'t [Field],
+    is: &mut impl FnMut(&'t Name) -> bool,
+) -> bool {
+    fields.iter().any(|field| match &field.name {
+        Some(name) => is(name),
+        None => merges(types, field.ty, is),
+    })
 }
 
 /// An integer of fixed width.

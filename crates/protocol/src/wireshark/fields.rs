@@ -119,10 +119,10 @@ impl Fields {
             Type::F32 => self.put(node, Class::Float),
             Type::F64 => self.put(node, Class::Double),
             Type::Uuid => self.put(node, Class::Guid),
-            Type::Text { .. } | Type::Terminated(_) | Type::Mapper { .. } => {
+            Type::Text { .. } | Type::Terminated(_) | Type::RestText | Type::RestTexts => {
                 self.put(node, Class::Text);
             }
-            Type::RestText | Type::RestTexts => self.put(node, Class::Text),
+            Type::Mapper { .. } => self.put(node, Class::Text),
             Type::Buffer(_) | Type::Rest | Type::Nbt { .. } | Type::CompressedNbt { .. } => {
                 self.put(node, Class::Bytes);
             }
@@ -139,23 +139,17 @@ impl Fields {
                     }
                 }
             }
-            Type::Switch(switch) => {
-                for case in switch.cases() {
+            ty @ (Type::Switch(_) | Type::IfMore { .. }) => {
+                for case in ty.cases() {
                     self.visit(types, case, node, inside, seen);
                 }
             }
-            Type::Array { element, .. }
-            | Type::Metadata { element, .. }
-            | Type::TopBit(element)
-            | Type::Option(element) => self.visit(types, *element, node, false, seen),
-            Type::IfMore { some, otherwise, .. } => {
-                for ty in [Some(*some), *otherwise].into_iter().flatten() {
-                    self.visit(types, ty, node, inside, seen);
-                }
-            }
-            Type::CountFor { base, .. } | Type::RestLength { base } => {
-                self.visit(types, *base, node, false, seen)
-            }
+            Type::Array { element: inner, .. }
+            | Type::Metadata { element: inner, .. }
+            | Type::TopBit(inner)
+            | Type::Option(inner)
+            | Type::CountFor { base: inner, .. }
+            | Type::RestLength { base: inner } => self.visit(types, *inner, node, false, seen),
             // Only an old, unframed ping has this type: the text, without its parts.
             Type::TextForms(forms) => {
                 if !inside {

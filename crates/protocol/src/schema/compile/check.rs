@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::MAX_NESTING;
 use crate::schema::Name;
-use crate::schema::types::{Field, Type, TypeId};
+use crate::schema::types::{Field, Type, TypeId, merges};
 use crate::schema::walk::FREE_FIELDS;
 
 /// A check of a type that needs the whole tree.
@@ -28,7 +28,11 @@ impl Check {
                         Some(name) => drop(own.insert(name)),
                         None => {
                             fields(types, field.ty, merged)?;
-                            names(types, field.ty, &mut own);
+                            // The type has passed `fields`, so that there is an end to it.
+                            merges(types, field.ty, &mut |name| {
+                                own.insert(name);
+                                false
+                            });
                         }
                     }
                     distinct(own, &mut seen)?;
@@ -55,29 +59,6 @@ pub(super) fn distinct<'n>(
     }
 }
 
-/// Collects the names of the fields that a type merges into a container, those of all its cases.
-/// The type has passed [`fields`], so that there is an end to it.
-fn names<'t>(types: &'t [Type], id: TypeId, into: &mut HashSet<&'t Name>) {
-    match &types[id.0 as usize] {
-        Type::Container(fields) => {
-            for field in fields {
-                match &field.name {
-                    Some(name) => drop(into.insert(name)),
-                    None => names(types, field.ty, into),
-                }
-            }
-        }
-        Type::Bitfield(bits) => into.extend(bits.iter().map(|it| &it.name)),
-        Type::TextForms(forms) => into.extend(forms.names()),
-        Type::IfMore { some, otherwise, .. } => {
-            names(types, *some, into);
-            otherwise.iter().for_each(|it| names(types, *it, into));
-        }
-        Type::Switch(switch) => switch.cases().for_each(|it| names(types, it, into)),
-        _ => {}
-    }
-}
-
 /// Counts the fields that a type merges into a container, those of all cases together.
 fn fields(types: &[Type], id: TypeId, merged: &mut Merged) -> Result<usize, &'static str> {
     match merged.get(&id) {
@@ -96,10 +77,7 @@ fn fields(types: &[Type], id: TypeId, merged: &mut Merged) -> Result<usize, &'st
             sum = fields.len();
             parts.extend(fields.iter().filter(|it| it.name.is_none()).map(|it| it.ty));
         }
-        Type::IfMore { some, otherwise, .. } => {
-            parts.extend([Some(*some), *otherwise].into_iter().flatten());
-        }
-        Type::Switch(switch) => parts.extend(switch.cases()),
+        ty @ (Type::IfMore { .. } | Type::Switch(_)) => parts.extend(ty.cases()),
         _ => return Err("a field without a name must be of a type with fields"),
     }
     for part in parts {

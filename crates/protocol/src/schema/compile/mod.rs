@@ -2,6 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value as Json};
 
+use super::number::parse_int;
 use super::types::{Bits, Count, Field, Int, Named, Names, Path, Switch, Symbol, Type, TypeId};
 use super::{Name, SchemaError};
 use crate::wire::Encoding;
@@ -535,14 +536,6 @@ fn native_int(name: &str) -> Option<Int> {
         _ => return None,
     };
     Some(Int { bytes, signed, little })
-}
-
-/// Parses a decimal or `0x` number.
-fn parse_int(text: &str) -> Option<i64> {
-    match text.strip_prefix("0x") {
-        Some(hex) => i64::from_str_radix(hex, 16).ok(),
-        None => text.parse().ok(),
-    }
 }
 
 /// Deeper than any hand-written or published description; the stack of a thread has room for it.

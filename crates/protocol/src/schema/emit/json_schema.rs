@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::members::Members;
-use crate::schema::types::{Field, Int, Type, TypeId};
+use crate::schema::types::{Field, Type, TypeId};
 use crate::schema::{Name, PacketType, Protocol, rest_name, vec3};
 
 /// Returns a JSON Schema (draft 7) of the lines of a JSONL capture that have these packets, which must
@@ -106,9 +106,11 @@ impl Writer<'_> {
         Some(match &types[id.0 as usize] {
             Type::Void => return None,
             Type::Bool => json!({ "type": "boolean" }),
-            Type::Int(int) => integer(*int),
-            Type::VarInt => integer(Int { bytes: 4, signed: true, little: false }),
-            Type::VarLong => integer(Int { bytes: 8, signed: true, little: false }),
+            ty @ (Type::Int(_) | Type::VarInt | Type::VarLong) => {
+                let (low, high) = ty.range().into_inner();
+                // Limits of 64 bits or less.
+                json!({ "type": "integer", "minimum": low as i64, "maximum": high as u64 })
+            }
             Type::F32 | Type::F64 => float(),
             Type::Uuid => json!({ "type": "string", "format": "uuid" }),
             Type::Text { .. } | Type::Terminated(_) | Type::RestText => text(),
@@ -119,10 +121,7 @@ impl Writer<'_> {
                 self.members(id, true, &mut members);
                 members.object()
             }
-            Type::Switch(switch) => self.either(switch.cases(), field)?,
-            Type::IfMore { some, otherwise, .. } => {
-                self.either([*some].into_iter().chain(*otherwise), field)?
-            }
+            ty @ (Type::Switch(_) | Type::IfMore { .. }) => self.either(ty.cases(), field)?,
             Type::Option(inner)
             | Type::CountFor { base: inner, .. }
             | Type::RestLength { base: inner } => self.value(*inner, field)?,
@@ -188,20 +187,13 @@ impl Writer<'_> {
             }
             Type::TextForms(forms) => {
                 members.add(&forms.whole, text(), required);
-                for part in forms.forms.iter().flat_map(|form| &form.parts) {
+                for part in forms.parts() {
                     let part_type = if part.number { json!({ "type": "integer" }) } else { text() };
                     members.add(&part.name, part_type, false);
                 }
             }
-            Type::Switch(switch) => {
-                switch.cases().for_each(|case| self.members(case, false, members));
-            }
-            Type::IfMore { some, otherwise, .. } => {
-                let cases = [*some].into_iter().chain(*otherwise);
-                cases.for_each(|case| self.members(case, false, members));
-            }
             // Other types have no fields.
-            _ => {}
+            ty => ty.cases().for_each(|case| self.members(case, false, members)),
         }
     }
 
@@ -292,16 +284,6 @@ fn base64() -> Json {
 
 fn list(element: Json) -> Json {
     json!({ "type": "array", "items": element })
-}
-
-fn integer(Int { bytes, signed, .. }: Int) -> Json {
-    let most = u64::MAX >> (64 - 8 * u32::from(bytes));
-    if signed {
-        let most = (most >> 1).cast_signed();
-        json!({ "type": "integer", "minimum": -most - 1, "maximum": most })
-    } else {
-        json!({ "type": "integer", "minimum": 0, "maximum": most })
-    }
 }
 
 fn float() -> Json {

@@ -1,12 +1,12 @@
 use std::borrow::Cow;
 
 use super::given::{
-    ABSENT, Encoded, buffer, fault, field, flags_number, float, int, invalid, list, map, nbt,
-    needs_one_of, one_of, text, uuid, wanted,
+    ABSENT, Encoded, Inside as _, buffer, fault, field, flags_number, float, int, invalid, list,
+    map, nbt, needs_one_of, one_of, text, uuid, wanted,
 };
 use super::scope::{FieldValue, FrameMark, Scope};
 use super::text_forms::TextForms;
-use super::types::{Count, Field, Int, Named, Type, TypeId};
+use super::types::{Count, Field, Int, Named, Type, TypeId, has_field, merges};
 use super::walk::max_fields;
 use super::{EncodeCause, Exact, Name, Value, vec3};
 use crate::wire::{Nbt, VarLong};
@@ -243,10 +243,9 @@ impl<'a, 'o> Encode<'a, 'o> {
                 let (name, held) =
                     held.or(absent).ok_or_else(|| needs_one_of(base, &inline.name))?;
                 if name == base {
-                    let inside = |fault: super::given::EncodeFault| fault.inside(base.to_string());
-                    let reference = int(held).map_err(inside)?.checked_add(1);
-                    let reference = reference.ok_or_else(|| inside(invalid("too large")))?;
-                    self.number(id, reference.into()).map_err(inside)?;
+                    let reference = int(held).inside(base)?.checked_add(1);
+                    let reference = reference.ok_or_else(|| invalid("too large")).inside(base)?;
+                    self.number(id, reference.into()).inside(base)?;
                 } else {
                     self.out.push(0);
                     self.named(inline, held, mark)?;
@@ -263,19 +262,16 @@ impl<'a, 'o> Encode<'a, 'o> {
                     self.number(id, (bytes.len() as i64 + 1).into())?;
                     self.out.extend_from_slice(&bytes);
                 } else {
-                    let items =
-                        list(held).map_err(|fault| fault.inside(entries.name.to_string()))?;
+                    let items = list(held).inside(name)?;
                     self.number(id, (items.len() as i64 + 1).into())?;
-                    self.elements(items, entries.ty, mark)
-                        .map_err(|fault| fault.inside(name.to_string()))?;
+                    self.elements(items, entries.ty, mark).inside(name)?;
                 }
             }
             Type::Vec3 => {
                 let fields = map(value)?;
                 let mut vector = [0.0; 3];
                 for (part, name) in vector.iter_mut().zip(vec3::names()) {
-                    let inside = |fault: super::given::EncodeFault| fault.inside(name.to_string());
-                    *part = float(field(fields, name)).map_err(inside)?;
+                    *part = float(field(fields, name)).inside(name)?;
                 }
                 vec3::write(vector, self.out);
             }
@@ -290,10 +286,10 @@ impl<'a, 'o> Encode<'a, 'o> {
                 self.out.extend_from_slice(&exact.wire);
                 continue;
             }
-            let inside = |fault: super::given::EncodeFault| fault.inside(format!("[{index}]"));
-            let text = text(item).map_err(inside)?;
+            let step = format_args!("[{index}]");
+            let text = text(item).inside(step)?;
             if text.contains('\0') {
-                return Err(inside(invalid("text contains NUL")));
+                return Err(invalid("text contains NUL").inside(step));
             }
             self.out.extend_from_slice(text.as_bytes());
             if index + 1 < items.len() || text.is_empty() {
@@ -360,9 +356,10 @@ impl<'a, 'o> Encode<'a, 'o> {
             Value::Absent => &[][..],
             value => map(value)?,
         };
-        if !inside && let Some((name, _)) = given.iter().find(|(name, _)| !self.knows(fields, name))
-        {
-            return Err(fault(EncodeCause::UnknownField).inside(name.to_string()));
+        let types = self.types;
+        let known = |name: &Name| has_field(types, fields, &mut |known| known == name);
+        if !inside && let Some((name, _)) = given.iter().find(|(name, _)| !known(name)) {
+            return Err(fault(EncodeCause::UnknownField).inside(name));
         }
         self.fields += fields.len();
         if self.fields > max_fields(self.out.len()) {
@@ -375,14 +372,10 @@ impl<'a, 'o> Encode<'a, 'o> {
                 None => {
                     self.value(field.ty, value, mark, Enclosing { fields: given, inside: true })?
                 }
-                Some(name) => self
-                    .value(
-                        field.ty,
-                        self::field(given, name),
-                        mark,
-                        Enclosing { fields: given, inside: false },
-                    )
-                    .map_err(|fault| fault.inside(name.to_string()))?,
+                Some(name) => {
+                    let enclosing = Enclosing { fields: given, inside: false };
+                    self.value(field.ty, self::field(given, name), mark, enclosing).inside(name)?
+                }
             };
             if let Some(symbol) = field.symbol {
                 self.scope.see(symbol, seen);
@@ -403,55 +396,41 @@ impl<'a, 'o> Encode<'a, 'o> {
             self.out.extend_from_slice(&exact.wire);
             return Ok(FieldValue::Absent);
         }
-        let inside = |fault: super::given::EncodeFault| fault.inside(forms.whole.to_string());
         let whole = match whole {
             Value::Absent => Cow::Owned(forms.join(given)?),
-            whole => Cow::Borrowed(text(whole).map_err(inside)?),
+            whole => Cow::Borrowed(text(whole).inside(&forms.whole)?),
         };
         let bytes = forms.encoding.encode(&whole);
-        self.count(&forms.count, bytes.len() / forms.encoding.unit(), mark).map_err(inside)?;
+        let units = bytes.len() / forms.encoding.unit();
+        self.count(&forms.count, units, mark).inside(&forms.whole)?;
         self.out.extend_from_slice(&bytes);
         Ok(FieldValue::Absent)
-    }
-
-    /// Returns whether some variant of the container has a field of that name.
-    fn knows(&self, fields: &[Field], name: &Name) -> bool {
-        fields.iter().any(|field| match &field.name {
-            Some(known) => known == name,
-            None => self.anonymous_knows(field.ty, name),
-        })
-    }
-
-    fn anonymous_knows(&self, id: TypeId, name: &Name) -> bool {
-        match &self.types[id.0 as usize] {
-            Type::Container(fields) => self.knows(fields, name),
-            Type::Switch(switch) => switch.cases().any(|case| self.anonymous_knows(case, name)),
-            Type::IfMore { some, otherwise, .. } => {
-                let mut both = [Some(*some), *otherwise].into_iter().flatten();
-                both.any(|id| self.anonymous_knows(id, name))
-            }
-            Type::TextForms(forms) => forms.has(name),
-            Type::Bitfield(bits) => bits.iter().any(|it| it.name == *name),
-            _ => false,
-        }
     }
 
     /// Returns whether a field of the anonymous part is present.
     fn anonymous_given(&self, id: TypeId, fields: &[(Name, Value)]) -> bool {
         let mut given = fields.iter().filter(|(_, value)| !matches!(value, Value::Absent));
-        given.any(|(name, _)| self.anonymous_knows(id, name))
+        given.any(|(name, _)| merges(self.types, id, &mut |known| known == name))
     }
 
     fn named(&mut self, part: &'a Named, value: &'a Value, mark: FrameMark) -> Encoded<()> {
-        self.value(part.ty, value, mark, Enclosing::NOTHING)
-            .map_err(|fault| fault.inside(part.name.to_string()))?;
-        Ok(())
+        self.value(part.ty, value, mark, Enclosing::NOTHING).inside(&part.name).map(drop)
+    }
+
+    fn element(
+        &mut self,
+        index: usize,
+        item: &'a Value,
+        element: TypeId,
+        mark: FrameMark,
+    ) -> Encoded<()> {
+        let step = format_args!("[{index}]");
+        self.value(element, item, mark, Enclosing::NOTHING).inside(step).map(drop)
     }
 
     fn elements(&mut self, items: &'a [Value], element: TypeId, mark: FrameMark) -> Encoded<()> {
         for (index, item) in items.iter().enumerate() {
-            self.value(element, item, mark, Enclosing::NOTHING)
-                .map_err(|fault| fault.inside(format!("[{index}]")))?;
+            self.element(index, item, element, mark)?;
         }
         Ok(())
     }
@@ -462,8 +441,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         }
         for (index, item) in items.iter().enumerate() {
             let start = self.out.len();
-            self.value(element, item, mark, Enclosing::NOTHING)
-                .map_err(|fault| fault.inside(format!("[{index}]")))?;
+            self.element(index, item, element, mark)?;
             match self.out.get_mut(start) {
                 Some(first) if index + 1 < items.len() => *first |= 0x80,
                 Some(first) => *first &= 0x7f,

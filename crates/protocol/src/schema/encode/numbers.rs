@@ -1,6 +1,6 @@
 //! Numbers of all forms: integers, flags, names that stand for numbers, lengths.
 
-use super::super::given::{Encoded, fault, field, int, invalid};
+use super::super::given::{Encoded, Inside as _, fault, field, int, invalid};
 use super::super::number::write_int;
 use super::super::scope::{FieldValue, FrameMark};
 use super::super::types::{Bits, Count, Names, Type, TypeId};
@@ -19,8 +19,7 @@ impl<'a> Encode<'a, '_> {
         let mut raw = 0u64;
         let mut total = 0;
         for it in bits {
-            let value =
-                int(field(fields, &it.name)).map_err(|fault| fault.inside(it.name.to_string()))?;
+            let value = int(field(fields, &it.name)).inside(&it.name)?;
             let (low, high) = if it.signed {
                 (-1i128 << (it.size - 1), (1i128 << (it.size - 1)) - 1)
             } else {
@@ -30,7 +29,7 @@ impl<'a> Encode<'a, '_> {
             let low = if it.size == 64 { i128::from(i64::MIN) } else { low };
             if !(low..=high).contains(&i128::from(value)) {
                 let cause = EncodeCause::Range { number: value.into(), low, high };
-                return Err(fault(cause).inside(it.name.to_string()));
+                return Err(fault(cause).inside(&it.name));
             }
             let mask = u64::MAX >> (64 - it.size);
             raw = if it.size == 64 { 0 } else { raw << it.size } | (value.cast_unsigned() & mask);
@@ -109,31 +108,12 @@ impl<'a> Encode<'a, '_> {
 
     /// Writes a number as an integer of this type; holders count with a VarInt.
     pub(super) fn number(&mut self, id: TypeId, number: i128) -> Encoded<()> {
-        let range = |low: i128, high: i128| {
-            if (low..=high).contains(&number) {
-                return Ok(());
-            }
-            Err(fault(EncodeCause::Range { number, low, high }))
-        };
-        match &self.types[id.0 as usize] {
-            Type::Int(int) => {
-                let bits = 8 * u32::from(int.bytes);
-                if int.signed {
-                    range(-1 << (bits - 1), (1 << (bits - 1)) - 1)?;
-                } else {
-                    range(0, (1 << bits) - 1)?;
-                }
-                write_int(self.out, *int, number as u64);
-            }
-            Type::VarLong => {
-                range(i64::MIN.into(), i64::MAX.into())?;
-                write_varlong(self.out, number as i64);
-            }
-            _ => {
-                range(i32::MIN.into(), i32::MAX.into())?;
-                write_varint(self.out, number as i32);
-            }
+        let range = self.types[id.0 as usize].range();
+        if !range.contains(&number) {
+            let (low, high) = range.into_inner();
+            return Err(fault(EncodeCause::Range { number, low, high }));
         }
+        self.raw_number(id, number as u64);
         Ok(())
     }
 

@@ -2,8 +2,9 @@ use super::choices::Choices;
 use super::wish::Wish;
 use super::{Made, Shapes};
 use crate::schema::Name;
-use crate::schema::scope::bit_value;
-use crate::schema::types::{Bits, Count, Field, Int, Names, Path, Switch, Symbol, Type, TypeId};
+use crate::schema::number::write_int;
+use crate::schema::scope::{FieldValue as Part, bit_part, bit_value};
+use crate::schema::types::{Bits, Count, Field, Names, Path, Switch, Symbol, Type, TypeId};
 use crate::wire::{Encoding, write_varint, write_varlong};
 
 /// Generates one packet.
@@ -76,18 +77,10 @@ impl<'a, 'c> Maker<'a, 'c> {
                 let length = self.count(count);
                 self.fill(length);
             }
-            Type::Rest => {
+            Type::Rest | Type::RestText | Type::RestTexts => {
                 self.made.open = true;
                 let length = self.size();
                 self.fill(length);
-            }
-            Type::RestText | Type::RestTexts => {
-                self.made.open = true;
-                let length = self.size();
-                for _ in 0..length {
-                    let byte = self.choices.byte();
-                    self.made.bytes.push(byte);
-                }
             }
             Type::Container(fields) => self.container(id, fields),
             Type::Switch(switch) => {
@@ -206,17 +199,9 @@ impl<'a, 'c> Maker<'a, 'c> {
         let (FieldValue::Bits(raw, ty), Some(part)) = (known, &path.part) else {
             return known.clone();
         };
-        match self.shapes.get(*ty) {
-            Type::Flags { flags, .. } => {
-                let flag = flags.iter().find(|(name, _)| name == part);
-                flag.map_or(FieldValue::Absent, |(_, mask)| FieldValue::Bool(raw & mask == *mask))
-            }
-            Type::Bitfield(bits) => {
-                let place = bits.iter().position(|it| it.name == *part);
-                let Some(place) = place else { return FieldValue::Absent };
-                let shift = bits[place + 1..].iter().map(|it| it.size).sum();
-                FieldValue::Int(bit_value(*raw, shift, bits[place].size, bits[place].signed))
-            }
+        match bit_part(self.shapes.get(*ty), *raw, part) {
+            Part::Bool(bool) => FieldValue::Bool(bool),
+            Part::Int(int) => FieldValue::Int(int),
             _ => FieldValue::Absent,
         }
     }
@@ -338,7 +323,7 @@ impl<'a, 'c> Maker<'a, 'c> {
     /// Writes a number of that type, sometimes in a longer form than necessary.
     fn number(&mut self, id: TypeId, number: i64) {
         match self.shapes.get(id) {
-            Type::Int(int) => self.fixed(*int, number),
+            Type::Int(int) => write_int(&mut self.made.bytes, *int, number.cast_unsigned()),
             Type::VarLong => {
                 let start = self.made.bytes.len();
                 write_varlong(&mut self.made.bytes, number);
@@ -373,29 +358,10 @@ impl<'a, 'c> Maker<'a, 'c> {
         bytes.push(0);
     }
 
-    fn fixed(&mut self, int: Int, number: i64) {
-        let width = usize::from(int.bytes);
-        if int.little {
-            self.made.bytes.extend_from_slice(&number.to_le_bytes()[..width])
-        } else {
-            self.made.bytes.extend_from_slice(&number.to_be_bytes()[8 - width..])
-        }
-    }
-
+    /// Returns the numbers that an integer can have, without those that do not fit an `Int`.
     fn range(&self, id: TypeId) -> std::ops::RangeInclusive<i128> {
-        match self.shapes.get(id) {
-            Type::Int(int) => {
-                let bits = 8 * u32::from(int.bytes);
-                if int.signed {
-                    -1 << (bits - 1)..=(1 << (bits - 1)) - 1
-                } else {
-                    // Larger numbers do not fit an `Int`.
-                    0..=((1 << bits) - 1).min(i128::from(i64::MAX))
-                }
-            }
-            Type::VarLong => i64::MIN.into()..=i64::MAX.into(),
-            _ => i32::MIN.into()..=i32::MAX.into(),
-        }
+        let (low, high) = self.shapes.get(id).range().into_inner();
+        low..=high.min(i64::MAX.into())
     }
 
     fn metadata(&mut self, end: u8, element: TypeId) {

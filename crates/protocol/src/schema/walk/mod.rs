@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 
 use super::number::{Number, read_int};
 use super::scope::{FieldValue, FrameMark, Scope, bit_value};
-use super::stop::{Step, Stop, fault};
+use super::stop::{Stop, fault};
 use super::types::{Bits, Count, Field, Switch, Type, TypeId};
 use super::vec3;
 use super::{DecodeCause, Flow, Leaf, Name, Scalar, Visitor};
@@ -231,8 +231,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                 None => self.value(field.ty, mark, true)?,
                 Some(name) => {
                     self.member(name)?;
-                    self.value(field.ty, mark, false)
-                        .map_err(|stop| stop.inside(|| Step::Field(Name::clone(name))))?
+                    self.value(field.ty, mark, false).map_err(|stop| stop.inside(name))?
                 }
             };
             if let Some(symbol) = field.symbol {
@@ -248,8 +247,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
 
     fn named(&mut self, name: &'a Name, ty: TypeId, mark: FrameMark) -> Walked<()> {
         self.member(name)?;
-        self.value(ty, mark, false)
-            .map_err(|stop| stop.inside(|| Step::Field(Name::clone(name))))?;
+        self.value(ty, mark, false).map_err(|stop| stop.inside(name))?;
         Ok(())
     }
 
@@ -299,7 +297,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
     }
 
     fn element(&mut self, index: usize, element: TypeId, mark: FrameMark) -> Walked<()> {
-        self.value(element, mark, false).map_err(|stop| stop.inside(|| Step::Index(index)))?;
+        self.value(element, mark, false).map_err(|stop| stop.inside(format_args!("[{index}]")))?;
         Ok(())
     }
 

@@ -1,8 +1,8 @@
-use super::{Step, Walk, Walked, fault, go};
+use super::{Walk, Walked, fault, go};
 use crate::schema::scope::{FieldValue, FrameMark};
 use crate::schema::text_forms::TextForms;
 use crate::schema::types::Count;
-use crate::schema::{Leaf, Name, Scalar, Visitor};
+use crate::schema::{Leaf, Scalar, Visitor};
 use crate::wire::{Encoding, Reader, WireError};
 
 /// Walks text of all kinds.
@@ -38,8 +38,7 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
             self.text_leaf(bytes, forms.encoding, canonical, at)?;
             Ok((start, bytes))
         });
-        let (start, bytes) =
-            text.map_err(|stop| stop.inside(|| Step::Field(Name::clone(&forms.whole))))?;
+        let (start, bytes) = text.map_err(|stop| stop.inside(&forms.whole))?;
         for found in forms.split(bytes) {
             self.member(&found.part.name)?;
             let wire = &bytes[found.bytes.clone()];
@@ -86,7 +85,7 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
             let last = wire == rest.len();
             self.read(at, |reader| reader.take(wire))?;
             self.text_leaf(bytes, Encoding::Utf8, end.is_some() != last || bytes.is_empty(), at)
-                .map_err(|stop| stop.inside(|| Step::Index(index)))?;
+                .map_err(|stop| stop.inside(format_args!("[{index}]")))?;
         }
         go(self.visitor.close_list(self.reader.position()))
     }
