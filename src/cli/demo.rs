@@ -125,7 +125,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let lines = played?;
     summary.print(TOP, output);
     output.note("what the rules did:");
-    done_by_rules.try_iter().for_each(|line| output.note(&line));
+    done_by_rules.try_iter().flatten().for_each(|line| output.note(&line));
     print_counts(std::slice::from_ref(&rules), output);
     for line in lines {
         output.note(&line);

@@ -7,13 +7,13 @@ use std::sync::mpsc;
 
 use anyhow::{Context as _, bail};
 use mitmcraft::proxy::{FilterFiles, Loaded, NamedSink};
-use mitmcraft_engine::capture::{Entry, Sink};
 use mitmcraft_engine::expect::{Judge, Report};
 use mitmcraft_engine::text::Verbosity;
 
 use super::args::{Annotations, ExpectOptions, Overwrite};
 use super::exit::Done;
 use super::output::Output;
+use super::report_sink::ReportSink;
 
 /// The expectations of the filter files of a run, checked; no file is created yet.
 pub(super) struct PlannedExpectations {
@@ -73,10 +73,8 @@ impl PlannedExpectations {
             return Ok(None);
         }
         let (judge, results) = self.create()?;
-        let (done, receiver) = mpsc::channel();
-        let sink = JudgeSink { judge, done };
-        let live = LiveExpectations { receiver, results };
-        Ok(Some((("the expectations".to_owned(), Box::new(sink)), live)))
+        let (sink, receiver) = ReportSink::new(judge, |judge| judge.report());
+        Ok(Some((sink.named("the expectations"), LiveExpectations { receiver, results })))
     }
 }
 
@@ -141,28 +139,5 @@ impl Results {
             written.with_context(|| format!("cannot write `{}`", path.display()))?;
         }
         Ok(if report.passed() { Done::Yes } else { Done::No })
-    }
-}
-
-/// Judges the entries of a log, and sends the results when there are no more.
-struct JudgeSink {
-    judge: Judge,
-    done: mpsc::Sender<Report>,
-}
-
-impl Sink for JudgeSink {
-    fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        self.judge.write(entry)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.judge.finish()?;
-        // There is no receiver if the run could not begin.
-        let _ = self.done.send(self.judge.report());
-        Ok(())
     }
 }

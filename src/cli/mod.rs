@@ -31,6 +31,7 @@ mod protocols;
 mod proxy;
 mod query;
 mod replay;
+mod report_sink;
 mod rule_effects;
 mod rules;
 mod run;

@@ -102,25 +102,24 @@ fn list(catalog: &Catalog, json: bool, output: &Output) -> anyhow::Result<Done> 
         let group = [Family::Alpha, Family::Legacy].iter().position(|it| *it == family);
         (group, protocol.version())
     });
-    for protocol in old {
-        let (name, of_game) = (version::old_name(&protocol), protocol.name());
-        let names: Vec<&str> = match catalog.legacy_names(&protocol) {
+    let old = old.iter().map(|protocol| {
+        let (name, of_game) = (version::old_name(protocol), protocol.name());
+        let names: Vec<&str> = match catalog.legacy_names(protocol) {
             [] if *name == *of_game => vec!["before 1.7"],
             [] => vec![of_game],
             names => names.iter().map(|name| &**name).collect(),
         };
+        (Json::from(name), names)
+    });
+    let new = catalog
+        .versions()
+        .map(|(number, names)| (Json::from(number), names.iter().map(|name| &**name).collect()));
+    for (protocol, names) in old.chain(new) {
         if json {
-            output.json(&json!({ "protocol": name, "versions": names }))?;
+            output.json(&json!({ "protocol": protocol, "versions": names }))?;
         } else {
-            output.line(&format!("{name:>11}  {}", names.join(", ")))?;
-        }
-    }
-    for (number, names) in catalog.versions() {
-        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-        if json {
-            output.json(&json!({ "protocol": number, "versions": names }))?;
-        } else {
-            output.line(&format!("{number:>11}  {}", names.join(", ")))?;
+            let protocol = protocol.as_str().map_or_else(|| protocol.to_string(), str::to_owned);
+            output.line(&format!("{protocol:>11}  {}", names.join(", ")))?;
         }
     }
     Ok(Done::Yes)

@@ -7,22 +7,24 @@ use mitmcraft_engine::filter::Notes;
 use mitmcraft_engine::text::{LineOptions, Verbosity, write_line};
 
 use super::output::Output;
+use super::report_sink::ReportSink;
 
 /// Collects the lines of packets that rules have dropped, rewritten, made or commented on.
 pub(super) struct RuleEffects {
     options: LineOptions,
-    lines: mpsc::Sender<String>,
+    lines: Vec<String>,
 }
 
 impl RuleEffects {
     /// Returns a sink that collects the lines, and what receives them.
-    pub(super) fn collect(output: &Output) -> (NamedSink, mpsc::Receiver<String>) {
-        let (lines, receiver) = mpsc::channel();
+    pub(super) fn collect(output: &Output) -> (NamedSink, mpsc::Receiver<Vec<String>>) {
         let options = LineOptions {
             width: Output::stderr_columns(),
             ..Output::line_options(Verbosity::Main, output.colors_stderr())
         };
-        (("the effects of rules".to_owned(), Box::new(Self { options, lines })), receiver)
+        let effects = Self { options, lines: Vec::new() };
+        let (sink, lines) = ReportSink::new(effects, |it| std::mem::take(&mut it.lines));
+        (sink.without_passed().named("the effects of rules"), lines)
     }
 }
 
@@ -39,17 +41,8 @@ impl Sink for RuleEffects {
         {
             let mut line = String::new();
             write_line(&mut line, entry, &self.options);
-            // There is no receiver if the run could not begin.
-            let _ = self.lines.send(line.trim_end().to_owned());
+            self.lines.push(line.trim_end().to_owned());
         }
-        Ok(())
-    }
-
-    fn wants_packets(&self) -> bool {
-        false
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

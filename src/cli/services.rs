@@ -75,16 +75,17 @@ impl Services {
     /// Serves the interface in a browser.
     pub(crate) fn web(&mut self, server: WebServer) {
         let announcement = format!("open {} in a browser", server.url());
-        self.add("the page", Some(announcement), |run| async move {
-            server.run(&run.stop).await;
-            Ok(())
-        });
+        self.serve("the page", announcement, server);
     }
 
     /// Serves the interface for programs.
     pub(crate) fn control(&mut self, server: WebServer) {
         let announcement = format!("programs control the run at {}", server.url());
-        self.add("the interface for programs", Some(announcement), |run| async move {
+        self.serve("the interface for programs", announcement, server);
+    }
+
+    fn serve(&mut self, name: &'static str, announcement: String, server: WebServer) {
+        self.add(name, Some(announcement), |run| async move {
             server.run(&run.stop).await;
             Ok(())
         });

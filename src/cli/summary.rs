@@ -1,11 +1,10 @@
-use std::io;
 use std::sync::mpsc;
 
 use mitmcraft::proxy::{NamedSink, PassedCounts};
 use mitmcraft_engine::analysis::CountingSink;
-use mitmcraft_engine::capture::{Entry, Sink};
 
 use super::output::Output;
+use super::report_sink::ReportSink;
 
 /// Receives the summary of a run when its log is complete.
 pub(super) struct SummaryReceiver {
@@ -17,12 +16,9 @@ pub(super) struct SummaryReceiver {
 impl SummaryReceiver {
     /// Returns a sink that counts entries, and what receives its result.
     pub(super) fn new() -> (NamedSink, Self) {
-        let (done, receiver) = mpsc::channel();
-        let sink = SummarySink { summary: CountingSink::default(), done };
-        (
-            ("the summary".to_owned(), Box::new(sink)),
-            Self { receiver, passed: PassedCounts::default() },
-        )
+        let (sink, receiver) = ReportSink::new(CountingSink::default(), std::mem::take);
+        let sink = sink.without_passed().named("the summary");
+        (sink, Self { receiver, passed: PassedCounts::default() })
     }
 
     /// Prints the first `top` rows of the summary, if the log has been completed.
@@ -34,31 +30,5 @@ impl SummaryReceiver {
             overall.write_table(&mut table, top);
             output.note(table.trim_end());
         }
-    }
-}
-
-/// Counts entries, and sends the result when there are no more.
-struct SummarySink {
-    summary: CountingSink,
-    done: mpsc::Sender<CountingSink>,
-}
-
-impl Sink for SummarySink {
-    fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        self.summary.write(entry)
-    }
-
-    fn wants_packets(&self) -> bool {
-        false
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        // There is no receiver if the run could not begin.
-        let _ = self.done.send(std::mem::take(&mut self.summary));
-        Ok(())
     }
 }

@@ -7,16 +7,14 @@ use mitmcraft_engine::capture::{CreateOptions, Keep, Lake, Rotation};
 use mitmcraft_engine::text::write_info;
 use mitmcraft_protocol::schema::Catalog;
 
-use super::{
-    MaxInflate, Only, OutputFiles, Overwrite, PcapViews, PlannedCaptures, Redaction, compile,
-};
+use super::{MaxInflate, Only, OutputFiles, PcapViews, PlannedCaptures, Redaction, compile};
 use crate::cli::output::Output;
 
 /// Options of captures that are written while a run goes on.
 #[derive(Debug, Args)]
 pub(crate) struct CaptureOptions {
     #[command(flatten)]
-    files: OutputFiles,
+    pub(crate) files: OutputFiles,
 
     #[command(flatten)]
     views: PcapViews,
@@ -69,16 +67,6 @@ enum OnLogError {
 }
 
 impl CaptureOptions {
-    /// Returns whether stdout carries a capture.
-    pub(crate) fn on_stdout(&self) -> bool {
-        self.files.on_stdout()
-    }
-
-    /// Returns whether files that exist are replaced.
-    pub(crate) fn overwrite(&self) -> Overwrite {
-        self.files.overwrite
-    }
-
     /// Returns how captures are written.
     pub(crate) fn options(&self) -> CreateOptions {
         let mut options = CreateOptions::default();
@@ -114,7 +102,7 @@ impl CaptureOptions {
         if self.keep.is_some() && self.rotate.is_none() && !has_pattern && lake.is_none() {
             bail!("`--keep` needs `--rotate`, `--lake`, or `{{session}}` in the name of `-w`");
         }
-        if self.rotate.is_some() && self.on_stdout() {
+        if self.rotate.is_some() && self.files.on_stdout() {
             bail!("`--rotate` cannot be used with `-w -`: stdout is one file");
         }
         if self.redaction.is_set() && self.views.pcap_view.wire {

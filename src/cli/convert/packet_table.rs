@@ -167,11 +167,6 @@ impl Sink for TableSink {
         entry.record().map_or(Ok(()), |record| self.row(record))
     }
 
-    /// Does nothing: rows are written in groups.
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
     fn finish(&mut self) -> io::Result<()> {
         self.rows.finish()
     }

@@ -1,14 +1,12 @@
-use std::io;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{
-    EngineRunner, LogHandle, LogOptions, LogWriter, NamedSink, Resolver, ServerConnection, Stop,
-    UpstreamName,
+    EngineRunner, LogHandle, LogOptions, LogWriter, Resolver, ServerConnection, Stop, UpstreamName,
 };
 use mitmcraft_engine::auth::Profile;
-use mitmcraft_engine::capture::{CreateOptions, Entry, Sink};
+use mitmcraft_engine::capture::CreateOptions;
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::link::Upstream;
 use mitmcraft_engine::lint::{LintReport, Linter, Visit, VisitOptions, Visitor};
@@ -19,6 +17,7 @@ use super::Arguments;
 use crate::cli::accounts::OwnAccount;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
+use crate::cli::report_sink::ReportSink;
 use crate::cli::run::{logged, stop_on_signals};
 use crate::cli::version;
 
@@ -101,8 +100,8 @@ pub(super) async fn visit(
     let first = ServerConnection::open(&server).await;
     let first = first.map_err(|fault| anyhow!("cannot reach {server}: {fault}"))?;
     let mut sinks = planned.create()?;
-    let (sink, report) = LintSink::named();
-    sinks.push(sink);
+    let (sink, report) = ReportSink::new(Linter::default(), |linter| linter.report());
+    sinks.push(sink.named("the report"));
     let (log, writer) =
         LogWriter::start(sinks, LogOptions::default()).context("cannot start the log")?;
     let stop = Stop::new();
@@ -192,37 +191,6 @@ impl Visits<'_> {
             }
         }
         visit
-    }
-}
-
-/// Judges the packets of a run, and sends the report when the log is complete.
-struct LintSink {
-    linter: Linter,
-    done: mpsc::Sender<LintReport>,
-}
-
-impl LintSink {
-    fn named() -> (NamedSink, mpsc::Receiver<LintReport>) {
-        let (done, report) = mpsc::channel();
-        let sink = Self { linter: Linter::default(), done };
-        (("the report".to_owned(), Box::new(sink)), report)
-    }
-}
-
-impl Sink for LintSink {
-    fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        self.linter.write(entry)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.linter.finish()?;
-        // There is no receiver if the run could not begin.
-        let _ = self.done.send(self.linter.report());
-        Ok(())
     }
 }
 

@@ -59,7 +59,7 @@ impl Plan {
                 "`--transparent` needs Linux: this system does not report where a connection was going"
             );
         }
-        let on_stdout = arguments.captures.on_stdout();
+        let on_stdout = arguments.captures.files.on_stdout();
         output.check_screen(on_stdout && !arguments.quiet.quiet)?;
         let named = arguments.upstream.is_some() || arguments.query_upstream.is_some();
         if arguments.query.is_some() && !named {
@@ -77,7 +77,7 @@ impl Plan {
         let credentials = arguments.accounts.check()?;
         let files = FilterFiles::new(arguments.filters.clone(), catalog.clone());
         let loaded = load(&files, output)?;
-        let overwrite = arguments.captures.overwrite();
+        let overwrite = arguments.captures.files.overwrite;
         let expect = std::mem::take(&mut arguments.expect);
         let expectations = PlannedExpectations::new(&files, &loaded, expect, overwrite, on_stdout)?;
         let host = arguments.lake_host.clone().unwrap_or_else(machine);
@@ -121,9 +121,9 @@ impl Plan {
             false => arguments.highlights.compile(&config.catalog).map(|_| None)?,
         };
         let shows = browsing.as_ref().map(|it| it.web(self.files, sets.clone()));
-        let Bound { listener, mut services, page } =
-            Bound::new(&arguments, &watch, queried, shows, self.captures.files_per_session())
-                .await?;
+        let per_session = self.captures.files_per_session();
+        let (listener, mut services, page) =
+            bind_all(&arguments, &watch, queried, shows, per_session).await?;
         arguments.web.warn(output);
         services.filter_files(watch);
 
@@ -143,7 +143,13 @@ impl Plan {
         let mut sinks = vec![counting];
         let mut captures = self.captures;
         let lake = captures.create_lake(&config.catalog, *output)?;
-        sinks.extend(create_captures(captures, self.rings, browsing.as_mut())?);
+        let redaction = captures.redaction.clone();
+        let mut recorded = captures.create()?;
+        if let Some(browsing) = &mut browsing {
+            browsing.read_older(&mut recorded);
+        }
+        sinks.extend(recorded);
+        sinks.extend(self.rings.create(&redaction)?);
         let (lake, compactor) = lake.unzip();
         sinks.extend(lake);
         let (judging, expectations) = self.expectations.live()?.unzip();
@@ -162,7 +168,12 @@ impl Plan {
         let (memory, queue) = arguments.memory.shares();
         config.memory = memory.clone();
         config.auth = auth;
-        let mut options = options(&arguments, config);
+        let mut options = ProxyOptions::default();
+        options.upstream.clone_from(&arguments.upstream);
+        options.transparent = arguments.transparent;
+        options.expects_preamble = arguments.proxy_protocol.contains(&PreambleSide::In);
+        options.sends_preamble = PreambleSide::sent(&arguments.proxy_protocol);
+        options.config = Arc::new(config);
         options.authority = authority;
         options.key_log = key_log;
         options.notices = notices;
@@ -220,60 +231,50 @@ impl Plan {
     }
 }
 
-/// The addresses of a run, all bound.
-struct Bound {
-    listener: Listener,
-    services: Services,
-    /// The URL of the page, if there is one.
-    page: Option<String>,
-}
-
-impl Bound {
-    /// Binds the addresses. `queried` is the server of Query with its name, `interface` has the
-    /// options of the page and of the interface for programs.
-    async fn new(
-        arguments: &Arguments,
-        rules: &Watch,
-        queried: Option<(SocketAddr, String)>,
-        interface: Option<WebOptions>,
-        files_per_session: usize,
-    ) -> anyhow::Result<Self> {
-        let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
-        let listener = listener.with_files(files_per_session).draining();
-        let mut services = Services::default();
-        if let (Some(listen), Some((server, upstream))) = (arguments.query, queried) {
-            let mut options = QueryProxyOptions::new(listen, server, upstream);
-            options.pipeline = rules.pipelines();
-            services.query(options).await?;
-        }
-        if let Some(listen) = arguments.metrics {
-            services.metrics(listen, rules.subscribe()).await?;
-        }
-        let mut url = None;
-        let address = listener.local_addr().context("cannot listen")?;
-        let local = address.ip().is_loopback() || address.ip().is_unspecified();
-        let reached =
-            if local { format!("localhost:{}", address.port()) } else { address.to_string() };
-        let interface = interface.map(|mut options| {
-            options.listening = Some(reached);
-            options
-        });
-        if let Some(options) = interface.clone()
-            && let Some(server) = arguments.web.bind(options).await?
-        {
-            url = Some(server.url());
-            services.web(server);
-        }
-        if let Some(options) = interface
-            && let Some(server) = arguments.control.bind(options).await?
-        {
-            services.control(server);
-        }
-        if arguments.lan {
-            services.lan(listener.local_addr().context("cannot listen")?)?;
-        }
-        Ok(Self { listener, services, page: url })
+/// Binds the addresses of a run, and returns what listens on them, with the URL of the page if there is
+/// one. `queried` is the server of Query with its name, `interface` has the options of the page and of the
+/// interface for programs.
+async fn bind_all(
+    arguments: &Arguments,
+    rules: &Watch,
+    queried: Option<(SocketAddr, String)>,
+    interface: Option<WebOptions>,
+    files_per_session: usize,
+) -> anyhow::Result<(Listener, Services, Option<String>)> {
+    let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
+    let listener = listener.with_files(files_per_session).draining();
+    let mut services = Services::default();
+    if let (Some(listen), Some((server, upstream))) = (arguments.query, queried) {
+        let mut options = QueryProxyOptions::new(listen, server, upstream);
+        options.pipeline = rules.pipelines();
+        services.query(options).await?;
     }
+    if let Some(listen) = arguments.metrics {
+        services.metrics(listen, rules.subscribe()).await?;
+    }
+    let mut url = None;
+    let address = listener.local_addr().context("cannot listen")?;
+    let local = address.ip().is_loopback() || address.ip().is_unspecified();
+    let reached = if local { format!("localhost:{}", address.port()) } else { address.to_string() };
+    let interface = interface.map(|mut options| {
+        options.listening = Some(reached);
+        options
+    });
+    if let Some(options) = interface.clone()
+        && let Some(server) = arguments.web.bind(options).await?
+    {
+        url = Some(server.url());
+        services.web(server);
+    }
+    if let Some(options) = interface
+        && let Some(server) = arguments.control.bind(options).await?
+    {
+        services.control(server);
+    }
+    if arguments.lan {
+        services.lan(listener.local_addr().context("cannot listen")?)?;
+    }
+    Ok((listener, services, url))
 }
 
 /// Returns the name of this machine.
@@ -285,24 +286,10 @@ fn machine() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name }
 }
 
-/// Creates the captures, and those of rules.
-fn create_captures(
-    captures: PlannedCaptures,
-    rings: PlannedRings,
-    browsing: Option<&mut Browsing>,
-) -> anyhow::Result<Vec<NamedSink>> {
-    let redaction = captures.redaction.clone();
-    let mut sinks = captures.create()?;
-    if let Some(browsing) = browsing {
-        browsing.read_older(&mut sinks);
-    }
-    sinks.extend(rings.create(&redaction)?);
-    Ok(sinks)
-}
-
 /// Returns the lines of packets on the screen.
 fn screen(arguments: &Arguments, shown: Option<Expr>, output: &Output) -> NamedSink {
-    let (verbosity, on_stdout) = (arguments.verbose.verbosity(), arguments.captures.on_stdout());
+    let (verbosity, on_stdout) =
+        (arguments.verbose.verbosity(), arguments.captures.files.on_stdout());
     let screen = Screen::new(verbosity, arguments.lines, on_stdout, output).only(shown);
     let screen = if arguments.no_collapse { screen } else { screen.collapsed_on_terminal() };
     screen.named()
@@ -317,17 +304,6 @@ fn config(arguments: &Arguments, catalog: Catalog) -> anyhow::Result<Config> {
     config.timeouts = Timeout::apply(&arguments.timeout);
     config.follow_transfers = !arguments.no_follow_transfers;
     Ok(config)
-}
-
-/// Returns the options of the proxy, with all that the arguments say of it.
-fn options(arguments: &Arguments, config: Config) -> ProxyOptions {
-    let mut options = ProxyOptions::default();
-    options.upstream = arguments.upstream.clone();
-    options.transparent = arguments.transparent;
-    options.expects_preamble = arguments.proxy_protocol.contains(&PreambleSide::In);
-    options.sends_preamble = PreambleSide::sent(&arguments.proxy_protocol);
-    options.config = Arc::new(config);
-    options
 }
 
 /// Returns what prints notices on stderr. A game that has not lent its account needs `jvm_arguments`.

@@ -13,7 +13,7 @@ use mitmcraft::proxy::{
 use mitmcraft_engine::analysis::Ignore;
 use mitmcraft_engine::capture::{Entry, EventKind, Sink};
 use mitmcraft_engine::lang::amount::Period;
-use mitmcraft_engine::regress::{Behaviour, Comparison, Normalisation, Regression, Run};
+use mitmcraft_engine::regress::{Comparison, Normalisation, Regression, Run};
 use mitmcraft_engine::replay::{ClientOptions, Pace, Recording, Tally};
 use mitmcraft_engine::text::Verbosity;
 use tokio::task::JoinSet;
@@ -25,6 +25,7 @@ use crate::cli::args::compile;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
+use crate::cli::report_sink::ReportSink;
 use crate::cli::run::{logged, stop_on_signals};
 
 /// Act as the recorded client: send its packets to a server
@@ -124,12 +125,12 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         ClientPace::Asap => Pace::ASAP,
     })?;
     options.hold = arguments.hold;
-    options.catalog = arguments.play.catalog()?;
-    options.memory = arguments.play.memory();
+    options.catalog = arguments.play.protocols.catalog()?;
+    options.memory = arguments.play.memory.budget();
     let filters = std::mem::take(&mut arguments.filters).check(&arguments.play, output)?;
     let planned = arguments.play.plan(output)?;
-    let redaction = planned.redaction();
-    let (outcome, outcomes) = OutcomeSink::named(regression(&arguments, &recording, output)?);
+    let redaction = planned.captures.redaction.clone();
+    let (outcome, outcomes) = Outcomes::of(regression(&arguments, &recording, output)?);
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
     let connection = ServerConnection::open(&upstream).await;
     let connection = connection.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
@@ -180,9 +181,9 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         for (reason, sessions) in &outcomes.reasons {
             output.note(&format!("{sessions} × {reason}"));
         }
-        if let Some(answers) = outcomes.answers {
+        if let Some(mut regression) = outcomes.regression {
             let normalisation = normalisation(&arguments)?;
-            done = done.and(compare(&answers, &normalisation, output)?);
+            done = done.and(compare(&mut regression, &normalisation, output)?);
         }
     }
     done = done.and(filters.report(&arguments.play, output)?);
@@ -280,7 +281,8 @@ fn regression(
     // A rule that is invalid is reported before the server is asked.
     normalisation(arguments)?;
     let condition = arguments.expect_where.as_deref();
-    let condition = compile(condition, "--expect-where", &arguments.play.catalog()?, output)?;
+    let condition =
+        compile(condition, "--expect-where", &arguments.play.protocols.catalog()?, output)?;
     Ok(Some(Regression::new(recording, condition, arguments.play.to)))
 }
 
@@ -294,17 +296,17 @@ fn normalisation(arguments: &Arguments) -> anyhow::Result<Normalisation> {
 
 /// Prints how the sessions differ from the recorded one.
 fn compare(
-    (baseline, runs): &(Behaviour, Vec<Run>),
+    regression: &mut Regression,
     normalisation: &Normalisation,
     output: &Output,
 ) -> anyhow::Result<Done> {
     let (mut compared, mut differ) = (0, 0);
-    for run in runs {
-        let comparison = baseline.compare(&run.behaviour, normalisation);
+    for run in regression.take() {
+        let comparison = regression.baseline().compare(&run.behaviour, normalisation);
         compared += comparison.compared;
         differ += comparison.deviations.len();
         if !comparison.deviations.is_empty() {
-            output.line(&describe(run, &comparison, output))?;
+            output.line(&describe(&run, &comparison, output))?;
         }
     }
     output.note(&format!("{} compared, {differ} differ", count(compared, "packet")));
@@ -324,30 +326,25 @@ fn describe(run: &Run, comparison: &Comparison, output: &Output) -> String {
     text
 }
 
-/// Collects how sessions end and what the server answers, and sends it when the log is complete.
-pub(super) struct OutcomeSink {
-    regression: Option<Regression>,
-    reasons: BTreeMap<String, u64>,
-    done: mpsc::Sender<Outcomes>,
-}
-
-/// How the sessions of a replay ended.
+/// Collects how sessions end and what the server answers.
+#[derive(Default)]
 pub(super) struct Outcomes {
     /// How many sessions ended for each reason.
     pub(super) reasons: BTreeMap<String, u64>,
     /// The recorded answers, and those of each session; `None` if they are not compared.
-    pub(super) answers: Option<(Behaviour, Vec<Run>)>,
+    pub(super) regression: Option<Regression>,
 }
 
-impl OutcomeSink {
-    pub(super) fn named(regression: Option<Regression>) -> (NamedSink, mpsc::Receiver<Outcomes>) {
-        let (done, outcomes) = mpsc::channel();
-        let sink = Self { regression, reasons: BTreeMap::new(), done };
-        (("the summary".to_owned(), Box::new(sink)), outcomes)
+impl Outcomes {
+    /// Returns a sink of the log, and what receives the outcomes.
+    pub(super) fn of(regression: Option<Regression>) -> (NamedSink, mpsc::Receiver<Self>) {
+        let outcomes = Self { regression, ..Self::default() };
+        let (sink, outcomes) = ReportSink::new(outcomes, std::mem::take);
+        (sink.named("the summary"), outcomes)
     }
 }
 
-impl Sink for OutcomeSink {
+impl Sink for Outcomes {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         if let Entry::Event(event) = entry
             && let EventKind::Close(summary) = &event.kind
@@ -355,18 +352,6 @@ impl Sink for OutcomeSink {
             *self.reasons.entry(summary.reason.clone()).or_default() += 1;
         }
         self.regression.as_mut().map_or(Ok(()), |regression| regression.write(entry))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        let answers = self.regression.as_mut().map(|it| (it.baseline().clone(), it.take()));
-        let reasons = std::mem::take(&mut self.reasons);
-        // There is no receiver if the run could not begin.
-        let _ = self.done.send(Outcomes { reasons, answers });
-        Ok(())
     }
 }
 

@@ -33,16 +33,16 @@ impl FilterArguments {
         play: &PlayArguments,
         output: &Output,
     ) -> anyhow::Result<PlannedFilters> {
-        let files = FilterFiles::new(self.filters, play.catalog()?);
+        let files = FilterFiles::new(self.filters, play.protocols.catalog()?);
         let loaded = load(&files, output)?;
         let expectations = PlannedExpectations::new(
             &files,
             &loaded,
             self.expectations,
-            play.overwrite(),
-            play.on_stdout(),
+            play.captures.files.overwrite,
+            play.captures.files.on_stdout(),
         )?;
-        let rings = PlannedRings::check(&loaded.sets, &play.capture_options())?;
+        let rings = PlannedRings::check(&loaded.sets, &play.captures.options())?;
         Ok(PlannedFilters { files, loaded, expectations, rings })
     }
 }
@@ -104,7 +104,8 @@ impl LiveFilters {
         if let Some(watch) = self.watch {
             print_counts(&watch.sets(), output);
         }
-        let printed = self.expectations.map(|it| it.print(!play.on_stdout(), output));
+        let printed =
+            self.expectations.map(|it| it.print(!play.captures.files.on_stdout(), output));
         Ok(printed.transpose()?.unwrap_or(Done::Yes))
     }
 }

@@ -5,15 +5,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::proxy::{LogOptions, NamedSink, Notices};
-use mitmcraft_engine::capture::CreateOptions;
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::replay::{Pace, PlayOptions, Point, Recording};
-use mitmcraft_protocol::codec::MemoryBudget;
-use mitmcraft_protocol::schema::Catalog;
 
 use crate::cli::args::{
-    self, Condition, Lines, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, RedactionSeed,
-    verbosity,
+    self, Condition, Lines, Memory, PlannedCaptures, Protocols, Quiet, verbosity,
 };
 use crate::cli::input::{Input, Reading, capture_files};
 use crate::cli::notice::run_notice;
@@ -58,7 +54,7 @@ pub(super) struct PlayArguments {
     no_refresh: bool,
 
     #[command(flatten)]
-    captures: args::CaptureOptions,
+    pub(super) captures: args::CaptureOptions,
 
     #[command(flatten)]
     condition: Condition,
@@ -74,23 +70,13 @@ pub(super) struct PlayArguments {
     quiet: Quiet,
 
     #[command(flatten)]
-    protocols: Protocols,
+    pub(super) protocols: Protocols,
 
     #[command(flatten)]
-    memory: Memory,
+    pub(super) memory: Memory,
 }
 
 impl PlayArguments {
-    /// Returns the memory for what peers send.
-    pub(super) fn memory(&self) -> MemoryBudget {
-        self.memory.budget()
-    }
-
-    /// Returns the built-in descriptions with those that the user named.
-    pub(super) fn catalog(&self) -> anyhow::Result<Catalog> {
-        self.protocols.catalog()
-    }
-
     /// Reads the session to replay.
     pub(super) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
         let path = &self.capture;
@@ -101,12 +87,12 @@ impl PlayArguments {
         drop(reading);
         let recording = Recording::read(entries, self.session)
             .with_context(|| format!("cannot replay `{}`", path.display()))?;
-        if recording.left_out > 0 {
-            let entries = match recording.left_out {
-                1 => "1 entry".to_owned(),
-                many => format!("{many} entries"),
-            };
-            output.warning(&format!("skipped {entries} that cannot be read or decoded"));
+        match recording.left_out {
+            0 => {}
+            1 => output.warning("skipped 1 entry that cannot be read or decoded"),
+            many => {
+                output.warning(&format!("skipped {many} entries that cannot be read or decoded"))
+            }
         }
         Ok(recording)
     }
@@ -131,27 +117,13 @@ impl PlayArguments {
         let condition = self.condition.compile(&catalog, output)?;
         let captures = self.captures.plan(None, &catalog, output)?;
         let shows = self.shows_packets() && !self.quiet.quiet;
-        output.check_screen(shows && self.captures.on_stdout())?;
+        output.check_screen(shows && self.captures.files.on_stdout())?;
         let screen = shows.then(|| {
             let verbosity = verbosity(self.verbose.saturating_sub(1));
-            Screen::new(verbosity, self.lines, self.captures.on_stdout(), output).only(condition)
+            Screen::new(verbosity, self.lines, self.captures.files.on_stdout(), output)
+                .only(condition)
         });
         Ok(PlannedSinks { captures, screen })
-    }
-
-    /// Returns whether stdout carries a capture.
-    pub(super) fn on_stdout(&self) -> bool {
-        self.captures.on_stdout()
-    }
-
-    /// Returns how captures are written.
-    pub(super) fn capture_options(&self) -> CreateOptions {
-        self.captures.options()
-    }
-
-    /// Returns whether files that exist are replaced.
-    pub(super) fn overwrite(&self) -> Overwrite {
-        self.captures.overwrite()
     }
 
     /// Returns how the log is written.
@@ -175,16 +147,11 @@ impl PlayArguments {
 
 /// Captures and screen of a replay, checked but not created.
 pub(super) struct PlannedSinks {
-    captures: PlannedCaptures,
+    pub(super) captures: PlannedCaptures,
     screen: Option<Screen>,
 }
 
 impl PlannedSinks {
-    /// Returns what is redacted in captures.
-    pub(super) fn redaction(&self) -> RedactionSeed {
-        self.captures.redaction.clone()
-    }
-
     /// Creates the captures.
     pub(super) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
         let mut sinks = self.captures.create()?;

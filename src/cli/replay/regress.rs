@@ -11,7 +11,7 @@ use mitmcraft_engine::replay::{ClientOptions, Pace, Tally};
 use mitmcraft_engine::text::Verbosity;
 use serde_json::json;
 
-use super::client::OutcomeSink;
+use super::client::Outcomes;
 use super::play::PlayArguments;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
@@ -73,7 +73,7 @@ async fn play(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
         bail!("`--calibrate 0`: expected at least 1");
     }
     if let Some(path) = &arguments.junit {
-        arguments.play.overwrite().check(path)?;
+        arguments.play.captures.files.overwrite.check(path)?;
     }
     let mut normalisation = normalisation(arguments)?;
     let recording = Arc::new(arguments.play.recording(output)?);
@@ -90,7 +90,7 @@ async fn play(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     let connection = connection.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
     let mut sinks = planned.create()?;
     let regression = Regression::new(&recording, None, arguments.play.to);
-    let (outcome, outcomes) = OutcomeSink::named(Some(regression));
+    let (outcome, outcomes) = Outcomes::of(Some(regression));
     sinks.push(outcome);
     let (log, writer) =
         LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
@@ -110,7 +110,8 @@ async fn play(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     let (played, recorded) = logged(running, &stop, log, writer, output).await?;
     played.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
     let outcomes = outcomes.try_recv().context("the log was not completed")?;
-    let (baseline, runs) = outcomes.answers.context("nothing was compared")?;
+    let mut regression = outcomes.regression.context("nothing was compared")?;
+    let (runs, baseline) = (regression.take(), regression.baseline());
     if tally.counts().finished < u64::from(rounds) {
         for reason in outcomes.reasons.keys() {
             output.note(reason);
@@ -119,14 +120,14 @@ async fn play(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     if arguments.calibrate.is_some() {
         let all: Vec<&Behaviour> =
-            std::iter::once(&baseline).chain(runs.iter().map(|run| &run.behaviour)).collect();
+            std::iter::once(baseline).chain(runs.iter().map(|run| &run.behaviour)).collect();
         normalisation.calibrate(&all);
         let title =
             format!("# What differs between {} of {upstream}.", count(rounds.into(), "run"));
         output.line(format!("{title}\n{}", normalisation.toml()).trim_end())?;
         return Ok(recorded);
     }
-    Ok(recorded.and(report(arguments, &baseline, &runs, &normalisation, output)?))
+    Ok(recorded.and(report(arguments, baseline, &runs, &normalisation, output)?))
 }
 
 /// Prints how the server deviates.
@@ -142,7 +143,7 @@ fn report(
     let deviations = &comparison.deviations;
     if let Some(path) = &arguments.junit {
         let options = Output::line_options(Verbosity::Main, false);
-        arguments.play.overwrite().write(path, comparison.junit(&options))?;
+        arguments.play.captures.files.overwrite.write(path, comparison.junit(&options))?;
     }
     if arguments.json {
         let all: Vec<_> = deviations.iter().map(|deviation| deviation.json()).collect();

@@ -104,7 +104,7 @@ async fn serve(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done
     let options = options(&arguments, &recording)?;
     let filters = std::mem::take(&mut arguments.filters).check(&arguments.play, output)?;
     let planned = arguments.play.plan(output)?;
-    let redaction = planned.redaction();
+    let redaction = planned.captures.redaction.clone();
     let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
     let address = listener.local_addr().context("cannot listen")?;
     let log_options = arguments.play.log(output);
@@ -167,7 +167,7 @@ fn options(arguments: &Arguments, recording: &Arc<Recording>) -> anyhow::Result<
         ExtraPackets::Log => Extra::Log,
         ExtraPackets::Close => Extra::Close,
     };
-    options.catalog = arguments.play.catalog()?;
-    options.memory = arguments.play.memory();
+    options.catalog = arguments.play.protocols.catalog()?;
+    options.memory = arguments.play.memory.budget();
     Ok(options)
 }
