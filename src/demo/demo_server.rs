@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use super::server::Server;
 use super::{DemoError, DemoOptions, query};
 use crate::proxy::{EngineRunner, Listener, LogHandle, Stop};
+use mitmcraft_engine::link::Engine;
 
 /// A Minecraft 1.8 server that shows a small world to its players, until it is dropped.
 ///
@@ -40,7 +41,9 @@ impl DemoServer {
         let answering = tokio::spawn(query::answer(datagrams));
         let (options, stopping) = (Arc::new(options), stop.clone());
         let serving = tokio::spawn(async move {
-            let server = |opening| Server::new(Arc::clone(&options), &opening);
+            let server = |opening| -> Box<dyn Engine> {
+                Box::new(Server::new(Arc::clone(&options), &opening))
+            };
             EngineRunner::new(log).serve(listener, &stopping, server).await;
         });
         Ok(Self { address, stop, serving, answering })

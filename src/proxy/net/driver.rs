@@ -26,8 +26,8 @@ use mitmcraft_protocol::packet::Cause;
 
 /// Runs one session over its sockets, two for a proxy and one for a replay: moves bytes, reports
 /// events to the session, and performs its outputs.
-pub(super) struct Driver<E> {
-    pub(super) session: E,
+pub(super) struct Driver {
+    pub(super) session: Box<dyn Engine>,
     shared: Shared,
     /// How [`Output::Connect`] connects.
     route: Route,
@@ -69,9 +69,9 @@ enum DriverError {
     Timeout(ConnectError),
 }
 
-impl<E: Engine> Driver<E> {
+impl Driver {
     pub(super) fn new(
-        mut session: E,
+        mut session: Box<dyn Engine>,
         shared: Shared,
         route: impl Into<Route>,
         client: Option<TcpStream>,
@@ -553,6 +553,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
+    use std::any::Any;
     use std::future::poll_fn;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -643,7 +644,7 @@ mod tests {
             restless,
         };
         let shared = Shared::plain(clock, log, &stop);
-        let driver = Driver::new(counted, shared, upstream, Some(accepted));
+        let driver = Driver::new(Box::new(counted), shared, upstream, Some(accepted));
         let running = tokio::spawn(driver.run());
         let (mut server, _) = server.accept().await.unwrap();
         client.write_all(asked).await.unwrap();
@@ -711,6 +712,11 @@ mod tests {
         fn is_over(&self) -> bool {
             self.told.iter().any(|told| told == self.last)
         }
+    }
+
+    /// Returns the engine of a driver that has run one.
+    fn attentive(driver: Box<Driver>) -> Box<Attentive> {
+        (driver.session as Box<dyn Any>).downcast().expect("an attentive engine")
     }
 
     /// An engine with a fault: it panics when it is told anything but to stop.
@@ -797,7 +803,8 @@ mod tests {
         let shared = Shared::plain(Clock::new(), log, &Stop::new());
         let upstream = Upstream { host: String::new(), port: 0 };
         client.write_all(b"hello").unwrap();
-        Driver::new(Faulty::default(), shared, upstream, Some(accepted)).run().await;
+        let faulty = Box::new(Faulty::default());
+        Driver::new(faulty, shared, upstream, Some(accepted)).run().await;
         assert_eq!(client.read(&mut [0]).unwrap(), 0, "the client is told");
         assert!(tokio::task::spawn_blocking(|| writer.finish()).await.unwrap().is_empty());
         assert_eq!(*reasons.lock().unwrap(), ["internal error: the session has panicked"]);
@@ -822,7 +829,7 @@ mod tests {
             let person = control.attach(HeldNews::Each).await.unwrap();
             let engine = Attentive::new(None, "hello");
             let upstream = Upstream { host: String::new(), port: 0 };
-            let driver = Driver::new(engine, shared, upstream, Some(accepted));
+            let driver = Driver::new(Box::new(engine), shared, upstream, Some(accepted));
             let driver = driver.controlled(controlled);
             let mut running = Box::pin(driver.run());
             let waits = poll_fn(|context| Poll::Ready(running.as_mut().poll(context).is_pending()));
@@ -833,7 +840,7 @@ mod tests {
             person.send(None, Request::Kick { session: round, text: None }).await.unwrap();
             // Its answer comes after the command is with the session.
             drop(control.attach(HeldNews::Each).await);
-            let engine = running.await.session;
+            let engine = attentive(running.await);
             assert_eq!(engine.told.last().unwrap(), "hello", "{:?}", engine.told);
             assert_eq!(engine.told.len(), 3, "{:?}", engine.told);
         }
@@ -855,8 +862,8 @@ mod tests {
             let upstream = Upstream { host: String::new(), port: 0 };
             client.write_all(b"hello").unwrap();
             drop(client);
-            let driver = Driver::new(engine, shared, upstream, Some(accepted)).run().await;
-            let engine = driver.session;
+            let driver = Driver::new(Box::new(engine), shared, upstream, Some(accepted));
+            let engine = attentive(driver.run().await);
             assert_eq!(engine.told[0], "hello", "{:?}", engine.told);
         }
     }

@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::io;
 use std::net::SocketAddr;
 
@@ -62,11 +63,11 @@ impl EngineRunner {
 
     /// Runs the engine that `server` makes for each client of `listener`, until `stop`; then ends all
     /// sessions in order.
-    pub async fn serve<E: Engine + 'static>(
+    pub async fn serve(
         &self,
         listener: Listener,
         stop: &Stop,
-        mut server: impl FnMut(Opening) -> E,
+        mut server: impl FnMut(Opening) -> Box<dyn Engine> + Send,
     ) {
         let serve = |accepted: io::Result<Accepted>| {
             let Accepted { socket, address, refused } = accepted.ok()?;
@@ -111,6 +112,18 @@ impl EngineRunner {
         stop: &Stop,
         client: impl FnOnce(Opening) -> E,
     ) -> E {
+        let client = |opening| -> Box<dyn Engine> { Box::new(client(opening)) };
+        let engine: Box<dyn Any> = self.run_boxed(connection, stop, client).await;
+        *engine.downcast().expect("the engine that `client` has made")
+    }
+
+    /// [`run`](Self::run), where the type of the engine does not matter.
+    pub(super) async fn run_boxed(
+        &self,
+        connection: ServerConnection,
+        stop: &Stop,
+        client: impl FnOnce(Opening) -> Box<dyn Engine>,
+    ) -> Box<dyn Engine> {
         let ServerConnection { socket, local, peer } = connection;
         let shared = self.shared(stop);
         let engine = client(self.opening(local, peer));

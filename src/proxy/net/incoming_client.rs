@@ -39,7 +39,7 @@ impl IncomingClient {
         mut client: TcpStream,
         address: SocketAddr,
         refused: Option<RefusalError>,
-    ) -> Option<Box<Driver<Session>>> {
+    ) -> Option<Box<Driver>> {
         let at = self.shared.clock.now();
         let announced = if self.options.expects_preamble {
             let mut stop = self.shared.stop.clone();
@@ -76,7 +76,7 @@ impl IncomingClient {
             Some(control) => control.open(self.session).await,
             None => None,
         };
-        let driver = Driver::new(session, self.shared, route, Some(client));
+        let driver = Driver::new(Box::new(session), self.shared, route, Some(client));
         let pipe = match &self.options.pipe {
             Some(pipe) => Some(pipe.open(self.session).await),
             None => None,

@@ -1,5 +1,6 @@
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -28,6 +29,9 @@ pub struct Listener {
     /// Descriptors to give up for clients that can only be told that there are no more.
     reserve: Vec<socket2::Socket>,
 }
+
+/// What serves a client until it is gone.
+type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An accepted client.
 #[derive(Debug)]
@@ -91,12 +95,21 @@ impl Listener {
     ///
     /// `serve` is also told of clients that could not be accepted.
     pub(crate) async fn run<F>(
-        mut self,
+        self,
         stop: &Stop,
-        mut serve: impl FnMut(io::Result<Accepted>) -> Option<F>,
+        mut serve: impl FnMut(io::Result<Accepted>) -> Option<F> + Send,
     ) where
         F: Future<Output = ()> + Send + 'static,
     {
+        self.accept_all(stop, &mut |accepted| Some(Box::pin(serve(accepted)?))).await;
+    }
+
+    /// [`run`](Self::run), compiled once for all kinds of clients.
+    async fn accept_all(
+        mut self,
+        stop: &Stop,
+        serve: &mut (dyn FnMut(io::Result<Accepted>) -> Option<Serving> + Send),
+    ) {
         let slots = Arc::new(Semaphore::new(self.limit));
         let refusals = Arc::new(Semaphore::new(self.refusals));
         let mut stopping = stop.subscribe();

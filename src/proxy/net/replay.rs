@@ -3,6 +3,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::proxy::{EngineRunner, Listener, LogHandle, Notices, PipelineFactory, Stop};
+use mitmcraft_engine::link::Engine;
 use mitmcraft_engine::replay::{ServerOptions, ServerReplay, Tally};
 
 /// Plays the server of a recorded session to clients.
@@ -37,14 +38,13 @@ impl ReplayServer {
     /// Serves until `stop`, then closes all sessions in order.
     pub async fn run(self, stop: &Stop) {
         let Self { listener, options, runner, tally } = self;
-        let server = |opening| ServerReplay::new(Arc::clone(&options), &opening, tally.clone());
-        let filtered = |opening| {
-            let pipeline = runner.pipeline().unwrap_or_default();
-            server(opening).filtered(pipeline)
+        let server = |opening| -> Box<dyn Engine> {
+            let server = ServerReplay::new(Arc::clone(&options), &opening, tally.clone());
+            match runner.pipeline() {
+                Some(pipeline) => Box::new(server.filtered(pipeline)),
+                None => Box::new(server),
+            }
         };
-        match runner.pipeline() {
-            Some(_) => runner.serve(listener, stop, filtered).await,
-            None => runner.serve(listener, stop, server).await,
-        }
+        runner.serve(listener, stop, server).await;
     }
 }

@@ -5,7 +5,7 @@ use tokio::sync::watch;
 use crate::proxy::{
     ConnectError, EngineRunner, LogHandle, Notices, PipelineFactory, ServerConnection, Stop,
 };
-use mitmcraft_engine::link::{Opening, Upstream};
+use mitmcraft_engine::link::{Engine, Upstream};
 use mitmcraft_engine::replay::{ClientOptions, ClientReplay, Tally};
 
 /// Plays the client of a recorded session against a server. Cheap to clone: clones number their
@@ -54,20 +54,15 @@ impl ReplayClient {
     /// Plays the recording once over `connection`, as the player `name`, until it ends or until
     /// `stop`.
     pub async fn play_over(&self, connection: ServerConnection, name: &str, stop: &Stop) {
-        let client = |opening| self.engine(name, opening);
-        match self.runner.pipeline() {
-            Some(pipeline) => {
-                let filtered = |opening| client(opening).filtered(pipeline);
-                self.runner.run(connection, stop, filtered).await;
+        let client = |opening| -> Box<dyn Engine> {
+            let options = Arc::clone(&self.options);
+            let tally = self.tally.clone();
+            let client = ClientReplay::new(options, &opening, &self.upstream, name, tally);
+            match self.runner.pipeline() {
+                Some(pipeline) => Box::new(client.filtered(pipeline)),
+                None => Box::new(client),
             }
-            None => {
-                self.runner.run(connection, stop, client).await;
-            }
-        }
-    }
-
-    fn engine(&self, name: &str, opening: Opening) -> ClientReplay {
-        let options = Arc::clone(&self.options);
-        ClientReplay::new(options, &opening, &self.upstream, name, self.tally.clone())
+        };
+        self.runner.run_boxed(connection, stop, client).await;
     }
 }

@@ -1,3 +1,5 @@
+use std::any::Any;
+
 use super::{Input, Output, Question, Report, Side};
 use crate::capture::Entry;
 use crate::filter::Pipeline;
@@ -8,8 +10,8 @@ use mitmcraft_protocol::packet::{Tally, Timestamp};
 /// After each [`handle`](Self::handle) the driver takes all outputs and entries, writes what is
 /// [`pending`](Self::pending) for each side as far as the socket accepts it, and then waits for the
 /// sockets that [`wants_read`](Self::wants_read) names, or for
-/// [`poll_timeout`](Self::poll_timeout).
-pub trait Engine: Send {
+/// [`poll_timeout`](Self::poll_timeout). A driver of any engine gives it back as [`Any`].
+pub trait Engine: Any + Send {
     /// Handles an input that happened at `at`. Time never goes backwards.
     fn handle(&mut self, at: Timestamp, input: Input<'_>);
 

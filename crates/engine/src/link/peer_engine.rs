@@ -1,9 +1,11 @@
+use std::any::Any;
+
 use super::{Endpoint, Engine, Input, Output, Side};
 use crate::capture::Entry;
 use mitmcraft_protocol::packet::Timestamp;
 
 /// An [`Engine`] that is itself one of the two peers: its only connection is an [`Endpoint`].
-pub trait PeerEngine: Send {
+pub trait PeerEngine: Any + Send {
     /// Returns the connection.
     fn endpoint(&self) -> &Endpoint;
 
