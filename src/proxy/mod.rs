@@ -13,6 +13,7 @@ mod notices;
 mod numbers;
 mod pipe;
 mod private_file;
+mod response;
 mod rules;
 mod source_file;
 
@@ -41,6 +42,7 @@ pub use net::{
 pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;
 pub use pipe::{PipeCommand, PipeHandle};
+pub(crate) use response::response;
 pub use rules::{
     FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, RuleEditor, SaveError, Watch,
     check_filters, factory,

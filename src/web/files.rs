@@ -3,6 +3,8 @@ use http_body_util::Full;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::proxy::response;
+
 /// Returns a file of the page.
 pub(super) fn file(path: &str) -> Option<Response<Full<Bytes>>> {
     let path = if path == "/" { "/index.html" } else { path };
@@ -13,18 +15,12 @@ pub(super) fn file(path: &str) -> Option<Response<Full<Bytes>>> {
         Some("svg") => "image/svg+xml",
         _ => "text/javascript; charset=utf-8",
     };
-    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Some(response)
+    Some(response(StatusCode::OK, kind, *text))
 }
 
 /// Returns a response that says why there is nothing.
 pub(super) fn refusal(status: StatusCode, why: &'static str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from_static(why.as_bytes())));
-    *response.status_mut() = status;
-    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
+    response(status, "text/plain; charset=utf-8", why)
 }
 
 /// Adds the headers of every response: nothing may come from elsewhere, be embedded elsewhere, or be kept.

@@ -175,7 +175,7 @@ impl LogHandle {
                 if let Err(batch) = self.queue.0.offer(batch) {
                     let count = batch.entries.len();
                     self.left_out.fetch_add(count as u64, Ordering::Relaxed);
-                    self.metrics.count_left_out(count);
+                    self.metrics.left_out.add(count as u64);
                 }
             }
         }
@@ -363,7 +363,7 @@ impl LogThread {
                 Next::Batch(batch) => {
                     let entries = batch.entries.len();
                     sinks.write(batch);
-                    self.metrics.count_written(entries);
+                    self.metrics.written.add(entries as u64);
                     if self.queue.depth().batches == 0 {
                         sinks.batch_done();
                     }

@@ -6,27 +6,41 @@ use crate::proxy::RefusalError;
 use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome};
 use mitmcraft_engine::link::Side;
 use mitmcraft_protocol::packet::{Content, TypeCounts};
-use mitmcraft_protocol::schema::{Direction, PacketType, PerDirection, State};
+use mitmcraft_protocol::schema::{PacketType, PerDirection, State};
 
 /// Counters of a run.
 ///
 /// Their number is fixed: nothing is counted by a name that a peer chooses.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    opened: AtomicU64,
-    closed: AtomicU64,
+    pub(super) opened: Counter,
+    pub(super) closed: Counter,
     /// The open sessions whose player has reached the game.
     players: Mutex<HashSet<u64>>,
     /// Packets, indexed by state and outcome.
-    packets: PerDirection<[[AtomicU64; Outcome::ALL.len()]; State::ALL.len()]>,
+    pub(super) packets: PerDirection<[[Counter; Outcome::ALL.len()]; State::ALL.len()]>,
     /// Bytes received, indexed by state.
-    bytes: PerDirection<[AtomicU64; State::ALL.len()]>,
-    raw_bytes: PerDirection<AtomicU64>,
-    written: AtomicU64,
-    left_out: AtomicU64,
+    pub(super) bytes: PerDirection<[Counter; State::ALL.len()]>,
+    pub(super) raw_bytes: PerDirection<Counter>,
+    pub(in crate::proxy) written: Counter,
+    pub(in crate::proxy) left_out: Counter,
     /// `true` while a sink takes nothing.
     stalled: AtomicBool,
-    troubles: [AtomicU64; Trouble::ALL.len()],
+    troubles: [Counter; Trouble::ALL.len()],
+}
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub(in crate::proxy) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(in crate::proxy) fn add(&self, count: u64) {
+        self.0.fetch_add(count, Relaxed);
+    }
+
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
 }
 
 /// A kind of error that is counted.
@@ -115,12 +129,12 @@ impl Metrics {
             let (direction, state) = (packet.direction(), packet.state() as usize);
             let wire = packet.wire_size() as u64;
             if let Content::Raw(..) = packet.content() {
-                self.raw_bytes[direction].fetch_add(wire, Relaxed);
+                self.raw_bytes[direction].add(wire);
             } else {
-                self.packets[direction][state][record.outcome as usize].fetch_add(1, Relaxed);
+                self.packets[direction][state][record.outcome as usize].add(1);
             }
             if record.outcome.came() {
-                self.bytes[direction][state].fetch_add(wire, Relaxed);
+                self.bytes[direction][state].add(wire);
             }
         }
     }
@@ -129,16 +143,14 @@ impl Metrics {
         let session = event.context.session;
         let players = || self.players.lock().unwrap_or_else(PoisonError::into_inner);
         match &event.kind {
-            EventKind::Open => {
-                self.opened.fetch_add(1, Relaxed);
-            }
+            EventKind::Open => self.opened.add(1),
             EventKind::State(legs) => {
                 if legs.state == State::Play && event.context.player.is_some() {
                     players().insert(session);
                 }
             }
             EventKind::Close(_) => {
-                self.closed.fetch_add(1, Relaxed);
+                self.closed.add(1);
                 players().remove(&session);
             }
         }
@@ -148,16 +160,8 @@ impl Metrics {
     pub(in crate::proxy) fn count_passed(&self, packet: &PacketType, passed: &TypeCounts) {
         let (direction, state) = (packet.direction(), packet.state() as usize);
         let outcome = Outcome::Pass as usize;
-        self.packets[direction][state][outcome].fetch_add(passed.packets, Relaxed);
-        self.bytes[direction][state].fetch_add(passed.wire, Relaxed);
-    }
-
-    pub(in crate::proxy) fn count_written(&self, entries: usize) {
-        self.written.fetch_add(entries as u64, Relaxed);
-    }
-
-    pub(in crate::proxy) fn count_left_out(&self, entries: usize) {
-        self.left_out.fetch_add(entries as u64, Relaxed);
+        self.packets[direction][state][outcome].add(passed.packets);
+        self.bytes[direction][state].add(passed.wire);
     }
 
     pub(in crate::proxy) fn set_stalled(&self, stalled: bool) {
@@ -169,42 +173,14 @@ impl Metrics {
     }
 
     pub(in crate::proxy) fn count_trouble(&self, trouble: Trouble) {
-        self.troubles[trouble as usize].fetch_add(1, Relaxed);
-    }
-
-    pub(super) fn opened(&self) -> u64 {
-        self.opened.load(Relaxed)
-    }
-
-    pub(super) fn closed(&self) -> u64 {
-        self.closed.load(Relaxed)
+        self.troubles[trouble as usize].add(1);
     }
 
     pub(super) fn players(&self) -> usize {
         self.players.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    pub(super) fn packets(&self, direction: Direction, state: State, outcome: Outcome) -> u64 {
-        self.packets[direction][state as usize][outcome as usize].load(Relaxed)
-    }
-
-    pub(super) fn bytes(&self, direction: Direction, state: State) -> u64 {
-        self.bytes[direction][state as usize].load(Relaxed)
-    }
-
-    pub(super) fn raw_bytes(&self, direction: Direction) -> u64 {
-        self.raw_bytes[direction].load(Relaxed)
-    }
-
-    pub(super) fn written(&self) -> u64 {
-        self.written.load(Relaxed)
-    }
-
-    pub(super) fn left_out(&self) -> u64 {
-        self.left_out.load(Relaxed)
-    }
-
     pub(in crate::proxy) fn troubles(&self, trouble: Trouble) -> u64 {
-        self.troubles[trouble as usize].load(Relaxed)
+        self.troubles[trouble as usize].get()
     }
 }

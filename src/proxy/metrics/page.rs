@@ -43,8 +43,8 @@ pub(super) fn page(metrics: &Metrics, moment: &Moment) -> String {
 
 fn sessions(page: &mut Page, metrics: &Metrics) {
     // Reading `closed` first keeps the number of open sessions from being negative.
-    let closed = metrics.closed();
-    let opened = metrics.opened().max(closed);
+    let closed = metrics.closed.get();
+    let opened = metrics.opened.get().max(closed);
     page.family("sessions_total", "counter", "Sessions accepted.");
     page.sample("sessions_total", &[], opened);
     page.family("sessions_open", "gauge", "Sessions in progress.");
@@ -66,13 +66,14 @@ fn packets(page: &mut Page, metrics: &Metrics) {
                 ("state", state.name()),
                 ("verdict", outcome.name()),
             ];
-            page.sample("packets_total", &labels, metrics.packets(direction, state, outcome));
+            let packets = &metrics.packets[direction][state as usize][outcome as usize];
+            page.sample("packets_total", &labels, packets.get());
         }
     }
     page.family("bytes_total", "counter", "Bytes received, as on the wire.");
     for (direction, state) in kinds() {
         let labels = [("direction", direction.name()), ("state", state.name())];
-        page.sample("bytes_total", &labels, metrics.bytes(direction, state));
+        page.sample("bytes_total", &labels, metrics.bytes[direction][state as usize].get());
     }
     page.family(
         "raw_bytes_total",
@@ -81,7 +82,7 @@ fn packets(page: &mut Page, metrics: &Metrics) {
     );
     for direction in directions {
         let labels = [("direction", direction.name())];
-        page.sample("raw_bytes_total", &labels, metrics.raw_bytes(direction));
+        page.sample("raw_bytes_total", &labels, metrics.raw_bytes[direction].get());
     }
 }
 
@@ -111,10 +112,10 @@ fn rules(page: &mut Page, counts: &[RuleCount]) {
 
 fn log(page: &mut Page, metrics: &Metrics, moment: &Moment) {
     page.family("log_entries_written_total", "counter", "Entries written to screen and captures.");
-    page.sample("log_entries_written_total", &[], metrics.written());
+    page.sample("log_entries_written_total", &[], metrics.written.get());
     let help = "Entries dropped because the log queue was full.";
     page.family("log_entries_dropped_total", "counter", help);
-    page.sample("log_entries_dropped_total", &[], metrics.left_out());
+    page.sample("log_entries_dropped_total", &[], metrics.left_out.get());
     page.family("log_queue_batches", "gauge", "Batches of entries waiting to be written.");
     page.sample("log_queue_batches", &[], moment.depth.batches);
     page.family("log_queue_bytes", "gauge", "Approximate memory of the waiting batches.");

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::page::{Moment, page};
 use crate::proxy::net::{Accepted, Newcomers, close};
-use crate::proxy::{Listener, LogHandle, LogView, Stop};
+use crate::proxy::{Listener, LogHandle, LogView, Stop, response};
 use mitmcraft_engine::filter::RuleSet;
 
 /// Serves the metrics page to Prometheus.
@@ -111,24 +111,12 @@ async fn serve(socket: TcpStream, source: Arc<Source>) {
     close(connection.into_parts().io.into_inner()).await;
 }
 
-fn response(
-    status: StatusCode,
-    kind: HeaderValue,
-    text: impl Into<Bytes>,
-) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(text.into()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
-}
-
 /// Content type of Prometheus' text format.
-const PROMETHEUS: HeaderValue =
-    HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const HTML: &str = "text/html; charset=utf-8";
 
-const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
+const TEXT: &str = "text/plain";
 
 const GET_AND_HEAD: HeaderValue = HeaderValue::from_static("GET, HEAD");
 

@@ -1,9 +1,10 @@
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::{Response, StatusCode, header};
+use hyper::{Response, StatusCode};
 use serde_json::json;
 use thiserror::Error;
 
+use crate::proxy::response;
 use mitmcraft_engine::auth::{GameRefusal, RequestError};
 
 /// The reason why a request has no answer of a service. No message contains a part of the request.
@@ -25,11 +26,7 @@ impl Problem {
     /// Returns the answer to the game, in the form that it shows.
     pub(super) fn answer(&self) -> Response<Full<Bytes>> {
         let body = json!({ "error": "mitmcraft", "errorMessage": format!("mitmcraft: {self}") });
-        let mut response = Response::new(Full::new(body.to_string().into()));
-        *response.status_mut() = self.status();
-        let json = header::HeaderValue::from_static("application/json");
-        response.headers_mut().insert(header::CONTENT_TYPE, json);
-        response
+        response(self.status(), "application/json", body.to_string())
     }
 
     fn status(&self) -> StatusCode {
