@@ -32,14 +32,19 @@ pub(super) fn replace(path: &Path, beside: &Path, contents: &[u8]) -> io::Result
     write().inspect_err(|_| {
         let _ = fs::remove_file(beside);
     })?;
-    sync_folder(path.parent().unwrap_or_else(|| Path::new(".")))
+    #[cfg(unix)]
+    File::open(folder_of(path))?.sync_all()?;
+    Ok(())
 }
 
-/// Makes sure that a renamed file survives a power cut.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    File::open(folder)?.sync_all()?;
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
+/// Locks a private file by another one beside it, and makes their folder. Waits for other runs.
+pub(super) fn lock(path: &Path) -> io::Result<File> {
+    make_folder(folder_of(path))?;
+    let lock = private(&path.with_extension("lock"), false)?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or_else(|| Path::new("."))
 }

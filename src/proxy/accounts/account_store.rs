@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::proxy::private_file::{make_folder, private, replace};
+use crate::proxy::private_file::{lock, replace};
 use crate::proxy::{Clock, Http};
 use mitmcraft_engine::auth::{
     Account, Accounts, AuthError, Chain, DeviceCode, Endpoints, Step, StoreError,
@@ -74,10 +74,7 @@ impl AccountStore {
     /// If the file cannot be read or written; it is then unchanged.
     pub fn update<T>(&self, change: impl FnOnce(&mut Accounts) -> T) -> Result<T, AccountsError> {
         let io = |cause| AccountsError::Io { path: self.path.clone(), cause };
-        let folder = self.path.parent().unwrap_or_else(|| Path::new("."));
-        make_folder(folder).map_err(io)?;
-        let lock = private(&self.path.with_extension("lock"), false).map_err(io)?;
-        lock.lock().map_err(io)?;
+        let _lock = lock(&self.path).map_err(io)?;
         let mut accounts = self.load()?;
         let changed = change(&mut accounts);
         let beside = self.path.with_extension("new");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::keys::random_key;
 use crate::proxy::AccountsError;
-use crate::proxy::private_file::{make_folder, private};
+use crate::proxy::private_file::{lock, private};
 use mitmcraft_engine::auth::Secret;
 
 /// Returns the path at which this user's games find their services, from a file in `folder` that only its
@@ -15,10 +15,8 @@ use mitmcraft_engine::auth::Secret;
 pub fn endpoint_key(folder: &Path) -> Result<Secret, AccountsError> {
     let path = folder.join("auth-endpoint");
     let io = |cause| AccountsError::Io { path: path.clone(), cause };
-    make_folder(folder).map_err(io)?;
     // Another run waits until the file is complete.
-    let lock = private(&path.with_extension("lock"), false).map_err(io)?;
-    lock.lock().map_err(io)?;
+    let _lock = lock(&path).map_err(io)?;
     match fs::read_to_string(&path) {
         Ok(text) => {
             let key = text.trim();
