@@ -266,10 +266,15 @@ impl Controller {
                 });
                 return Ok(Some(Answer::Undecided(numbers)));
             }
-            Request::Decide(HeldId { session, held }, decision) => {
-                decide(session, vec![held], decision)
+            Request::Decide(session, held, decision) => {
+                let decided = match decision {
+                    Decision::Forward => Decided::Forward,
+                    Decision::Drop => Decided::Drop,
+                    Decision::Edit(_) => Decided::Edit,
+                };
+                let targets = held.iter().map(|held| HeldId { session, held: *held }).collect();
+                (session, Action::Decide { held, decision }, Some((targets, decided)))
             }
-            Request::DecideAll(session, held, decision) => decide(session, held, decision),
             Request::Send(session, transmission) => (session, Action::Send(transmission), None),
             Request::Stop(None) => {
                 self.command_all(&Action::Stop(None));
@@ -368,21 +373,6 @@ impl Controller {
         let interfaces = self.interfaces.len();
         self.push(Push::Control { condition, earlier, by, interfaces });
     }
-}
-
-/// Returns the session and its action for a decision on held packets, with what is decided.
-fn decide(
-    session: u64,
-    held: Vec<u64>,
-    decision: Decision,
-) -> (u64, Action, Option<(Vec<HeldId>, Decided)>) {
-    let decided = match decision {
-        Decision::Forward => Decided::Forward,
-        Decision::Drop => Decided::Drop,
-        Decision::Edit(_) => Decided::Edit,
-    };
-    let targets = held.iter().map(|held| HeldId { session, held: *held }).collect();
-    (session, Action::Decide { held, decision }, Some((targets, decided)))
 }
 
 /// Most commands that sessions have not answered.

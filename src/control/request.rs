@@ -20,10 +20,8 @@ pub enum Request {
     Undecided(Vec<u64>),
     /// Forward everything that is held in a session, or in all.
     ForwardAll(Option<u64>),
-    /// Decide on a held packet.
-    Decide(HeldId, Decision),
-    /// Decide on several held packets of a session.
-    DecideAll(u64, Vec<u64>, Decision),
+    /// Decide on held packets of a session.
+    Decide(u64, Vec<u64>, Decision),
     /// Send packets in a session.
     Send(u64, Transmission),
     /// Send no more packets of what is sent repeatedly, by its number; `None` stops everything.

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::OptionFuture;
 use futures_util::{SinkExt as _, StreamExt as _};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
@@ -10,13 +11,12 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite;
 
-use super::{Access, Audience, Viewer, rules};
+use super::web_server::Desk;
+use super::{Audience, Viewer, WebOptions};
 use crate::control::Holding;
-use crate::proxy::{Attachment, ColorStore, ControlHandle, HeldNews, RuleEditor};
-use crate::store::Store;
+use crate::proxy::{Attachment, HeldNews};
 use crate::view::Interface;
 use crate::view::protocol::{ActionInfo, Failure, Hello, Login, Message, Push, Query};
-use mitmcraft_protocol::schema::Catalog;
 
 /// A page or program that is connected.
 ///
@@ -24,12 +24,7 @@ use mitmcraft_protocol::schema::Catalog;
 /// disconnected after a while. Nothing else waits for it.
 pub(super) struct Client {
     socket: WebSocketStream<TokioIo<Upgraded>>,
-    store: Arc<Store>,
-    catalog: Arc<Catalog>,
-    control: Option<ControlHandle>,
-    rules: Option<RuleEditor>,
-    audience: Audience,
-    colors: Option<ColorStore>,
+    desk: Arc<Desk>,
     /// When the page said something last.
     heard: Instant,
     /// When it was asked since whether it is there.
@@ -37,24 +32,15 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(
-        socket: WebSocketStream<TokioIo<Upgraded>>,
-        store: Arc<Store>,
-        catalog: Arc<Catalog>,
-        control: Option<ControlHandle>,
-        rules: Option<RuleEditor>,
-        audience: Audience,
-        colors: Option<ColorStore>,
-    ) -> Self {
-        let heard = Instant::now();
-        Self { socket, store, catalog, control, rules, audience, colors, heard, asked: None }
+    pub(super) fn new(socket: WebSocketStream<TokioIo<Upgraded>>, desk: Arc<Desk>) -> Self {
+        Self { socket, desk, heard: Instant::now(), asked: None }
     }
 
     /// Returns whether the first message of the page has the token.
-    pub(super) async fn admit(&mut self, access: &Access) -> bool {
+    pub(super) async fn admit(&mut self) -> bool {
         let first = timeout(PATIENCE, self.receive()).await.ok().flatten();
         let login = first.and_then(|text| serde_json::from_str::<Login>(&text).ok());
-        let admitted = login.is_some_and(|login| access.admits(&login.token));
+        let admitted = login.is_some_and(|login| self.desk.access.admits(&login.token));
         if !admitted {
             self.refuse("wrong token").await;
         }
@@ -69,22 +55,23 @@ impl Client {
     }
 
     /// Serves the page until it goes, or does what it must not.
-    pub(super) async fn run(mut self, live: bool, listening: Option<String>) {
-        let actions = match self.audience {
+    pub(super) async fn run(mut self) {
+        let options = &self.desk.options;
+        let control = options.control.is_some();
+        let actions = match options.audience {
             Audience::Page => {
                 let bindings = Interface::Page.bindings();
-                let live = self.control.is_some();
-                bindings.filter(|it| live || !it.needs_proxy()).map(ActionInfo::from).collect()
+                bindings.filter(|it| control || !it.needs_proxy()).map(ActionInfo::from).collect()
             }
             Audience::Programs => Vec::new(),
         };
         let hello = Hello {
             version: env!("CARGO_PKG_VERSION"),
             protocol: Hello::PROTOCOL,
-            live,
-            listening,
-            control: self.control.is_some(),
-            rules: self.rules.is_some(),
+            live: options.live,
+            listening: options.listening.clone(),
+            control,
+            rules: options.rules.is_some(),
             actions,
         };
         if self.send(&Message::Hello { hello }).await.is_none() {
@@ -95,8 +82,8 @@ impl Client {
     }
 
     async fn serve(&mut self) -> Option<()> {
-        let (store, catalog) = (Arc::clone(&self.store), Arc::clone(&self.catalog));
-        let colors = self.colors.clone();
+        let WebOptions { store, catalog, colors, control, rules, audience, .. } =
+            self.desk.options.clone();
         let create = move || {
             let mut viewer = Viewer::new(store, catalog);
             if let Some(colors) = colors {
@@ -108,20 +95,20 @@ impl Client {
         let mut next = Instant::now();
         let (mut state, mut state_at) = (None, next);
         // Detached when this returns, so that nothing is held for a page that is gone.
-        let mut attachment = match &self.control {
+        let mut attachment = match control {
             Some(control) => Some(control.attach(HeldNews::Count).await?),
             None => None,
         };
         let mut holding = attachment.as_ref().map(Attachment::holding);
         let mut held_at = next;
-        let held_pause = match self.audience {
+        let held_pause = match audience {
             Audience::Page => PAUSE,
             // A program decides as fast as it can.
             Audience::Programs => Duration::ZERO,
         };
         loop {
             // A program may think for as long as it likes.
-            let alive_until = match self.audience {
+            let alive_until = match audience {
                 Audience::Page => {
                     Some(self.asked.map_or(self.heard + SILENT, |asked| asked + ANSWERS))
                 }
@@ -130,7 +117,7 @@ impl Client {
             let text = tokio::select! {
                 biased;
                 text = self.receive() => Some(text?),
-                () = reached(alive_until) => {
+                Some(()) = OptionFuture::from(alive_until.map(sleep_until)) => {
                     if self.asked.is_some() {
                         return None;
                     }
@@ -139,12 +126,12 @@ impl Client {
                     timeout(PATIENCE, self.socket.send(ping)).await.ok()?.ok()?;
                     continue;
                 }
-                held = changed(&mut holding, held_at) => {
+                Some(held) = OptionFuture::from(holding.as_mut().map(|it| changed(it, held_at))) => {
                     self.send(&Message::Push(Push::Holding(held?))).await?;
                     held_at = Instant::now() + held_pause;
                     continue;
                 }
-                message = controlled(&mut attachment) => {
+                Some(message) = OptionFuture::from(attachment.as_mut().map(Attachment::next)) => {
                     let Some(message) = message else {
                         self.refuse("the run has ended, or too many messages were not read").await;
                         return None;
@@ -162,11 +149,15 @@ impl Client {
                 }
             };
             if let Some(Query { id, request }) = &query
-                && request.is_for_controller()
+                && let Some(request) = request.for_controller(&self.desk.options.catalog)
             {
-                let sent = match &attachment {
-                    Some(attachment) => attachment.send(*id, request.clone()).await,
-                    None => Err(Failure::new("there are no running sessions")),
+                let sent = match (&attachment, request) {
+                    (None, _) => Err(Failure::new("there are no running sessions")),
+                    (Some(attachment), Ok(request)) => {
+                        attachment.pass(*id, request).await;
+                        Ok(())
+                    }
+                    (Some(_), Err(failure)) => Err(failure),
                 };
                 if let Err(error) = sent {
                     self.send(&Message::Error { id: *id, error }).await?;
@@ -174,13 +165,13 @@ impl Client {
                 continue;
             }
             let asked = query.is_some();
-            let editor = self.rules.clone();
+            let editor = rules.clone();
             let work = move || {
                 let mut messages = Vec::new();
                 let mut busy = true;
                 match query {
                     Some(Query { id, request }) => {
-                        let answer = rules::answer(editor.as_ref(), &request)
+                        let answer = super::rules::answer(editor.as_ref(), &request)
                             .unwrap_or_else(|| viewer.handle(request));
                         messages.push(Message::answer(id, answer));
                     }
@@ -238,25 +229,8 @@ impl Client {
     }
 }
 
-/// Returns the next message of the controller; waits forever if there is none.
-async fn controlled(attachment: &mut Option<Attachment>) -> Option<Message> {
-    match attachment {
-        Some(attachment) => attachment.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits until that moment; forever if there is none.
-async fn reached(at: Option<Instant>) {
-    match at {
-        Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Returns how much is held once that has changed, but not before `at`; waits forever if nothing is.
-async fn changed(holding: &mut Option<watch::Receiver<Holding>>, at: Instant) -> Option<Holding> {
-    let Some(holding) = holding else { return std::future::pending().await };
+/// Returns how much is held once that has changed, but not before `at`.
+async fn changed(holding: &mut watch::Receiver<Holding>, at: Instant) -> Option<Holding> {
     sleep_until(at).await;
     holding.changed().await.ok()?;
     Some(*holding.borrow_and_update())

@@ -69,18 +69,9 @@ pub struct WebServer {
 
 /// What all connections share.
 #[derive(Debug)]
-struct Desk {
-    access: Access,
-    store: Arc<Store>,
-    catalog: Arc<Catalog>,
-    audience: Audience,
-    live: bool,
-    listening: Option<String>,
-    /// The way to the controller of a run.
-    control: Option<ControlHandle>,
-    /// The filter files of a run.
-    rules: Option<RuleEditor>,
-    colors: Option<ColorStore>,
+pub(super) struct Desk {
+    pub(super) access: Access,
+    pub(super) options: WebOptions,
     /// One permit per page or program.
     places: Arc<Semaphore>,
     /// WebSockets that have not sent the token yet.
@@ -100,26 +91,12 @@ impl WebServer {
     /// # Errors
     /// If the address of the listener is not known.
     pub fn new(listener: Listener, options: WebOptions) -> io::Result<Self> {
-        let WebOptions { store, catalog, audience, live, listening, control, rules, colors } =
-            options;
-        let access = Access::new(Secret::new(random_key()), listener.local_addr()?, audience);
+        let token = Secret::new(random_key());
+        let access = Access::new(token, listener.local_addr()?, options.audience);
         let places = Arc::new(Semaphore::new(Self::MAX_PAGES));
         let stop = Stop::new();
         let newcomers = Newcomers::new(Self::MAX_PAGES);
-        let desk = Desk {
-            access,
-            store,
-            catalog,
-            audience,
-            live,
-            listening,
-            control,
-            rules,
-            colors,
-            places,
-            newcomers,
-            stop,
-        };
+        let desk = Desk { access, options, places, newcomers, stop };
         Ok(Self { listener, desk: Arc::new(desk) })
     }
 
@@ -183,7 +160,7 @@ impl Desk {
         }
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/socket") => self.socket(request),
-            (&Method::GET, _) if self.audience == Audience::Programs => refusal(
+            (&Method::GET, _) if self.options.audience == Audience::Programs => refusal(
                 StatusCode::NOT_FOUND,
                 "this address is for programs, at /socket: see docs/control.md\n",
             ),
@@ -214,18 +191,9 @@ impl Desk {
                 Role::Server,
                 Some(config),
             );
-            let socket = socket.await;
-            let mut client = Client::new(
-                socket,
-                Arc::clone(&desk.store),
-                Arc::clone(&desk.catalog),
-                desk.control.clone(),
-                desk.rules.clone(),
-                desk.audience,
-                desk.colors.clone(),
-            );
+            let mut client = Client::new(socket.await, Arc::clone(&desk));
             let admitted = tokio::select! {
-                admitted = client.admit(&desk.access) => admitted,
+                admitted = client.admit() => admitted,
                 () = newcomer.must_go() => return,
                 () = desk.stop.stopped() => return,
             };
@@ -234,10 +202,10 @@ impl Desk {
                 return;
             }
             let Ok(_place) = Arc::clone(&desk.places).try_acquire_owned() else {
-                return client.refuse(desk.audience.too_many()).await;
+                return client.refuse(desk.options.audience.too_many()).await;
             };
             tokio::select! {
-                () = client.run(desk.live, desk.listening.clone()) => {}
+                () = client.run() => {}
                 () = desk.stop.stopped() => {}
             }
         });

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{
-    ConnectError, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection, Stop,
-    UpstreamName,
+    ConnectError, EngineRunner, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection,
+    Stop, UpstreamName,
 };
 use mitmcraft_engine::analysis::Ignore;
 use mitmcraft_engine::capture::{Entry, EventKind, Sink};
@@ -151,11 +151,9 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         count(recording.len() as u64, "packet"),
     ));
     let number = names.len();
-    let client = ReplayClient::new(upstream.clone(), options, log.clone(), tally.clone());
-    let client = match filters.pipelines() {
-        Some(pipelines) => client.with_notices(notices).with_pipelines(pipelines),
-        None => client,
-    };
+    let runner = EngineRunner::new(log.clone()).with_notices(notices);
+    let runner = runner.with_pipelines(filters.pipelines());
+    let client = ReplayClient::new(upstream.clone(), options, runner, tally.clone());
     let clients = Clients {
         client,
         connection,

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use mitmcraft::proxy::{ConnectError, LogWriter, ReplayClient, Resolver, ServerConnection};
+use mitmcraft::proxy::{
+    ConnectError, EngineRunner, LogWriter, ReplayClient, Resolver, ServerConnection,
+};
 use mitmcraft::proxy::{Stop, UpstreamName};
 use mitmcraft_engine::regress::{Behaviour, Freedom, Normalisation, Regression, Run};
 use mitmcraft_engine::replay::{ClientOptions, Pace, Tally};
@@ -96,7 +98,8 @@ async fn play(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
         LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
     let (tally, stop) = (Tally::default(), Stop::new());
     stop_on_signals(&stop, output);
-    let client = ReplayClient::new(upstream.clone(), options, log.clone(), tally.clone());
+    let runner = EngineRunner::new(log.clone());
+    let client = ReplayClient::new(upstream.clone(), options, runner, tally.clone());
     let rounds = arguments.calibrate.unwrap_or(1);
     let stopping = stop.clone();
     let running = async move {

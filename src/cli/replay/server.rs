@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use mitmcraft::proxy::{LogWriter, ReplayServer, Stop};
+use mitmcraft::proxy::{EngineRunner, LogWriter, ReplayServer, Stop};
 use mitmcraft_engine::replay::{Extra, Pace, Recording, ServerOptions, Tally};
 
 use super::live_filters::FilterArguments;
@@ -113,12 +113,9 @@ async fn serve(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done
     let mut filters = filters.start(&mut sinks, &redaction, output)?;
     let (log, writer) = LogWriter::start(sinks, log_options).context("cannot start the log")?;
     let (tally, stop) = (Tally::default(), Stop::new());
-    let server = ReplayServer::new(listener, options, log.clone(), tally.clone());
-    let server = server.with_notices(notices);
-    let server = match filters.pipelines() {
-        Some(pipelines) => server.with_pipelines(pipelines),
-        None => server,
-    };
+    let runner = EngineRunner::new(log.clone()).with_notices(notices);
+    let runner = runner.with_pipelines(filters.pipelines());
+    let server = ReplayServer::new(listener, options, runner, tally.clone());
     let context = &recording.context;
     stop_on_signals(&stop, output);
     output.note(&format!(

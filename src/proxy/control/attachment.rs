@@ -22,10 +22,15 @@ impl Attachment {
         let request = request
             .for_controller(&self.control.catalog)
             .unwrap_or_else(|| Err(Failure::new("this is not a request to running sessions")))?;
+        self.pass(id, request).await;
+        Ok(())
+    }
+
+    /// Sends a request that has been read. The answer comes as a message, with the same `id`.
+    pub(crate) async fn pass(&self, id: Option<u64>, request: control::Request) {
         // Without a controller there are no more messages, which the caller sees.
         let message = ToController::Request(self.interface, id, request);
         let _ = self.control.sender.send(message).await;
-        Ok(())
     }
 
     /// Returns how much is held, which changes at first and whenever that does.

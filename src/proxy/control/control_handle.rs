@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
@@ -90,15 +91,10 @@ impl ControlTask {
     async fn run(mut self, mut messages: mpsc::Receiver<ToController>) {
         let mut left_at: Option<Instant> = None;
         loop {
-            let grace = async {
-                match left_at {
-                    Some(at) => sleep_until(at + GRACE).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let grace = left_at.map(|at| sleep_until(at + GRACE));
             let message = tokio::select! {
                 message = messages.recv() => message,
-                () = grace => {
+                Some(()) = OptionFuture::from(grace) => {
                     self.controller.abandon();
                     left_at = None;
                     self.pass_on();

@@ -2,17 +2,18 @@ use std::io::{self, ErrorKind, Read as _};
 use std::net::Shutdown;
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use socket2::SockRef;
 use thiserror::Error;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::ask;
 use super::closing::{close, reset};
 use super::descriptors::out_of_descriptors;
-use super::event::{Event, next_command, next_ruling, ready, sleep_until, stop_reason};
+use super::event::{Event, ready, stop_reason};
 use super::route::Route;
 use super::shared::Shared;
 use crate::proxy::control::SessionControl;
@@ -368,11 +369,15 @@ impl Driver {
             Some(done) = work.join_next() => {
                 done.unwrap_or_else(|panic| Event::Stop(Cause::new(DriverError::Panic(panic))))
             }
-            () = sleep_until(timeout) => Event::Timeout,
+            Some(()) = OptionFuture::from(timeout.map(sleep_until)) => Event::Timeout,
             Some(reason) = stop_reason(stop), if !*stopped => Event::Stop(reason),
             Ok(()) = pipelines.changed() => Event::Rules,
-            command = next_command(control), if control.is_some() => Event::Command(command),
-            event = next_ruling(pipe), if pipe.is_some() => event,
+            Some(command) = OptionFuture::from(control.as_mut().map(SessionControl::next)) => {
+                Event::Command(command)
+            }
+            Some((number, ruling)) = OptionFuture::from(pipe.as_mut().map(SessionPipe::next)) => {
+                Event::Ruled(number, Box::new(ruling))
+            }
         }
     }
 

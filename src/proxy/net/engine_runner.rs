@@ -49,10 +49,10 @@ impl EngineRunner {
         Self { authority, ..self }
     }
 
-    /// Gives engines new filters whenever `pipelines` has a new factory.
+    /// Gives engines new filters whenever `pipelines` has a new factory; `None` gives them none.
     #[must_use]
-    pub fn with_pipelines(self, pipelines: watch::Receiver<PipelineFactory>) -> Self {
-        Self { pipelines: Some(pipelines), ..self }
+    pub fn with_pipelines(self, pipelines: Option<watch::Receiver<PipelineFactory>>) -> Self {
+        Self { pipelines, ..self }
     }
 
     /// Makes the filters of a new engine; `None` if there are none.

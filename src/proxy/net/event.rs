@@ -1,11 +1,8 @@
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use crate::proxy::ConnectError;
-use crate::proxy::control::SessionControl;
-use crate::proxy::pipe::SessionPipe;
 use mitmcraft_engine::auth::{AuthError, Profile};
 use mitmcraft_engine::link::{Command, KeyMaterial, Ruling, Side, Unruled};
 use mitmcraft_protocol::packet::Cause;
@@ -43,33 +40,7 @@ pub(super) async fn ready(
     }
 }
 
-/// Waits for the next command of the people who control the session.
-pub(super) async fn next_command(control: &mut Option<SessionControl>) -> Command {
-    match control {
-        Some(control) => control.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for the next answer to a question.
-pub(super) async fn next_ruling(pipe: &mut Option<SessionPipe>) -> Event {
-    match pipe {
-        Some(pipe) => {
-            let (number, ruling) = pipe.next().await;
-            Event::Ruled(number, Box::new(ruling))
-        }
-        None => std::future::pending().await,
-    }
-}
-
 /// Waits for the reason why the run ends.
 pub(super) async fn stop_reason(stop: &mut watch::Receiver<Option<Cause>>) -> Option<Cause> {
     stop.wait_for(Option::is_some).await.ok()?.clone()
-}
-
-pub(super) async fn sleep_until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
-    }
 }

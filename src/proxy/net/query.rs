@@ -1,22 +1,22 @@
 use std::collections::HashMap;
-use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::OptionFuture;
 use tokio::net::UdpSocket;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::sleep_until;
 
 use super::ask::{DATAGRAM, connected};
 use crate::proxy::{Clock, LogHandle, PipelineFactory, SessionNumbers, Stop};
 use mitmcraft_engine::query::{Relay, RelayOptions, RelayOutput};
-use mitmcraft_protocol::packet::Timestamp;
 
 /// Options of a [`QueryProxy`]. Start with [`new`](Self::new).
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct QueryProxyOptions {
     /// Address for clients; port 0 picks a free port.
@@ -34,13 +34,6 @@ impl QueryProxyOptions {
     #[must_use]
     pub fn new(listen: SocketAddr, server: SocketAddr, upstream: String) -> Self {
         Self { listen, server, upstream, pipeline: PipelineFactory::default().fixed() }
-    }
-}
-
-impl std::fmt::Debug for QueryProxyOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut debug = f.debug_struct("QueryProxyOptions");
-        debug.field("listen", &self.listen).field("server", &self.server).finish_non_exhaustive()
     }
 }
 
@@ -87,7 +80,7 @@ impl QueryProxy {
         let mut sockets = Sockets::new(self.options.server);
         let mut buffer = vec![0; DATAGRAM];
         loop {
-            let timeout = relay.poll_timeout();
+            let timeout = relay.poll_timeout().map(|at| sleep_until(clock.instant(at).into()));
             let stopped = tokio::select! {
                 received = self.socket.recv_from(&mut buffer) => {
                     match received {
@@ -105,7 +98,7 @@ impl QueryProxy {
                     relay.handle_server(clock.now(), session, datagram);
                     false
                 }
-                () = sleep_until(&clock, timeout) => {
+                Some(()) = OptionFuture::from(timeout) => {
                     relay.handle_timeout(clock.now());
                     false
                 }
@@ -191,13 +184,6 @@ async fn read(session: u64, socket: Arc<UdpSocket>, answers: mpsc::Sender<(u64, 
             // The server may be down; it may come back.
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
-    }
-}
-
-async fn sleep_until(clock: &Clock, at: Option<Timestamp>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(clock.instant(at).into()).await,
-        None => pending().await,
     }
 }
 

@@ -1,8 +1,6 @@
 use std::sync::Arc;
 
-use tokio::sync::watch;
-
-use crate::proxy::{EngineRunner, Listener, LogHandle, Notices, PipelineFactory, Stop};
+use crate::proxy::{EngineRunner, Listener, Stop};
 use mitmcraft_engine::link::Engine;
 use mitmcraft_engine::replay::{ServerOptions, ServerReplay, Tally};
 
@@ -16,23 +14,16 @@ pub struct ReplayServer {
 }
 
 impl ReplayServer {
-    /// Creates a server that plays to the clients of `listener` and counts in `tally`.
+    /// Creates a server that plays to the clients of `listener` and counts in `tally`. It applies the
+    /// filters of `runner` to each session, as the proxy does.
     #[must_use]
-    pub fn new(listener: Listener, options: ServerOptions, log: LogHandle, tally: Tally) -> Self {
-        let runner = EngineRunner::new(log);
+    pub fn new(
+        listener: Listener,
+        options: ServerOptions,
+        runner: EngineRunner,
+        tally: Tally,
+    ) -> Self {
         Self { listener, options: Arc::new(options), runner, tally }
-    }
-
-    /// Tells `notices` of clients that are turned away, and what filters have to say.
-    #[must_use]
-    pub fn with_notices(self, notices: Notices) -> Self {
-        Self { runner: self.runner.with_notices(notices), ..self }
-    }
-
-    /// Applies the filters that `pipelines` makes to each session, as the proxy does.
-    #[must_use]
-    pub fn with_pipelines(self, pipelines: watch::Receiver<PipelineFactory>) -> Self {
-        Self { runner: self.runner.with_pipelines(pipelines), ..self }
     }
 
     /// Serves until `stop`, then closes all sessions in order.

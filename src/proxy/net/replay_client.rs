@@ -1,10 +1,6 @@
 use std::sync::Arc;
 
-use tokio::sync::watch;
-
-use crate::proxy::{
-    ConnectError, EngineRunner, LogHandle, Notices, PipelineFactory, ServerConnection, Stop,
-};
+use crate::proxy::{ConnectError, EngineRunner, ServerConnection, Stop};
 use mitmcraft_engine::link::{Engine, Upstream};
 use mitmcraft_engine::replay::{ClientOptions, ClientReplay, Tally};
 
@@ -19,22 +15,16 @@ pub struct ReplayClient {
 }
 
 impl ReplayClient {
-    /// Creates a client for `upstream` that counts in `tally`.
+    /// Creates a client for `upstream` that counts in `tally`. It applies the filters of `runner` to each
+    /// session, as the proxy does.
     #[must_use]
-    pub fn new(upstream: Upstream, options: ClientOptions, log: LogHandle, tally: Tally) -> Self {
-        Self { upstream, options: Arc::new(options), tally, runner: EngineRunner::new(log) }
-    }
-
-    /// Tells `notices` what filters have to say.
-    #[must_use]
-    pub fn with_notices(self, notices: Notices) -> Self {
-        Self { runner: self.runner.with_notices(notices), ..self }
-    }
-
-    /// Applies the filters that `pipelines` makes to each session, as the proxy does.
-    #[must_use]
-    pub fn with_pipelines(self, pipelines: watch::Receiver<PipelineFactory>) -> Self {
-        Self { runner: self.runner.with_pipelines(pipelines), ..self }
+    pub fn new(
+        upstream: Upstream,
+        options: ClientOptions,
+        runner: EngineRunner,
+        tally: Tally,
+    ) -> Self {
+        Self { upstream, options: Arc::new(options), tally, runner }
     }
 
     /// Plays the recording once, as the player `name`, until it ends or until `stop`.

@@ -57,7 +57,7 @@ impl std::fmt::Debug for PipelineFactory {
 
 /// Options of a [`Proxy`]. Start with [`new`](Self::new), or with the default for clients that the
 /// firewall redirects here.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ProxyOptions {
     /// The server of all clients; with `transparent`, of those that were not redirected.
@@ -112,12 +112,6 @@ impl Default for ProxyOptions {
     }
 }
 
-impl std::fmt::Debug for ProxyOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProxyOptions").field("upstream", &self.upstream).finish_non_exhaustive()
-    }
-}
-
 /// A listening proxy.
 #[derive(Debug)]
 pub struct Proxy {
@@ -133,7 +127,7 @@ pub struct Proxy {
 }
 
 /// Stops a run. Clones stop the same run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Stop {
     sender: watch::Sender<Option<Cause>>,
     /// `true` once no new sessions begin.
@@ -144,7 +138,7 @@ impl Stop {
     /// Creates a handle for a run that has not been stopped.
     #[must_use]
     pub fn new() -> Self {
-        Self { sender: watch::Sender::new(None), drain: watch::Sender::new(false) }
+        Self::default()
     }
 
     /// Stops the run; `why` is recorded as the reason why each session ended.
@@ -181,12 +175,6 @@ impl Stop {
     /// Returns a receiver of the reason, which is `None` until the run is stopped.
     pub(super) fn subscribe(&self) -> watch::Receiver<Option<Cause>> {
         self.sender.subscribe()
-    }
-}
-
-impl Default for Stop {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -2,6 +2,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -84,7 +85,8 @@ impl PipeTask {
         loop {
             self.act();
             let Self { process, broker, clock, .. } = &mut self;
-            let timeout = broker.poll_timeout().map(|at| clock.instant(at).into());
+            let timeout = broker.poll_timeout().map(|at| sleep_until(clock.instant(at).into()));
+            let next = process.as_mut().map(|it| it.next(broker.pending()));
             tokio::select! {
                 message = messages.recv() => match message {
                     Some(ToPipe::Finish(done)) => {
@@ -95,7 +97,7 @@ impl PipeTask {
                     None => return self.finish().await,
                     Some(message) => self.on_message(message),
                 },
-                event = next(process, broker.pending()) => {
+                Some(event) = OptionFuture::from(next) => {
                     let now = clock.now();
                     match event {
                         Event::Took(count) => broker.advance(count),
@@ -109,7 +111,7 @@ impl PipeTask {
                         }
                     }
                 }
-                () = sleep(timeout) => broker.on_timeout(clock.now()),
+                Some(()) = OptionFuture::from(timeout) => broker.on_timeout(clock.now()),
             }
         }
     }
@@ -186,21 +188,6 @@ impl PipeTask {
             }
             self.act();
         }
-    }
-}
-
-/// Waits until the program does something.
-async fn next<'p>(process: &'p mut Option<Process>, pending: &[u8]) -> Event<'p> {
-    match process {
-        Some(process) => process.next(pending).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn sleep(until: Option<Instant>) {
-    match until {
-        Some(until) => sleep_until(until).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -1,7 +1,8 @@
 use std::io;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
@@ -37,7 +38,7 @@ pub(super) enum Event<'p> {
     Output(&'p [u8]),
     /// It has written to stderr.
     Errors(&'p [u8]),
-    /// It has ended in this way.
+    /// It has ended in this way: `exit status: 1`, `signal: 9 (SIGKILL)`.
     Ended { how: String, output: Vec<u8>, errors: Vec<u8> },
 }
 
@@ -62,8 +63,9 @@ impl Process {
     /// Waits until it takes some of `pending`, writes, or ends.
     pub(super) async fn next(&mut self, pending: &[u8]) -> Event<'_> {
         let Self { child, stdin, stdout, stderr, output, errors } = self;
+        let write = stdin.as_mut().filter(|_| !pending.is_empty()).map(|it| it.write(pending));
         tokio::select! {
-            took = write(stdin, pending), if stdin.is_some() && !pending.is_empty() => match took {
+            Some(took) = OptionFuture::from(write) => match took {
                 Ok(count) => Event::Took(count),
                 // If it has ended, that is reported; else its time runs out.
                 Err(_) => {
@@ -71,22 +73,22 @@ impl Process {
                     Event::Closed
                 }
             },
-            count = read(stdout, output) => match count {
-                0 => {
+            Some(read) = OptionFuture::from(stdout.as_mut().map(|it| it.read(output))) => match read {
+                Ok(0) | Err(_) => {
                     *stdout = None;
                     Event::Closed
                 }
-                count => Event::Output(&output[..count]),
+                Ok(count) => Event::Output(&output[..count]),
             },
-            count = read(stderr, errors) => match count {
-                0 => {
+            Some(read) = OptionFuture::from(stderr.as_mut().map(|it| it.read(errors))) => match read {
+                Ok(0) | Err(_) => {
                     *stderr = None;
                     Event::Closed
                 }
-                count => Event::Errors(&errors[..count]),
+                Ok(count) => Event::Errors(&errors[..count]),
             },
             status = child.wait() => {
-                let how = status.map_or_else(|error| error.to_string(), |it| described(&it));
+                let how = status.map_or_else(|error| error.to_string(), |it| it.to_string());
                 let (output, errors) = tokio::join!(rest(stdout), rest(stderr));
                 Event::Ended { how, output, errors }
             }
@@ -114,21 +116,6 @@ impl Process {
     }
 }
 
-async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
-    match stdin {
-        Some(stdin) => stdin.write(bytes).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Returns how many bytes were read, 0 at the end; waits forever if that has come before.
-async fn read(from: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> usize {
-    match from {
-        Some(from) => from.read(buffer).await.unwrap_or(0),
-        None => std::future::pending().await,
-    }
-}
-
 /// Reads what a program that has ended has written. Programs that it has started may still hold the pipe.
 async fn rest(from: &mut Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -136,11 +123,6 @@ async fn rest(from: &mut Option<impl AsyncRead + Unpin>) -> Vec<u8> {
         let _ = timeout(REST, from.take(MAX_REST).read_to_end(&mut bytes)).await;
     }
     bytes
-}
-
-/// Returns how a process has ended: `exit status: 1`, `signal: 9 (SIGKILL)`.
-fn described(status: &ExitStatus) -> String {
-    status.to_string()
 }
 
 /// Time that a program gets to end once its stdin is closed.

@@ -15,40 +15,19 @@ use mitmcraft_engine::link::{Breakpoint, Decision, Payload, Side, Transmission};
 use mitmcraft_protocol::schema::{Catalog, Direction};
 
 impl Request {
-    /// Returns `true` if the request is about running sessions.
-    #[must_use]
-    pub fn is_for_controller(&self) -> bool {
-        matches!(
-            self,
-            Self::Break { .. }
-                | Self::Held { .. }
-                | Self::HeldRows { .. }
-                | Self::StillHeld { .. }
-                | Self::Decide { .. }
-                | Self::Forward { .. }
-                | Self::Drop { .. }
-                | Self::Edit { .. }
-                | Self::ForwardAll { .. }
-                | Self::Send { .. }
-                | Self::Stop { .. }
-                | Self::Kick { .. }
-        )
-    }
-
     /// Returns what the controller is asked; `None` if the request is not for it.
     ///
     /// # Errors
     /// If an expression, a time or the content of a packet cannot be read.
     pub fn for_controller(&self, catalog: &Catalog) -> Option<Result<control::Request, Failure>> {
         use control::Request::{
-            Break, Content, Decide, DecideAll, ForwardAll, Kick, List, Send, Stop, Undecided,
+            Break, Content, Decide, ForwardAll, Kick, List, Send, Stop, Undecided,
         };
-        let target = |session, held| HeldId { session, held };
         Some(match self.clone() {
             Self::Break { condition, overtaken } => {
                 breakpoint(&condition, overtaken, catalog).map(Break)
             }
-            Self::Held { session, held } => Ok(Content(target(session, held))),
+            Self::Held { session, held } => Ok(Content(HeldId { session, held })),
             Self::HeldRows { start, count, anchor } => {
                 Ok(List { start, count: count.min(MAX_ROWS), anchor })
             }
@@ -58,12 +37,12 @@ impl Request {
                     HeldDecision::Forward => Decision::Forward,
                     HeldDecision::Drop => Decision::Drop,
                 };
-                Ok(DecideAll(session, held, decision))
+                Ok(Decide(session, held, decision))
             }
-            Self::Forward { session, held } => Ok(Decide(target(session, held), Decision::Forward)),
-            Self::Drop { session, held } => Ok(Decide(target(session, held), Decision::Drop)),
+            Self::Forward { session, held } => Ok(Decide(session, vec![held], Decision::Forward)),
+            Self::Drop { session, held } => Ok(Decide(session, vec![held], Decision::Drop)),
             Self::Edit { session, held, fields, body } => {
-                let edit = |payload| Decide(target(session, held), Decision::Edit(payload));
+                let edit = |payload| Decide(session, vec![held], Decision::Edit(payload));
                 payload(fields, body).map(edit)
             }
             Self::ForwardAll { session } => Ok(ForwardAll(session)),
