@@ -28,6 +28,23 @@ pub struct Finding {
     pub count: u64,
 }
 
+/// What is wrong with a packet.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) rule: LintRule,
+    pub(super) certain: bool,
+    pub(super) reason: String,
+    pub(super) field: Option<String>,
+    pub(super) span: Option<Range<usize>>,
+}
+
+impl Fault {
+    /// A fault of a packet as a whole, which the game refuses for certain.
+    pub(super) fn new(rule: LintRule, reason: impl Into<String>) -> Self {
+        Self { rule, certain: true, reason: reason.into(), field: None, span: None }
+    }
+}
+
 impl Finding {
     /// Returns the name of the packet's version.
     #[must_use]

@@ -1,11 +1,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::finding::Finding;
-use super::values::{Fault, Values};
-use super::{Breach, LintReport, LintRule, LintSession};
+use super::values::Values;
+use super::{Fault, LintReport, LintRule, LintSession};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use mitmcraft_protocol::contents::{Contents, ContentsError};
 use mitmcraft_protocol::meaning::{SessionMemory, diagnose};
@@ -67,8 +66,9 @@ impl Linter {
 
     fn end_session(&mut self, session: LintSession) {
         if let Some(begin) = session.end() {
-            let reason = "the session ended within this bundle".to_owned();
-            self.add(&begin, LintRule::BundleOpen, false, reason, None, None);
+            let reason = "the session ended within this bundle";
+            let fault = Fault::new(LintRule::BundleOpen, reason);
+            self.add(&begin, Fault { certain: false, ..fault });
         }
     }
 
@@ -83,12 +83,12 @@ impl Linter {
         }
         let about = self.memory.take(packet);
         let session = self.sessions.entry(packet.context().session).or_default();
-        let breaches = session.take_clientbound(record);
+        let faults = session.take_clientbound(record);
         let Some(kind) = packet.kind() else { return };
         let mut values = Values::read(packet, kind, about);
-        for Breach { rule, is_certain, reason, field } in breaches {
-            let span = field.as_deref().and_then(|field| values.place(field));
-            self.add(record, rule, is_certain, reason, field, span);
+        for fault in faults {
+            let span = fault.field.as_deref().and_then(|field| values.place(field));
+            self.add(record, Fault { span, ..fault });
         }
         for diagnostic in diagnose(packet).iter() {
             // The values have those of components, with their places.
@@ -96,19 +96,13 @@ impl Linter {
             if diagnostic != Diagnostic::JsonInvalid && LintRule::ALL.contains(&rule) {
                 let field = field_of(diagnostic);
                 let span = field.and_then(|field| values.place(field));
-                let reason = diagnostic.description().to_owned();
-                self.add(
-                    record,
-                    rule,
-                    is_certain(diagnostic),
-                    reason,
-                    field.map(str::to_owned),
-                    span,
-                );
+                let (certain, field) = (is_certain(diagnostic), field.map(str::to_owned));
+                let fault = Fault::new(rule, diagnostic.description());
+                self.add(record, Fault { certain, field, span, ..fault });
             }
         }
-        for Fault { rule, certain, reason, field, span } in std::mem::take(&mut values.faults) {
-            self.add(record, rule, certain, reason, field, Some(span));
+        for fault in std::mem::take(&mut values.faults) {
+            self.add(record, fault);
         }
         if let Some(Err(error)) = Contents::read(packet) {
             // The game ignores what is left, and a section without numbers is of one block for it.
@@ -120,7 +114,8 @@ impl Linter {
             );
             let data = ["chunkData", "data", "compressedChunkData"];
             let span = data.into_iter().find_map(|field| values.place(field));
-            self.add(record, LintRule::ChunkInvalid, certain, error.to_string(), None, span);
+            let fault = Fault::new(LintRule::ChunkInvalid, error.to_string());
+            self.add(record, Fault { certain, span, ..fault });
         }
     }
 
@@ -153,18 +148,11 @@ impl Linter {
                 (rule, field, Some(start..end))
             }
         };
-        self.add(record, rule, true, error.to_string(), field, span);
+        self.add(record, Fault { field, span, ..Fault::new(rule, error.to_string()) });
     }
 
-    fn add(
-        &mut self,
-        record: &Record,
-        rule: LintRule,
-        certain: bool,
-        reason: String,
-        field: Option<String>,
-        span: Option<Range<usize>>,
-    ) {
+    fn add(&mut self, record: &Record, fault: Fault) {
+        let Fault { rule, certain, reason, field, span } = fault;
         let context = record.packet.context();
         let name = record.packet.kind().map_or_else(
             || record.packet.id().map(|id| format!("0x{id:02x}")).unwrap_or_default(),
@@ -190,9 +178,8 @@ impl Sink for Linter {
                     return Ok(());
                 }
                 let session = self.sessions.entry(packet.context().session).or_default();
-                if let Some((record, breach)) = session.take(record) {
-                    let Breach { rule, is_certain, reason, field } = breach;
-                    self.add(&record, rule, is_certain, reason, field, None);
+                if let Some((record, fault)) = session.take(record) {
+                    self.add(&record, fault);
                 }
                 match packet.direction() {
                     _ if !record.outcome.came() => {}

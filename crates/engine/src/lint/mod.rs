@@ -23,9 +23,10 @@ mod session;
 mod tests;
 mod values;
 
+use finding::Fault;
 pub use finding::Finding;
 pub use linter::Linter;
 pub use live::{Stage, Visit, VisitOptions, Visitor};
 pub use report::LintReport;
 pub use rule::LintRule;
-use session::{Breach, LintSession};
+use session::LintSession;

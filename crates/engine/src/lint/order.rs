@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Breach, LintRule};
+use super::{Fault, LintRule};
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Role, State, Value};
 use mitmcraft_protocol::wire::Tag;
@@ -29,7 +29,7 @@ impl Order {
     }
 
     /// Takes the next packet of the server, and returns what is wrong with its place in the session.
-    pub(super) fn take(&mut self, packet: &Packet) -> Option<Breach> {
+    pub(super) fn take(&mut self, packet: &Packet) -> Option<Fault> {
         match packet.role() {
             Some(Role::LoginSuccess) => {
                 self.has_entered = true;
@@ -50,12 +50,9 @@ impl Order {
         match packet.state() {
             State::Configuration if &**name == "registry_data" => self.take_registry(packet),
             State::Play if self.has_entered && !self.has_gaps && !self.has_world => {
-                return NEEDS_WORLD.contains(&&**name).then(|| Breach {
-                    rule: LintRule::OrderWrong,
-                    is_certain: true,
-                    reason: "the packet needs a world, but comes before Join Game".to_owned(),
-                    field: None,
-                });
+                let reason = "the packet needs a world, but comes before Join Game";
+                let needs_world = NEEDS_WORLD.contains(&&**name);
+                return needs_world.then(|| Fault::new(LintRule::OrderWrong, reason));
             }
             _ => {}
         }
@@ -76,7 +73,7 @@ impl Order {
     }
 
     /// Returns what the game lacks at the end of the configuration.
-    fn missing_registries(&self, packet: &Packet) -> Option<Breach> {
+    fn missing_registries(&self, packet: &Packet) -> Option<Fault> {
         if !self.has_entered || self.has_gaps {
             return None;
         }
@@ -85,7 +82,7 @@ impl Order {
     }
 
     /// Returns what the game lacks in the registries of Join Game, from 1.16.2 to 1.20.1.
-    fn missing_in_codec(&self, packet: &Packet) -> Option<Breach> {
+    fn missing_in_codec(&self, packet: &Packet) -> Option<Fault> {
         let version = packet.context().protocol.version();
         if !(V1_16_2..V1_20_2).contains(&version) {
             return None;
@@ -102,13 +99,14 @@ fn missing(
     needed: &[(i32, &str, bool)],
     sent: &BTreeSet<String>,
     field: Option<&str>,
-) -> Option<Breach> {
+) -> Option<Fault> {
     let is_missing =
         |(since, name, _): &&(i32, &str, bool)| *since <= version && !sent.contains(*name);
-    let (_, name, is_certain) = needed.iter().find(is_missing)?;
+    let (_, name, certain) = needed.iter().find(is_missing)?;
     let reason = format!("the server has sent no entries of the registry `{name}`");
     let field = field.map(str::to_owned);
-    Some(Breach { rule: LintRule::RegistryMissing, is_certain: *is_certain, reason, field })
+    let fault = Fault::new(LintRule::RegistryMissing, reason);
+    Some(Fault { certain: *certain, field, ..fault })
 }
 
 /// Iterates over the registries with entries in a value that has all of them.

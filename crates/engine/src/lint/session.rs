@@ -1,21 +1,12 @@
 use std::time::Duration;
 
-use super::LintRule;
 use super::bundle::{self, Bundle};
 use super::channels::RegisteredChannels;
 use super::order::Order;
+use super::{Fault, LintRule};
 use crate::capture::Record;
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Direction, State};
-
-/// A rule that a packet breaks because of those before it.
-#[derive(Debug)]
-pub(super) struct Breach {
-    pub(super) rule: LintRule,
-    pub(super) is_certain: bool,
-    pub(super) reason: String,
-    pub(super) field: Option<String>,
-}
 
 /// The state of a session in a linter.
 #[derive(Debug, Default)]
@@ -29,8 +20,8 @@ pub(super) struct LintSession {
 
 impl LintSession {
     /// Takes the next packet, of either side or of the proxy. Returns the server's last packet and the
-    /// breach, if the server has been silent since for longer than the game waits.
-    pub(super) fn take(&mut self, next: &Record) -> Option<(Record, Breach)> {
+    /// fault, if the server has been silent since for longer than the game waits.
+    pub(super) fn take(&mut self, next: &Record) -> Option<(Record, Fault)> {
         let packet = &next.packet;
         self.order.number(packet.seq());
         let is_heard = packet.direction() == Direction::Clientbound && next.outcome.came();
@@ -47,8 +38,7 @@ impl LintSession {
         }
         let seconds = silence.as_secs();
         let reason = format!("the server sent nothing for {seconds} s after this packet");
-        let rule = LintRule::ServerSilent;
-        Some((record, Breach { rule, is_certain: true, reason, field: None }))
+        Some((record, Fault::new(LintRule::ServerSilent, reason)))
     }
 
     /// Takes a packet of the client.
@@ -57,19 +47,18 @@ impl LintSession {
     }
 
     /// Takes a packet of the server, and returns the rules that it breaks.
-    pub(super) fn take_clientbound(&mut self, record: &Record) -> Vec<Breach> {
+    pub(super) fn take_clientbound(&mut self, record: &Record) -> Vec<Fault> {
         let packet = &record.packet;
-        let mut breaches: Vec<Breach> = self.order.take(packet).into_iter().collect();
+        let mut faults: Vec<Fault> = self.order.take(packet).into_iter().collect();
         if self.bundle.take(record) {
             let reason = format!("more than {} packets in a bundle", bundle::MAX);
-            let rule = LintRule::BundleTooLong;
-            breaches.push(Breach { rule, is_certain: true, reason, field: None });
+            faults.push(Fault::new(LintRule::BundleTooLong, reason));
         }
         if let Some(reason) = self.channels.fault(packet) {
-            let (rule, field) = (LintRule::ChannelUnregistered, Some("channel".to_owned()));
-            breaches.push(Breach { rule, is_certain: false, reason, field });
+            let fault = Fault::new(LintRule::ChannelUnregistered, reason);
+            faults.push(Fault { certain: false, field: Some("channel".to_owned()), ..fault });
         }
-        breaches
+        faults
     }
 
     /// Returns the delimiter that began the bundle in which the session ends.

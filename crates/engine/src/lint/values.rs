@@ -4,20 +4,10 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::metadata::{MetadataEntry, MetadataKey};
-use super::{LintRule, component, limits};
+use super::{Fault, LintRule, component, limits};
 use mitmcraft_protocol::meaning::{About, FieldMeaning, FieldTracker};
 use mitmcraft_protocol::packet::{Diagnostic, Packet, SentRegistries, is_component};
 use mitmcraft_protocol::schema::{Family, Flow, Leaf, Name, PacketType, Scalar, Visitor};
-
-/// A value that the game refuses.
-#[derive(Debug)]
-pub(super) struct Fault {
-    pub(super) rule: LintRule,
-    pub(super) certain: bool,
-    pub(super) reason: String,
-    pub(super) field: Option<String>,
-    pub(super) span: Range<usize>,
-}
 
 /// The values of a packet that the game refuses, and the places of its fields.
 pub(super) struct Values<'p> {
@@ -71,7 +61,7 @@ impl<'p> Values<'p> {
 
     fn fault(&mut self, rule: LintRule, certain: bool, reason: String, span: Range<usize>) {
         let field = Some(self.path()).filter(|path| !path.is_empty());
-        self.faults.push(Fault { rule, certain, reason, field, span });
+        self.faults.push(Fault { rule, certain, reason, field, span: Some(span) });
     }
 
     fn note_field(&mut self, span: Range<usize>) {
