@@ -100,50 +100,59 @@ impl Chain {
         response: &Response,
     ) -> Result<Step, AuthError> {
         let json = response.json();
-        let (next, step) = match &self.stage {
-            Stage::Code => code(now, service, response, &json)?,
-            Stage::Poll { device_code, interval, until } => {
-                let error = json["error"].as_str().unwrap_or_default();
-                let interval = match (response.status, error) {
-                    (400, "authorization_pending") => Some(*interval),
-                    (400, "slow_down") => Some(*interval + SLOWER),
-                    _ => None,
-                };
-                match interval {
-                    Some(_) if now >= *until => return Err(AuthError::CodeExpired),
-                    Some(interval) => {
-                        let (device_code, until) = (device_code.clone(), *until);
-                        (Stage::Poll { device_code, interval, until }, Step::Wait(interval))
-                    }
-                    None => (tokens(service, response, &json)?, Step::Ask),
-                }
+        if let Stage::Poll { interval, until, .. } = &mut self.stage
+            && let (400, Some(error @ ("authorization_pending" | "slow_down"))) =
+                (response.status, json["error"].as_str())
+        {
+            if now >= *until {
+                return Err(AuthError::CodeExpired);
             }
-            Stage::Refresh(_) => (tokens(service, response, &json)?, Step::Ask),
-            Stage::Xbox { refresh, .. } => {
-                let (xbox, _) = xbox_token(service, response, &json)?;
-                (Stage::Xsts { xbox, refresh: refresh.clone() }, Step::Ask)
+            if error == "slow_down" {
+                *interval += SLOWER;
             }
-            Stage::Xsts { refresh, .. } => {
-                let (xsts, user) = xbox_token(service, response, &json)?;
+            return Ok(Step::Wait(*interval));
+        }
+        if !response.is_success() && !matches!(self.stage, Stage::Profile { .. }) {
+            return Err(self.refusal(service, response, &json));
+        }
+        let next = match &self.stage {
+            Stage::Code => code(now, &json),
+            Stage::Poll { .. } | Stage::Refresh(_) => tokens(&json),
+            Stage::Xbox { refresh, .. } => xbox_token(&json)
+                .map(|(xbox, _)| (Stage::Xsts { xbox, refresh: refresh.clone() }, Step::Ask)),
+            Stage::Xsts { refresh, .. } => xbox_token(&json).map(|(xsts, user)| {
                 (Stage::Minecraft { xsts, user, refresh: refresh.clone() }, Step::Ask)
-            }
+            }),
             Stage::Minecraft { refresh, .. } => {
-                let (access, expires) = access_token(now, service, response, &json)?;
-                (Stage::Profile { access, expires, refresh: refresh.clone() }, Step::Ask)
+                access_token(now, &json).map(|(access, expires)| {
+                    (Stage::Profile { access, expires, refresh: refresh.clone() }, Step::Ask)
+                })
             }
             Stage::Profile { access, expires, refresh } => {
-                let account = Account {
+                return Ok(Step::Done(Account {
                     profile: read_profile(service, response)?,
                     access: access.clone(),
                     expires: *expires,
                     refresh: refresh.clone(),
                     client_id: self.client_id.clone(),
-                };
-                return Ok(Step::Done(account));
+                }));
             }
         };
-        self.stage = next;
+        let status = response.status;
+        let (stage, step) =
+            next.ok_or_else(|| AuthError::Answer { service: service.to_owned(), status })?;
+        self.stage = stage;
         Ok(step)
+    }
+
+    /// Returns the error of a response that is no success.
+    fn refusal(&self, service: &str, response: &Response, json: &Json) -> AuthError {
+        match self.stage {
+            Stage::Code | Stage::Poll { .. } | Stage::Refresh(_) => oauth(service, response, json),
+            Stage::Xbox { .. } | Stage::Xsts { .. } => xsts::refusal(service, response),
+            _ if response.status == 403 => AuthError::UnapprovedClient,
+            _ => AuthError::of(service, response),
+        }
     }
 
     /// Returns the request to send next.
@@ -206,49 +215,29 @@ impl Chain {
             Stage::Profile { access, .. } => self.endpoints.own_profile(access),
         }
     }
-}
 
-impl Chain {
     /// Returns the kind of Microsoft's token in front of it.
     fn ticket(&self) -> char {
         if self.endpoints.is_live() { 't' } else { 'd' }
     }
 }
 
-fn code(
-    now: Timestamp,
-    service: &str,
-    response: &Response,
-    json: &Json,
-) -> Result<(Stage, Step), AuthError> {
-    let text = |key: &str| json[key].as_str();
+fn code(now: Timestamp, json: &Json) -> Option<(Stage, Step)> {
+    let text = |key: &str| json[key].as_str().map(str::to_owned);
     let seconds = |key: &str| json[key].as_u64().map(Duration::from_secs);
-    if !response.is_success() {
-        return Err(oauth(service, response, json));
-    }
-    let (Some(device_code), Some(user_code), Some(url)) =
-        (text("device_code"), text("user_code"), text("verification_uri"))
-    else {
-        return Err(nonsense(service, response));
-    };
+    let device_code = Secret::new(text("device_code")?);
+    let (code, url) = (text("user_code")?, text("verification_uri")?);
     let interval = seconds("interval").unwrap_or(INTERVAL);
     let lives = seconds("expires_in").unwrap_or(LIFE);
-    let (code, url) = (user_code.to_owned(), url.to_owned());
-    let device_code = Secret::new(device_code);
     let stage = Stage::Poll { device_code, interval, until: now.plus(lives) };
-    Ok((stage, Step::Show(DeviceCode { code, url, lives }, interval)))
+    Some((stage, Step::Show(DeviceCode { code, url, lives }, interval)))
 }
 
 /// Reads Microsoft's tokens.
-fn tokens(service: &str, response: &Response, json: &Json) -> Result<Stage, AuthError> {
-    if !response.is_success() {
-        return Err(oauth(service, response, json));
-    }
+fn tokens(json: &Json) -> Option<(Stage, Step)> {
     let token = |key: &str| json[key].as_str().map(Secret::new);
-    match (token("access_token"), token("refresh_token")) {
-        (Some(microsoft), Some(refresh)) => Ok(Stage::Xbox { microsoft, refresh }),
-        _ => Err(nonsense(service, response)),
-    }
+    let (microsoft, refresh) = (token("access_token")?, token("refresh_token")?);
+    Some((Stage::Xbox { microsoft, refresh }, Step::Ask))
 }
 
 /// Returns the error of a response in which Microsoft gives no token.
@@ -270,40 +259,16 @@ fn oauth(service: &str, response: &Response, json: &Json) -> AuthError {
 }
 
 /// Reads a token of Xbox Live and the hash of its user.
-fn xbox_token(
-    service: &str,
-    response: &Response,
-    json: &Json,
-) -> Result<(Secret, String), AuthError> {
-    if !response.is_success() {
-        return Err(xsts::refusal(service, response));
-    }
-    let user = json["DisplayClaims"]["xui"][0]["uhs"].as_str();
-    match (json["Token"].as_str(), user) {
-        (Some(token), Some(user)) => Ok((Secret::new(token), user.to_owned())),
-        _ => Err(nonsense(service, response)),
-    }
+fn xbox_token(json: &Json) -> Option<(Secret, String)> {
+    let user = json["DisplayClaims"]["xui"][0]["uhs"].as_str()?;
+    Some((Secret::new(json["Token"].as_str()?), user.to_owned()))
 }
 
-fn access_token(
-    now: Timestamp,
-    service: &str,
-    response: &Response,
-    json: &Json,
-) -> Result<(Secret, Timestamp), AuthError> {
-    if response.status == 403 {
-        return Err(AuthError::UnapprovedClient);
-    }
-    if !response.is_success() {
-        return Err(AuthError::of(service, response));
-    }
-    let token = json["access_token"].as_str().map(Secret::new);
+/// Reads the token of Minecraft's services, and when it expires.
+fn access_token(now: Timestamp, json: &Json) -> Option<(Secret, Timestamp)> {
+    let token = Secret::new(json["access_token"].as_str()?);
     let lives = json["expires_in"].as_u64().map_or(LIFE, Duration::from_secs);
-    token.map(|token| (token, now.plus(lives))).ok_or_else(|| nonsense(service, response))
-}
-
-fn nonsense(service: &str, response: &Response) -> AuthError {
-    AuthError::Answer { service: service.to_owned(), status: response.status }
+    Some((token, now.plus(lives)))
 }
 
 /// Default interval of polls (RFC 8628, section 3.2).
