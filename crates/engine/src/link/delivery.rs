@@ -9,7 +9,9 @@ use crate::filter::{
 };
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Packet, RawReason, Timestamp};
-use mitmcraft_protocol::schema::{Direction, Family, PerDirection, Role, State, query_magic};
+use mitmcraft_protocol::schema::{
+    Direction, Family, PerDirection, Protocol, Role, State, query_magic,
+};
 
 /// The destination of delivered packets.
 pub(crate) trait Wire {
@@ -449,20 +451,12 @@ impl Delivery {
     fn send_body(&mut self, wire: &mut impl Wire, sent: Sent, body: Bytes, notes: Notes) {
         let Sent { direction, state, of, delay } = sent;
         let went = self.emit(wire, direction, delay, Emission::Body(body.clone()));
-        let frame = went.unwrap_or_else(|| self.framed(direction, body));
+        let frame =
+            went.unwrap_or_else(|| framed(&self.recorder.context.protocol, direction, body));
         let mut packet = self.recorder.own_packet(direction, Content::Frame(frame));
         packet.set_state(state);
         let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
         self.recorder.record(record.noted(notes));
-    }
-
-    /// A body as the session's protocol puts it on the wire, uncompressed.
-    fn framed(&self, direction: Direction, body: Bytes) -> Frame {
-        match self.recorder.context.protocol.family() {
-            Family::Java => Frame::from_body(body),
-            Family::Alpha | Family::Legacy | Family::LegacyPing => Frame::bare(body),
-            Family::Query => datagram(direction, &body),
-        }
     }
 
     /// Bytes that a rule sends as they are. A datagram of Query may be one all the same.
@@ -473,6 +467,15 @@ impl Delivery {
             return Content::Frame(Frame::datagram(bytes, magic.len()));
         }
         Content::Raw(bytes, RawReason::Injected)
+    }
+}
+
+/// A body as that protocol puts it on the wire, uncompressed.
+pub(crate) fn framed(protocol: &Protocol, direction: Direction, body: Bytes) -> Frame {
+    match protocol.family() {
+        Family::Java => Frame::from_body(body),
+        Family::Alpha | Family::Legacy | Family::LegacyPing => Frame::bare(body),
+        Family::Query => datagram(direction, &body),
     }
 }
 

@@ -32,7 +32,7 @@ mod upstream;
 pub use command::{Action, Breakpoint, Command, Decision, Payload, Transmission};
 pub use command_error::CommandError;
 pub(crate) use delay::{DelayQueue, Emission};
-pub(crate) use delivery::{Decided, Decider, Delivery, Wire, datagram};
+pub(crate) use delivery::{Decided, Decider, Delivery, Wire, datagram, framed};
 pub use detect::is_minecraft;
 pub(crate) use detect::{Detected, any_unframed, detect, detect_last, urgent};
 pub(crate) use end::End;

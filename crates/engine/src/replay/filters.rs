@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::rehearsal::Rehearsal;
 use crate::capture::{Entry, EventKind};
@@ -12,7 +13,7 @@ use crate::filter::{Message, RuleCount, RuleSet};
 /// packet (the upstream's host, the account's name, its own keys) stays, unless a rule replaces it.
 #[derive(Debug)]
 pub struct FilterReplay {
-    sets: Vec<RuleSet>,
+    sets: Arc<[RuleSet]>,
     sessions: HashMap<u64, Rehearsal>,
 }
 
@@ -57,7 +58,7 @@ impl FilterReplay {
     /// Creates a replay through these rules, file by file.
     #[must_use]
     pub fn new(sets: Vec<RuleSet>) -> Self {
-        Self { sets, sessions: HashMap::new() }
+        Self { sets: sets.into(), sessions: HashMap::new() }
     }
 
     /// Handles the next entry of the capture.
@@ -65,15 +66,11 @@ impl FilterReplay {
     /// The result may be that of earlier entries: an entry waits for those that it depends on.
     pub fn handle(&mut self, entry: Entry) -> Judged {
         let number = entry.context().session;
-        let sets = &self.sets;
-        let session = self
-            .sessions
-            .entry(number)
-            .or_insert_with(|| Rehearsal::new(sets, entry.context().as_ref().clone()));
+        let new = || Rehearsal::new(Arc::clone(&self.sets), entry.context().as_ref().clone());
+        let session = self.sessions.entry(number).or_insert_with(new);
         let closes =
             matches!(&entry, Entry::Event(event) if matches!(event.kind, EventKind::Close(_)));
-        let mut judged = Judged::default();
-        session.handle(entry, sets, &mut judged);
+        let judged = session.handle(entry);
         if closes {
             self.sessions.remove(&number);
         }
@@ -86,8 +83,11 @@ impl FilterReplay {
         let mut numbers: Vec<u64> = self.sessions.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
-            if let Some(mut session) = self.sessions.remove(&number) {
-                session.finish(&self.sets, &mut judged);
+            if let Some(session) = self.sessions.remove(&number) {
+                let Judged { entries, acts, messages } = session.finish();
+                judged.entries.extend(entries);
+                judged.acts.extend(acts);
+                judged.messages.extend(messages);
             }
         }
         judged

@@ -15,7 +15,6 @@ mod client_play;
 mod extra;
 mod filtered;
 mod filters;
-mod framed;
 mod pace;
 mod peer_progress;
 mod play_options;

@@ -1,11 +1,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::framed::framed;
 use super::step::Step;
 use super::{Point, RecordingError};
 use crate::capture::{Entry, EventKind, ReadError, Record};
-use crate::link::PerSide;
+use crate::link::{PerSide, framed};
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Family, Name, Protocol, Role, State, Value};
 
@@ -81,7 +80,8 @@ impl Recording {
         let end = end.map_or(self.steps.len(), |end| self.step_at(end));
         let came = self.steps[..end].iter().filter(|step| step.came);
         came.filter(|step| step.direction == Direction::Clientbound).map(|step| {
-            let content = Content::Frame(framed(self.protocol(), step.body.clone()));
+            let content =
+                Content::Frame(framed(self.protocol(), step.direction, step.body.clone()));
             let context = Arc::clone(&self.context);
             let packet =
                 Packet::new(context, step.number, step.at, step.direction, step.state, content);

@@ -18,6 +18,9 @@ use mitmcraft_protocol::schema::{Direction, Family, PacketType, PerDirection, Ro
 /// delivers packets: states, thresholds, delays, signed chat, bundles.
 #[derive(Debug)]
 pub(super) struct Rehearsal {
+    sets: Arc<[RuleSet]>,
+    /// What has come of the entries since the last call.
+    judged: Judged,
     delivery: Delivery,
     wire: NoPeer,
     /// `true` if a rule has closed the session.
@@ -64,9 +67,9 @@ impl Wire for NoPeer {
 
 impl Rehearsal {
     /// Starts a session that is first seen with that context.
-    pub(super) fn new(sets: &[RuleSet], context: Context) -> Self {
+    pub(super) fn new(sets: Arc<[RuleSet]>, context: Context) -> Self {
         let mut pipeline = Pipeline::default();
-        for set in sets {
+        for set in &*sets {
             pipeline.push(set.session_filter());
         }
         let mut ends = PerSide::from_fn(|_| End::new(Limits::default()));
@@ -74,6 +77,8 @@ impl Rehearsal {
             ends[side].mute();
         }
         let mut session = Self {
+            sets,
+            judged: Judged::default(),
             delivery: Delivery::new(Recorder::new(context), pipeline),
             wire: NoPeer { ends, datagrams: false },
             closed: false,
@@ -88,47 +93,46 @@ impl Rehearsal {
         session
     }
 
-    pub(super) fn handle(&mut self, entry: Entry, sets: &[RuleSet], judged: &mut Judged) {
+    pub(super) fn handle(&mut self, entry: Entry) -> Judged {
         if self.closed {
-            return;
+            return Judged::default();
         }
         let (at, context) = (entry.at(), Arc::clone(entry.context()));
-        let rest = self.resolve_pending(entry, context, sets, judged);
+        let rest = self.resolve_pending(entry, context);
         if let Some(entry) = rest {
             let closes = matches!(&entry, Entry::Event(Event { kind: EventKind::Close(_), .. }));
-            self.release(if closes { None } else { Some(at) }, sets, judged);
+            self.release(if closes { None } else { Some(at) });
             if self.closed {
-                return self.delivery.recorder.take_entries(&mut judged.entries);
+                return self.judged();
             }
             self.delivery.recorder.now = at;
-            self.enqueue(entry, sets, judged);
+            self.enqueue(entry);
         }
         if !self.closed
             && let Some(reason) = self.delivery.tell_states(&mut self.wire, true)
         {
-            self.close(&reason, judged);
+            self.close(&reason);
         }
-        judged.messages.extend(self.delivery.messages.drain(..));
-        self.delivery.recorder.take_entries(&mut judged.entries);
+        self.judged.messages.extend(self.delivery.messages.drain(..));
+        self.judged()
     }
 
-    pub(super) fn finish(&mut self, sets: &[RuleSet], judged: &mut Judged) {
+    pub(super) fn finish(mut self) -> Judged {
         if let Some(record) = self.pending.take() {
-            self.resolve(record, None, sets, judged);
+            self.resolve(record, None);
         }
-        self.release(None, sets, judged);
-        self.delivery.recorder.take_entries(&mut judged.entries);
+        self.release(None);
+        self.judged()
+    }
+
+    fn judged(&mut self) -> Judged {
+        self.delivery.recorder.take_entries(&mut self.judged.entries);
+        std::mem::take(&mut self.judged)
     }
 
     /// Handles the packet that waited for this entry. Returns the entry, unless it was the packet's
     /// replacement.
-    fn resolve_pending(
-        &mut self,
-        entry: Entry,
-        context: Arc<Context>,
-        sets: &[RuleSet],
-        judged: &mut Judged,
-    ) -> Option<Entry> {
+    fn resolve_pending(&mut self, entry: Entry, context: Arc<Context>) -> Option<Entry> {
         let Some(record) = self.pending.take() else {
             self.set_context(context);
             return Some(entry);
@@ -136,24 +140,24 @@ impl Rehearsal {
         self.set_context(context);
         match entry {
             Entry::Packet(sent) if sent.of.is_some() && sent.of == Some(record.packet.seq()) => {
-                self.resolve(record, Some(sent), sets, judged);
+                self.resolve(record, Some(sent));
                 None
             }
             entry => {
-                self.resolve(record, None, sets, judged);
+                self.resolve(record, None);
                 (!self.closed).then_some(entry)
             }
         }
     }
 
     /// Handles an entry now, or lets it wait for what is delayed in its direction.
-    fn enqueue(&mut self, entry: Entry, sets: &[RuleSet], judged: &mut Judged) {
+    fn enqueue(&mut self, entry: Entry) {
         let (direction, drives) = match &entry {
             Entry::Packet(record) => (Some(record.packet.direction()), drives(record)),
             Entry::Event(Event { kind: EventKind::State(_), .. }) => (self.last_held, false),
             Entry::Event(_) => (None, false),
         };
-        let Some(direction) = direction else { return self.process(entry, sets, judged) };
+        let Some(direction) = direction else { return self.process(entry) };
         let blocked = drives && !self.delivery.queues[direction].is_empty();
         if blocked || !self.waiting[direction].is_empty() {
             let made = matches!(&entry, Entry::Packet(record) if !record.outcome.came());
@@ -163,13 +167,13 @@ impl Rehearsal {
             self.waiting[direction].push_back(entry);
         } else {
             self.last_held = None;
-            self.process(entry, sets, judged);
+            self.process(entry);
         }
     }
 
     /// Sends everything that is due until then, in the order of time, and handles the entries that
     /// waited for it; everything if `None`.
-    fn release(&mut self, until: Option<Timestamp>, sets: &[RuleSet], judged: &mut Judged) {
+    fn release(&mut self, until: Option<Timestamp>) {
         while !self.closed {
             let delayed = self.delivery.queues.values().filter_map(DelayQueue::next).min();
             // A session that has ended has no timers.
@@ -180,27 +184,27 @@ impl Rehearsal {
             };
             self.delivery.recorder.now = self.delivery.recorder.now.max(due);
             if let Some(reason) = self.delivery.on_filter_timeout(&mut self.wire) {
-                return self.close(&reason, judged);
+                return self.close(&reason);
             }
             for direction in Direction::ALL {
                 self.delivery.release(&mut self.wire, direction, Some(due));
-                self.handle_waiting(direction, sets, judged);
+                self.handle_waiting(direction);
             }
         }
     }
 
-    fn handle_waiting(&mut self, direction: Direction, sets: &[RuleSet], judged: &mut Judged) {
+    fn handle_waiting(&mut self, direction: Direction) {
         while !self.closed
             && let Some(entry) = self.next_waiting(direction)
         {
             // It may be the replacement of the packet before it.
             let context = Arc::clone(entry.context());
-            if let Some(entry) = self.resolve_pending(entry, context, sets, judged) {
-                self.process(entry, sets, judged);
+            if let Some(entry) = self.resolve_pending(entry, context) {
+                self.process(entry);
             }
         }
         if let Some(record) = self.pending.take() {
-            self.resolve(record, None, sets, judged);
+            self.resolve(record, None);
         }
     }
 
@@ -229,9 +233,9 @@ impl Rehearsal {
         }
     }
 
-    fn process(&mut self, entry: Entry, sets: &[RuleSet], judged: &mut Judged) {
+    fn process(&mut self, entry: Entry) {
         match entry {
-            Entry::Packet(record) if record.outcome.came() => self.on_came(record, sets, judged),
+            Entry::Packet(record) if record.outcome.came() => self.on_came(record),
             Entry::Packet(record) => self.on_made(record),
             Entry::Event(event) => self.on_event(event),
         }
@@ -276,7 +280,7 @@ impl Rehearsal {
         self.delivery.recorder.record(record);
     }
 
-    fn on_came(&mut self, mut record: Record, sets: &[RuleSet], judged: &mut Judged) {
+    fn on_came(&mut self, mut record: Record) {
         let role = role(&record);
         let seq = record.packet.seq();
         let direction = record.packet.direction();
@@ -287,7 +291,7 @@ impl Rehearsal {
             self.delivery.recorder.number(&mut record.packet);
             let mut notes = Notes::default();
             if let Treatment::Logged = treatment {
-                notes = self.judge(&record.packet, role, sets, judged).effects.notes;
+                notes = self.judge(&record.packet, role).effects.notes;
             }
             if record.outcome == Outcome::Rewrite {
                 let (renumbered, notes) = (record.packet.seq(), notes.clone());
@@ -304,18 +308,12 @@ impl Rehearsal {
         if learns || own && record.outcome == Outcome::Rewrite {
             self.pending = Some(record);
         } else {
-            self.resolve(record, None, sets, judged);
+            self.resolve(record, None);
         }
     }
 
     /// Judges and delivers a packet; `sent` is what the proxy itself had put in its place.
-    fn resolve(
-        &mut self,
-        record: Record,
-        sent: Option<Record>,
-        sets: &[RuleSet],
-        judged: &mut Judged,
-    ) {
+    fn resolve(&mut self, record: Record, sent: Option<Record>) {
         self.count(&record);
         let role = role(&record);
         let Record { mut packet, outcome, comment, .. } = record;
@@ -334,7 +332,7 @@ impl Rehearsal {
             _ => None,
         };
         let threshold = threshold.and_then(|value| value.get("threshold")?.as_int());
-        let mut judgement = self.judge(&packet, role, sets, judged);
+        let mut judgement = self.judge(&packet, role);
         let own = matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Transfer));
         let direction = packet.direction();
         let close = match sent {
@@ -374,23 +372,17 @@ impl Rehearsal {
             _ => {}
         }
         if let Some(reason) = close {
-            self.close(&reason, judged);
+            self.close(&reason);
         }
     }
 
     /// Asks the rules, and notes which of them acted.
-    fn judge(
-        &mut self,
-        packet: &Packet,
-        role: Option<Role>,
-        sets: &[RuleSet],
-        judged: &mut Judged,
-    ) -> Judgement {
+    fn judge(&mut self, packet: &Packet, role: Option<Role>) -> Judgement {
         // No rule wants most packets: those cost no counting.
         if !self.delivery.pipeline.wants(packet) {
             return self.delivery.judge(packet, role, None);
         }
-        let counts = || sets.iter().flat_map(RuleSet::counts);
+        let counts = || self.sets.iter().flat_map(RuleSet::counts);
         let before: Vec<_> = counts().collect();
         let judgement = self.delivery.judge(packet, role, None);
         let mut act = Act { seq: packet.seq(), rules: Vec::new(), effects: Vec::new() };
@@ -406,19 +398,19 @@ impl Rehearsal {
             act.effects.push(HiddenEffect::Hidden);
         }
         if !act.rules.is_empty() {
-            judged.acts.push(act);
+            self.judged.acts.push(act);
         }
         judgement
     }
 
-    fn close(&mut self, reason: &str, judged: &mut Judged) {
+    fn close(&mut self, reason: &str) {
         if self.family() != Family::Query {
             self.delivery.say_goodbye(&mut self.wire, reason);
         }
         self.release_all();
         self.delivery.recorder.close_event(format!("closed by a rule: {reason}"));
         self.closed = true;
-        if let Some(act) = judged.acts.last_mut() {
+        if let Some(act) = self.judged.acts.last_mut() {
             act.effects.push(HiddenEffect::Closed);
         }
     }

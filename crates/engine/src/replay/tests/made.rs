@@ -9,7 +9,7 @@ use super::pair::{
     Pair, Played, SIZES, client, client_options, game, reason, server, server_options,
 };
 use super::*;
-use crate::replay::framed::framed;
+use crate::link::framed;
 use crate::replay::{Pace, Tally};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
@@ -35,7 +35,7 @@ impl Scribe {
 
     fn body(&mut self, direction: Direction, state: State, body: Vec<u8>) {
         let seq = self.entries.len() as u64 + 1;
-        let frame: Frame = framed(&self.context.protocol, Bytes::from(body));
+        let frame: Frame = framed(&self.context.protocol, direction, Bytes::from(body));
         let at = Timestamp(0).plus(Duration::from_millis(seq));
         let context = Arc::clone(&self.context);
         let packet = Packet::new(context, seq, at, direction, state, Content::Frame(frame));
