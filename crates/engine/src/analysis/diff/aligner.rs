@@ -1,5 +1,4 @@
 use std::collections::VecDeque;
-use std::hash::Hash;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -106,11 +105,9 @@ impl Aligner {
         let keys =
             |items: &VecDeque<DiffItem>| items.iter().map(|item| item.same).collect::<Vec<_>>();
         let (a, b) = (keys(&self.a), keys(&self.b));
-        let sequences =
-            |keys: &[u64]| keys.windows(SEQUENCE).map(<[u64]>::to_vec).collect::<Vec<_>>();
         let mut runs = Vec::new();
         let (mut done_a, mut done_b) = (0, 0);
-        let anchors = equal(&sequences(&a), &sequences(&b));
+        let anchors = equal(&a, &b, SEQUENCE);
         let end = Run { a: a.len(), b: b.len(), length: 0 };
         for anchor in anchors.into_iter().chain([end]) {
             // A sequence may overlap the previous one.
@@ -120,7 +117,7 @@ impl Aligner {
                 continue;
             }
             let (to_a, to_b) = (anchor.a + skipped, anchor.b + skipped);
-            for run in equal(&a[done_a..to_a], &b[done_b..to_b]) {
+            for run in equal(&a[done_a..to_a], &b[done_b..to_b], 1) {
                 runs.push(Run { a: run.a + done_a, b: run.b + done_b, length: run.length });
             }
             let length = anchor.length - skipped;
@@ -152,7 +149,7 @@ impl Aligner {
             items.iter().take(count).map(|item| item.alike).collect::<Vec<_>>()
         };
         let (a, b) = (keys(&self.a, count_a), keys(&self.b, count_b));
-        for op in capture_diff_slices(Algorithm::Myers, &a, &b) {
+        for op in difference(&a, &b, 1, Algorithm::Myers) {
             let (removed, added, both) = match op {
                 DiffOp::Equal { len, .. } => (0, 0, len),
                 DiffOp::Delete { old_len, .. } => (old_len, 0, 0),
@@ -221,14 +218,21 @@ struct Run {
     length: usize,
 }
 
-/// Finds the common subsequences of two sequences, in order.
-fn equal<T: Eq + Hash + Ord>(a: &[T], b: &[T]) -> Vec<Run> {
-    let ops = capture_diff_slices(Algorithm::Patience, a, b).into_iter();
+/// Finds what two sequences of keys have in common, in order: equal sequences of `length` keys.
+fn equal(a: &[u64], b: &[u64], length: usize) -> Vec<Run> {
+    let ops = difference(a, b, length, Algorithm::Patience).into_iter();
     let runs = ops.filter_map(|op| match op {
         DiffOp::Equal { old_index: a, new_index: b, len: length } => Some(Run { a, b, length }),
         _ => None,
     });
     runs.collect()
+}
+
+/// Compares the sequences of `length` keys in each. It is compiled once for all that is compared:
+/// `similar` takes long to compile.
+fn difference(a: &[u64], b: &[u64], length: usize, algorithm: Algorithm) -> Vec<DiffOp> {
+    let [a, b] = [a, b].map(|keys| keys.windows(length).collect::<Vec<_>>());
+    capture_diff_slices(algorithm, &a, &b)
 }
 
 /// Length of sequences that are rarely equal by chance.
