@@ -499,12 +499,6 @@ impl Visitor for Fields {
         ControlFlow::Continue(())
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.tracker.close();
-        self.open.pop();
-        ControlFlow::Continue(())
-    }
-
     fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
         let node = self.here();
         self.tracker.open_list();
@@ -512,7 +506,7 @@ impl Visitor for Fields {
         ControlFlow::Continue(())
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
+    fn close(&mut self, _at: usize) -> Flow {
         self.tracker.close();
         self.open.pop();
         ControlFlow::Continue(())

@@ -72,6 +72,8 @@ pub(super) struct Collector<'s> {
 
 #[derive(Debug, Clone, Copy)]
 struct Open {
+    /// The number of containers on the way to its elements.
+    depth: usize,
     next: usize,
     count: Option<usize>,
 }
@@ -175,34 +177,6 @@ impl<'s> Collector<'s> {
         self.flow()
     }
 
-    fn close(&mut self, is_list: bool) -> Flow {
-        if self.skipped > 0 {
-            self.skipped -= 1;
-            return ControlFlow::Continue(());
-        }
-        if self.depth == 0 {
-            return ControlFlow::Continue(());
-        }
-        let list = if is_list { self.lists.pop() } else { None };
-        for place in self.live {
-            let (slot, field) = (&mut self.slots[*place], &self.fields[*place]);
-            if slot.matched != self.depth || slot.done {
-                continue;
-            }
-            if let Some(Open { next, count: None }) = list
-                && field.path.steps().len() == self.depth
-            {
-                self.put(*place, Extracted::List(next));
-            } else if field.first_each().is_none_or(|each| each >= self.depth) {
-                // No other container can be on the field's path.
-                slot.done = true;
-                self.left -= 1;
-            }
-        }
-        self.leave();
-        self.flow()
-    }
-
     fn leave(&mut self) {
         for place in self.live {
             let slot = &mut self.slots[*place];
@@ -273,20 +247,40 @@ impl Visitor for Collector<'_> {
         self.open(None)
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.close(false)
-    }
-
     fn open_list(&mut self, _at: usize, count: Option<usize>) -> Flow {
         let count = count.or_else(|| {
             self.countless += 1;
             self.counts.and_then(|counts| *counts.get(self.countless - 1)?)
         });
-        self.open(Some(Open { next: 0, count }))
+        self.open(Some(Open { depth: self.depth + 1, next: 0, count }))
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
-        self.close(true)
+    fn close(&mut self, _at: usize) -> Flow {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return ControlFlow::Continue(());
+        }
+        if self.depth == 0 {
+            return ControlFlow::Continue(());
+        }
+        let list = self.lists.pop_if(|list| list.depth == self.depth);
+        for place in self.live {
+            let (slot, field) = (&mut self.slots[*place], &self.fields[*place]);
+            if slot.matched != self.depth || slot.done {
+                continue;
+            }
+            if let Some(Open { next, count: None, .. }) = list
+                && field.path.steps().len() == self.depth
+            {
+                self.put(*place, Extracted::List(next));
+            } else if field.first_each().is_none_or(|each| each >= self.depth) {
+                // No other container can be on the field's path.
+                slot.done = true;
+                self.left -= 1;
+            }
+        }
+        self.leave();
+        self.flow()
     }
 }
 
@@ -305,13 +299,6 @@ impl Counter {
             *count += 1;
         }
     }
-
-    fn close(&mut self) -> Flow {
-        if let Some((count, Some(place))) = self.open.pop() {
-            self.counts[place] = Some(count);
-        }
-        ControlFlow::Continue(())
-    }
 }
 
 impl Visitor for Counter {
@@ -326,10 +313,6 @@ impl Visitor for Counter {
         ControlFlow::Continue(())
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.close()
-    }
-
     fn open_list(&mut self, _at: usize, count: Option<usize>) -> Flow {
         self.count();
         if count.is_none() {
@@ -339,8 +322,11 @@ impl Visitor for Counter {
         ControlFlow::Continue(())
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
-        self.close()
+    fn close(&mut self, _at: usize) -> Flow {
+        if let Some((count, Some(place))) = self.open.pop() {
+            self.counts[place] = Some(count);
+        }
+        ControlFlow::Continue(())
     }
 }
 

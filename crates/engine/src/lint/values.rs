@@ -217,12 +217,6 @@ impl Visitor for Values<'_> {
         Flow::Continue(())
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.tracker.close();
-        self.names.pop();
-        Flow::Continue(())
-    }
-
     fn open_list(&mut self, at: usize, _count: Option<usize>) -> Flow {
         self.note_field(at..at + 1);
         self.tracker.open_list();
@@ -230,7 +224,7 @@ impl Visitor for Values<'_> {
         Flow::Continue(())
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
+    fn close(&mut self, _at: usize) -> Flow {
         self.tracker.close();
         self.names.pop();
         Flow::Continue(())

@@ -259,14 +259,6 @@ impl Visitor for FieldLines {
         Flow::Continue(())
     }
 
-    fn close_map(&mut self, at: usize) -> Flow {
-        self.tracker.close();
-        self.numbers = 0;
-        self.open.pop();
-        self.name = None;
-        self.spans.close_map(at)
-    }
-
     fn open_list(&mut self, at: usize, count: Option<usize>) -> Flow {
         self.tracker.open_list();
         let _ = self.spans.open_list(at, count);
@@ -279,12 +271,12 @@ impl Visitor for FieldLines {
         Flow::Continue(())
     }
 
-    fn close_list(&mut self, at: usize) -> Flow {
+    fn close(&mut self, at: usize) -> Flow {
         self.tracker.close();
         self.numbers = 0;
         self.open.pop();
         self.name = None;
-        self.spans.close_list(at)
+        self.spans.close(at)
     }
 }
 

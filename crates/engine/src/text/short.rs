@@ -235,9 +235,20 @@ impl Visitor for ShortFields<'_> {
         Flow::Continue(())
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
+    fn close(&mut self, _at: usize) -> Flow {
         if let Some(list) = &mut self.list {
             list.depth -= 1;
+            if list.depth > 0 {
+                return Flow::Continue(());
+            }
+            let fits = self.out.len() - list.start <= MAX_TEXTS;
+            if fits && list.shown == list.count && list.count > 0 {
+                self.out.push(']');
+            } else {
+                self.out.truncate(list.start);
+                self.out.push_str(&items(list.count));
+            }
+            self.list = None;
             return Flow::Continue(());
         }
         self.tracker.close();
@@ -269,23 +280,6 @@ impl Visitor for ShortFields<'_> {
         let start = self.out.len();
         let (depth, count, shown, is_shown, is_name) = (1, 0, 0, false, false);
         self.list = Some(OpenList { start, depth, count, shown, is_shown, is_name });
-        Flow::Continue(())
-    }
-
-    fn close_list(&mut self, _at: usize) -> Flow {
-        let Some(list) = &mut self.list else { return Flow::Continue(()) };
-        list.depth -= 1;
-        if list.depth > 0 {
-            return Flow::Continue(());
-        }
-        let fits = self.out.len() - list.start <= MAX_TEXTS;
-        if fits && list.shown == list.count && list.count > 0 {
-            self.out.push(']');
-        } else {
-            self.out.truncate(list.start);
-            self.out.push_str(&items(list.count));
-        }
-        self.list = None;
         Flow::Continue(())
     }
 }

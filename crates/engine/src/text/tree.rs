@@ -167,13 +167,6 @@ impl Visitor for FieldTree<'_> {
         Flow::Continue(())
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.tracker.close();
-        self.open.pop();
-        self.name = None;
-        Flow::Continue(())
-    }
-
     fn open_list(&mut self, _at: usize, count: Option<usize>) -> Flow {
         self.tracker.open_list();
         self.begin();
@@ -188,7 +181,7 @@ impl Visitor for FieldTree<'_> {
         Flow::Continue(())
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
+    fn close(&mut self, _at: usize) -> Flow {
         self.tracker.close();
         self.end_numbers();
         self.open.pop();

@@ -197,11 +197,6 @@ impl InvalidJson<'_> {
         self.names.push(None);
         Flow::Continue(())
     }
-
-    fn close(&mut self) -> Flow {
-        self.names.pop();
-        Flow::Continue(())
-    }
 }
 
 impl Visitor for InvalidJson<'_> {
@@ -227,16 +222,13 @@ impl Visitor for InvalidJson<'_> {
         self.open()
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.close()
-    }
-
     fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
         self.open()
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
-        self.close()
+    fn close(&mut self, _at: usize) -> Flow {
+        self.names.pop();
+        Flow::Continue(())
     }
 }
 

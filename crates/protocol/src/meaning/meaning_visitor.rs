@@ -44,17 +44,12 @@ impl<F: FnMut(&mut FieldTracker, &Leaf<'_>)> Visitor for MeaningVisitor<F> {
         Flow::Continue(())
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.tracker.close();
-        Flow::Continue(())
-    }
-
     fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
         self.tracker.open_list();
         Flow::Continue(())
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
+    fn close(&mut self, _at: usize) -> Flow {
         self.tracker.close();
         Flow::Continue(())
     }

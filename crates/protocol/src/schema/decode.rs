@@ -40,18 +40,6 @@ impl ValueVisitor {
         Flow::Continue(())
     }
 
-    fn close(&mut self) -> Flow {
-        if let Some(open) = self.open.pop() {
-            let value = match open.parts {
-                Parts::Map { fields, .. } => Value::Map(fields),
-                Parts::List(items) => Value::List(items),
-            };
-            self.prefixes = open.prefixes;
-            self.put(value);
-        }
-        Flow::Continue(())
-    }
-
     fn put(&mut self, value: Value) {
         let value = self.prefixes.drain(..).rev().fold(value, prefixed);
         match self.open.last_mut().map(|open| &mut open.parts) {
@@ -84,17 +72,21 @@ impl Visitor for ValueVisitor {
         self.open(Parts::Map { fields: Vec::new(), next: None })
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.close()
-    }
-
     fn open_list(&mut self, _at: usize, count: Option<usize>) -> Flow {
         let room = count.unwrap_or(0).min(MAX_ROOM);
         self.open(Parts::List(Vec::with_capacity(room)))
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
-        self.close()
+    fn close(&mut self, _at: usize) -> Flow {
+        if let Some(open) = self.open.pop() {
+            let value = match open.parts {
+                Parts::Map { fields, .. } => Value::Map(fields),
+                Parts::List(items) => Value::List(items),
+            };
+            self.prefixes = open.prefixes;
+            self.put(value);
+        }
+        Flow::Continue(())
     }
 
     fn byte_list(&mut self, _at: usize, bytes: &[u8]) -> Option<Flow> {

@@ -65,13 +65,6 @@ impl<'o> JsonVisitor<'o> {
         self.comma = false;
         Flow::Continue(())
     }
-
-    fn close(&mut self) -> Flow {
-        self.remove_name();
-        self.out.extend(self.open.pop());
-        self.comma = true;
-        Flow::Continue(())
-    }
 }
 
 impl Visitor for JsonVisitor<'_> {
@@ -118,16 +111,15 @@ impl Visitor for JsonVisitor<'_> {
         self.open(b'{', b'}')
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.close()
-    }
-
     fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
         self.open(b'[', b']')
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
-        self.close()
+    fn close(&mut self, _at: usize) -> Flow {
+        self.remove_name();
+        self.out.extend(self.open.pop());
+        self.comma = true;
+        Flow::Continue(())
     }
 
     fn byte_list(&mut self, _at: usize, bytes: &[u8]) -> Option<Flow> {

@@ -163,7 +163,7 @@ struct WithPayload<'a, V> {
     protocol: &'a Protocol,
     payload: &'a Payload<'a>,
     body: &'a [u8],
-    /// The number of open containers.
+    /// The number of open containers and lists.
     depth: usize,
 }
 
@@ -181,7 +181,7 @@ impl<V: Visitor> Visitor for WithPayload<'_, V> {
         self.visitor.open_map(at)
     }
 
-    fn close_map(&mut self, at: usize) -> Flow {
+    fn close(&mut self, at: usize) -> Flow {
         self.depth -= 1;
         if self.depth == 0 {
             self.visitor.field(payload_name())?;
@@ -192,15 +192,12 @@ impl<V: Visitor> Visitor for WithPayload<'_, V> {
                 return ControlFlow::Break(());
             }
         }
-        self.visitor.close_map(at)
+        self.visitor.close(at)
     }
 
     fn open_list(&mut self, at: usize, count: Option<usize>) -> Flow {
+        self.depth += 1;
         self.visitor.open_list(at, count)
-    }
-
-    fn close_list(&mut self, at: usize) -> Flow {
-        self.visitor.close_list(at)
     }
 
     fn byte_list(&mut self, at: usize, bytes: &[u8]) -> Option<Flow> {

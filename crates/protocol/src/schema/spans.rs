@@ -61,14 +61,6 @@ impl SpanVisitor {
         self.spans.push(Span { path: self.path.clone(), bytes: at..at });
         Flow::Continue(())
     }
-
-    fn close(&mut self, at: usize) -> Flow {
-        if let Some(open) = self.open.pop() {
-            self.spans[open.span].bytes.end = at;
-            self.path.truncate(open.outer);
-        }
-        Flow::Continue(())
-    }
 }
 
 impl Visitor for SpanVisitor {
@@ -88,15 +80,15 @@ impl Visitor for SpanVisitor {
         self.open(at, None)
     }
 
-    fn close_map(&mut self, at: usize) -> Flow {
-        self.close(at)
-    }
-
     fn open_list(&mut self, at: usize, _count: Option<usize>) -> Flow {
         self.open(at, Some(0))
     }
 
-    fn close_list(&mut self, at: usize) -> Flow {
-        self.close(at)
+    fn close(&mut self, at: usize) -> Flow {
+        if let Some(open) = self.open.pop() {
+            self.spans[open.span].bytes.end = at;
+            self.path.truncate(open.outer);
+        }
+        Flow::Continue(())
     }
 }

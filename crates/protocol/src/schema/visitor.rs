@@ -25,19 +25,14 @@ pub trait Visitor {
         Flow::Continue(())
     }
 
-    /// Called at the end of a container; `at` is the offset after it.
-    fn close_map(&mut self, _at: usize) -> Flow {
-        Flow::Continue(())
-    }
-
     /// Called at the start of a list; `at` is the offset of its length, `count` the number of
     /// elements if it is known.
     fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
         Flow::Continue(())
     }
 
-    /// Called at the end of a list; `at` is the offset after it.
-    fn close_list(&mut self, _at: usize) -> Flow {
+    /// Called at the end of a container or list; `at` is the offset after it.
+    fn close(&mut self, _at: usize) -> Flow {
         Flow::Continue(())
     }
 

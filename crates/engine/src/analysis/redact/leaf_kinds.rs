@@ -62,18 +62,13 @@ impl Visitor for LeafKinds {
         Flow::Continue(())
     }
 
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.open.pop();
-        Flow::Continue(())
-    }
-
     fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
         self.takes();
         self.open.push(None);
         Flow::Continue(())
     }
 
-    fn close_list(&mut self, _at: usize) -> Flow {
+    fn close(&mut self, _at: usize) -> Flow {
         self.open.pop();
         Flow::Continue(())
     }

@@ -111,16 +111,12 @@ fn visits(sample: &Sample, text: &str) -> usize {
             self.0.open_map(at)
         }
 
-        fn close_map(&mut self, at: usize) -> Flow {
-            self.0.close_map(at)
-        }
-
         fn open_list(&mut self, at: usize, count: Option<usize>) -> Flow {
             self.0.open_list(at, count)
         }
 
-        fn close_list(&mut self, at: usize) -> Flow {
-            self.0.close_list(at)
+        fn close(&mut self, at: usize) -> Flow {
+            self.0.close(at)
         }
     }
 

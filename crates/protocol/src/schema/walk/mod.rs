@@ -191,7 +191,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                     }
                     None => self.named(&inline.name, inline.ty, mark)?,
                 }
-                self.close_map()?;
+                self.close()?;
             }
             Type::HolderSet { base, entries } => {
                 let number = self.holder_number(at)?;
@@ -204,7 +204,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                         self.elements(count, entries.ty, mark, at)?;
                     }
                 }
-                self.close_map()?;
+                self.close()?;
             }
             Type::Vec3 => self.vec3(at)?,
         }
@@ -239,7 +239,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             }
         }
         if !inside {
-            self.close_map()?;
+            self.close()?;
         }
         self.scope.close(mark);
         Ok(())
@@ -285,7 +285,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         for index in 0..count {
             self.element(index, element, mark)?;
         }
-        go(self.visitor.close_list(self.reader.position()))
+        self.close()
     }
 
     /// Returns the next `count` elements of a list if each is one byte and all are there.
@@ -336,7 +336,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             }
         }
         if !inside {
-            self.close_map()?;
+            self.close()?;
         }
         Ok(FieldValue::Bits(raw, id))
     }
@@ -368,7 +368,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             self.member(&super::rest_name())?;
             self.leaf(Number::from_raw(rest).scalar(), at, true)?;
         }
-        self.close_map()?;
+        self.close()?;
         Ok(FieldValue::Bits(raw, id))
     }
 
@@ -395,7 +395,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             }
         }
         self.read(at, Reader::u8)?;
-        go(self.visitor.close_list(self.reader.position()))
+        self.close()
     }
 
     fn top_bit(&mut self, element: TypeId, mark: FrameMark, at: usize) -> Walked<()> {
@@ -410,7 +410,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             }
         }
         self.mask_at = None;
-        go(self.visitor.close_list(self.reader.position()))
+        self.close()
     }
 
     /// Reads the VarInt n of a holder; returns n-1, or `None` for 0.
@@ -434,7 +434,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             self.member(name)?;
             self.leaf(Scalar::Float64(part), at, true)?;
         }
-        self.close_map()
+        self.close()
     }
 
     fn case(&self, switch: &Switch, mark: FrameMark) -> TypeId {
@@ -537,8 +537,8 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         go(self.visitor.open_map(at))
     }
 
-    fn close_map(&mut self) -> Walked<()> {
-        go(self.visitor.close_map(self.reader.position()))
+    fn close(&mut self) -> Walked<()> {
+        go(self.visitor.close(self.reader.position()))
     }
 }
 

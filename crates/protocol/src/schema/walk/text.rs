@@ -50,7 +50,7 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
             go(self.visitor.leaf(&Leaf { value, wire, at, canonical: true }))?;
         }
         if !inside {
-            self.close_map()?;
+            self.close()?;
         }
         Ok(())
     }
@@ -87,7 +87,7 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
             self.text_leaf(bytes, Encoding::Utf8, end.is_some() != last || bytes.is_empty(), at)
                 .map_err(|stop| stop.inside(format_args!("[{index}]")))?;
         }
-        go(self.visitor.close_list(self.reader.position()))
+        self.close()
     }
 
     fn text_leaf(
