@@ -2,7 +2,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-use super::deflater::Deflater;
+use super::deflater::deflate;
 use super::{CodecError, Inflater, MemoryBudget, Reservation};
 use crate::wire::{VarInt, WireError, write_varint};
 
@@ -44,18 +44,13 @@ impl Frame {
     /// Creates a frame of which only the size of its body is known: it has no bytes.
     #[must_use]
     pub fn outline(size: usize) -> Self {
-        let absent = Err(CodecError::InflatedLimit { size, limit: 0 });
-        let body = Arc::new(Inflated { body: OnceLock::from(absent), budget: None });
-        let content = Content::Deflated { size, body };
-        Self { wire: Bytes::new(), start: 0, threshold: None, content }
+        Self { wire: Bytes::new(), start: 0, threshold: None, content: Content::refused(size, 0) }
     }
 
     /// Frames a body, deflating it if it has at least `threshold` bytes.
     pub(super) fn encode(body: &[u8], threshold: Option<usize>) -> Self {
         let deflated = match threshold {
-            Some(threshold) if body.len() >= threshold && !body.is_empty() => {
-                Some(Deflater::deflate(body))
-            }
+            Some(threshold) if body.len() >= threshold && !body.is_empty() => Some(deflate(body)),
             _ => None,
         };
         let data = deflated.as_deref().unwrap_or(body);
@@ -92,11 +87,7 @@ impl Frame {
         }
         let (start, content) = match data_length(&wire[prefix..]) {
             Ok((0, taken)) => (prefix + taken, Content::Stored),
-            Ok((size, taken)) if size > limit => {
-                let refused = Err(CodecError::InflatedLimit { size, limit });
-                let body = Arc::new(Inflated { body: OnceLock::from(refused), budget: None });
-                (prefix + taken, Content::Deflated { size, body })
-            }
+            Ok((size, taken)) if size > limit => (prefix + taken, Content::refused(size, limit)),
             Ok((size, taken)) => {
                 // A small body needs no budget.
                 let budget = budget.filter(|_| size > Reservation::FREE).cloned();
@@ -116,9 +107,7 @@ impl Frame {
         if size <= limit {
             return None;
         }
-        let refused = Err(CodecError::InflatedLimit { size, limit });
-        let body = Arc::new(Inflated { body: OnceLock::from(refused), budget: None });
-        Some(Self { content: Content::Deflated { size, body }, wire: self.wire.clone(), ..*self })
+        Some(Self { content: Content::refused(size, limit), wire: self.wire.clone(), ..*self })
     }
 
     /// Returns the decrypted bytes as received, length prefix included.
@@ -252,6 +241,15 @@ enum Content {
     Deflated { size: usize, body: Arc<Inflated> },
     /// Bytes without a known meaning, because the data length is invalid.
     Headless(CodecError),
+}
+
+impl Content {
+    /// Returns a deflated body of `size` bytes that is not inflated, because that is more than `limit`.
+    fn refused(size: usize, limit: usize) -> Self {
+        let refused = Err(CodecError::InflatedLimit { size, limit });
+        let body = Arc::new(Inflated { body: OnceLock::from(refused), budget: None });
+        Self::Deflated { size, body }
+    }
 }
 
 /// An inflated body, once somebody asked for it.
