@@ -103,17 +103,14 @@ impl FullStat {
     }
 
     pub(super) fn from_value(value: &Value) -> Self {
-        let list = |name: &str| match value.get(name).map(Value::plain) {
-            Some(Value::List(items)) => items.clone(),
-            _ => Vec::new(),
-        };
+        let list = |name: &str| value.get(name).and_then(Value::as_list).unwrap_or_default().iter();
         let text = |value: Option<&Value>| {
             value.and_then(Value::as_text).map_or(String::new(), str::to_owned)
         };
         let pair = |it: &Value| (text(it.get("key")), text(it.get("value")));
         Self {
-            values: list("values").iter().map(pair).collect(),
-            players: list("players").iter().map(|name| text(Some(name))).collect(),
+            values: list("values").map(pair).collect(),
+            players: list("players").map(|name| text(Some(name))).collect(),
         }
     }
 

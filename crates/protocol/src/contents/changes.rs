@@ -1,7 +1,7 @@
 //! Single blocks that packets change: `block_change` and `multi_block_change`.
 
 use super::ContentsError;
-use super::contents::{int, ints};
+use super::contents::{int, ints, list};
 use crate::meaning::{Registry, RegistryKind, registry};
 use crate::packet::Packet;
 use crate::schema::{Direction, Family, PacketType, State, Value};
@@ -72,10 +72,6 @@ fn single(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
 }
 
 fn several(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
-    let list = |name: &'static str| match fields.get(name).map(Value::plain) {
-        Some(Value::List(items)) => Ok(items),
-        _ => Err(ContentsError::Field(name)),
-    };
     if let Shape::Java(V1_16_2..) = shape {
         let section = fields.get("chunkCoordinates");
         let section = section.ok_or(ContentsError::Field("chunkCoordinates"))?;
@@ -95,13 +91,13 @@ fn several(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
     let corner = [int(fields, "chunkX")?, int(fields, "chunkZ")?].map(|it| it.wrapping_mul(16));
     let at = |x: i32, y: i32, z: i32| [corner[0].wrapping_add(x), y, corner[1].wrapping_add(z)];
     if let Shape::Alpha = shape {
-        let places = list("coordinates")?.iter().zip(ints(fields, "types")?);
+        let places = list(fields, "coordinates")?.iter().zip(ints(fields, "types")?);
         let changes = places.map(|(place, kind)| {
             Ok((at(int(place, "x")?, int(place, "y")?, int(place, "z")?), kind))
         });
         return changes.collect();
     }
-    let changes = list("records")?.iter().map(|record| {
+    let changes = list(fields, "records")?.iter().map(|record| {
         let (x, z) = match record.get("horizontalPos") {
             Some(_) => {
                 let packed = int(record, "horizontalPos")?;

@@ -53,12 +53,13 @@ impl Contents {
         let version = protocol.version();
         let mut columns = match (protocol.family(), version, &**kind.name()) {
             (Family::Alpha, ..) | (Family::Legacy, ..V1_2, _) => region::read(fields)?,
-            (Family::Legacy, _, "map_chunk") => planar::single(fields, true)?,
-            (Family::Legacy, ..) => planar::bulk(fields, true)?,
-            (_, ..V1_8, "map_chunk") => planar::single(fields, true)?,
-            (_, ..V1_8, _) => planar::bulk(fields, true)?,
-            (_, ..V1_9, "map_chunk") => planar::single(fields, false)?,
-            (_, ..V1_9, _) => planar::bulk(fields, false)?,
+            (Family::Legacy, ..) | (_, ..V1_9, _) => {
+                let compressed = protocol.family() == Family::Legacy || version < V1_8;
+                match &**kind.name() {
+                    "map_chunk" => planar::single(fields, compressed)?,
+                    _ => planar::bulk(fields, compressed)?,
+                }
+            }
             (_, _, "update_light") => {
                 let (x, z) = (int(fields, "chunkX")?, int(fields, "chunkZ")?);
                 vec![Column { x, z, sections: Vec::new(), missing: Missing::Kept, biomes: None }]
@@ -165,11 +166,16 @@ pub(super) fn int(fields: &Value, name: &'static str) -> Result<i32, ContentsErr
     int.and_then(|int| int.try_into().ok()).ok_or(ContentsError::Field(name))
 }
 
+pub(super) fn list<'f>(
+    fields: &'f Value,
+    name: &'static str,
+) -> Result<&'f [Value], ContentsError> {
+    fields.get(name).and_then(Value::as_list).ok_or(ContentsError::Field(name))
+}
+
 pub(super) fn ints(fields: &Value, name: &'static str) -> Result<Vec<i64>, ContentsError> {
-    let Some(Value::List(items)) = fields.get(name).map(Value::plain) else {
-        return Err(ContentsError::Field(name));
-    };
-    items.iter().map(Value::as_int).collect::<Option<_>>().ok_or(ContentsError::Field(name))
+    let items = list(fields, name)?.iter();
+    items.map(Value::as_int).collect::<Option<_>>().ok_or(ContentsError::Field(name))
 }
 
 /// Returns the numbers of the bits that are set in a field, an integer or since 1.17 a list of longs, of

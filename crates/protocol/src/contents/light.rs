@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::contents::{origin, set_bits};
+use super::contents::{list, origin, set_bits};
 use super::{Column, ContentsError, Section};
 use crate::schema::Value;
 use crate::wire::Reader;
@@ -43,16 +43,7 @@ fn section(column: &mut Column, number: i64) -> &mut Section {
     let origin = origin(column.x, number, column.z);
     let known = column.sections.iter().position(|it| it.origin == origin);
     let place = known.unwrap_or_else(|| {
-        column.sections.push(Section {
-            origin,
-            size: [16; 3],
-            blocks: None,
-            declared: None,
-            block_light: None,
-            sky_light: None,
-            biomes: None,
-            upright: false,
-        });
+        column.sections.push(Section { origin, ..Section::EMPTY });
         column.sections.len() - 1
     });
     &mut column.sections[place]
@@ -77,9 +68,6 @@ fn listed(
 
 /// Returns arrays that are fields of their own, since 1.17.
 fn arrays(fields: &Value, name: &'static str) -> Result<Vec<Bytes>, ContentsError> {
-    let Some(Value::List(arrays)) = fields.get(name).map(Value::plain) else {
-        return Err(ContentsError::Field(name));
-    };
     let array = |value: &Value| match value.plain() {
         Value::Bytes(bytes) => Ok(bytes.clone()),
         Value::List(items) => {
@@ -88,7 +76,7 @@ fn arrays(fields: &Value, name: &'static str) -> Result<Vec<Bytes>, ContentsErro
         }
         _ => Err(ContentsError::Field(name)),
     };
-    arrays.iter().map(array).collect()
+    list(fields, name)?.iter().map(array).collect()
 }
 
 /// Most longs of a mask, as for the sections themselves.

@@ -152,20 +152,12 @@ fn section(
         }
         false => None,
     };
-    Ok(Section {
-        origin: [0; 3],
-        size: [16; 3],
-        blocks: Some(Blocks::Packed(blocks)),
-        declared,
-        block_light,
-        sky_light,
-        biomes,
-        upright: false,
-    })
+    let blocks = Some(Blocks::Packed(blocks));
+    Ok(Section { blocks, declared, block_light, sky_light, biomes, ..Section::EMPTY })
 }
 
 fn biomes(fields: &Value, rest: Bytes, version: i32) -> Result<Option<BiomeMap>, ContentsError> {
-    if matches!(fields.get("biomes").map(Value::plain), Some(Value::List(_))) {
+    if fields.get("biomes").and_then(Value::as_list).is_some() {
         let numbers = ints(fields, "biomes")?.into_iter().map(|it| it as u32);
         return Ok(Some(BiomeMap::Cells(numbers.collect())));
     }

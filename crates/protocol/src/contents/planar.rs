@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::contents::{bytes, flag, int, zlib};
+use super::contents::{bytes, flag, int, list, zlib};
 use super::{BiomeMap, Blocks, Column, ContentsError, Missing, Section};
 use crate::schema::Value;
 
@@ -45,10 +45,7 @@ pub(super) fn single(fields: &Value, compressed: bool) -> Result<Vec<Column>, Co
 /// Reads a `map_chunk_bulk`.
 pub(super) fn bulk(fields: &Value, compressed: bool) -> Result<Vec<Column>, ContentsError> {
     let sky = flag(fields, "skyLightSent")?;
-    let Some(Value::List(meta)) = fields.get("meta").map(Value::plain) else {
-        return Err(ContentsError::Field("meta"));
-    };
-    let announced = meta.iter().map(|it| {
+    let announced = list(fields, "meta")?.iter().map(|it| {
         let add = if compressed { mask(it, "addBitMap")? } else { 0 };
         let (x, z) = (int(it, "x")?, int(it, "z")?);
         let mask = mask(it, "bitMap")?;
@@ -129,13 +126,10 @@ impl Announced {
             };
             Section {
                 origin: super::contents::origin(self.x, i64::from(bit), self.z),
-                size: [16; 3],
                 blocks: Some(blocks),
-                declared: None,
                 block_light: block_light.get(place).cloned(),
                 sky_light: sky_light.get(place).cloned(),
-                biomes: None,
-                upright: false,
+                ..Section::EMPTY
             }
         });
         let biomes = biomes.filter(|biomes| !biomes.is_empty()).map(BiomeMap::Bytes);

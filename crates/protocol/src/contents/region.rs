@@ -32,11 +32,10 @@ pub(super) fn read(fields: &Value) -> Result<Vec<Column>, ContentsError> {
         origin,
         size,
         blocks: Some(blocks),
-        declared: None,
         block_light: Some(part(1)),
         sky_light: Some(part(2)),
-        biomes: None,
         upright: true,
+        ..Section::EMPTY
     };
     let (x, z) = (origin[0] >> 4, origin[2] >> 4);
     Ok(vec![Column { x, z, sections: vec![section], missing: Missing::Kept, biomes: None }])

@@ -25,6 +25,18 @@ pub struct Section {
 }
 
 impl Section {
+    /// A section of 16 × 16 × 16 blocks of which nothing is known.
+    pub(super) const EMPTY: Self = Self {
+        origin: [0; 3],
+        size: [16; 3],
+        blocks: None,
+        declared: None,
+        block_light: None,
+        sky_light: None,
+        biomes: None,
+        upright: false,
+    };
+
     /// Returns the state of the block at absolute coordinates; `None` if it is outside of the section.
     #[must_use]
     pub fn state(&self, x: i32, y: i32, z: i32) -> Option<u32> {

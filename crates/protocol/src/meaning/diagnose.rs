@@ -124,11 +124,11 @@ impl Checked<'_> {
 
     fn lacks_metadata(&self) -> bool {
         let appears = matches!(&**self.kind.name(), "named_entity_spawn" | "spawn_entity_living");
-        let metadata = self.fields.get("metadata").map(Value::plain);
+        let metadata = self.fields.get("metadata").and_then(Value::as_list);
         self.family == Family::Java
             && self.before(V1_9)
             && appears
-            && matches!(metadata, Some(Value::List(items)) if items.is_empty())
+            && metadata.is_some_and(<[Value]>::is_empty)
     }
 
     /// From 1.17 on a name may have any length.
@@ -137,11 +137,11 @@ impl Checked<'_> {
         let long = |name: &Value| {
             name.as_text().is_some_and(|name| name.encode_utf16().count() > MAX_MEMBER)
         };
-        let members = self.fields.get("players").map(Value::plain);
+        let members = self.fields.get("players").and_then(Value::as_list);
         teams
             && self.family == Family::Java
             && self.before(V1_17)
-            && matches!(members, Some(Value::List(names)) if names.iter().any(long))
+            && members.is_some_and(|names| names.iter().any(long))
     }
 
     /// A server that has no hash sends an empty text. Up to 1.8 the game compares the letters as they are.

@@ -110,10 +110,7 @@ impl SessionMemory {
         }
         let known = self.session(packet);
         if name == "entity_destroy" {
-            let ids = match fields.get("entityIds").map(Value::plain) {
-                Some(Value::List(ids)) => ids.as_slice(),
-                _ => &[],
-            };
+            let ids = fields.get("entityIds").and_then(Value::as_list).unwrap_or_default();
             for id in ids.iter().filter_map(Value::as_int) {
                 known.types.remove(&id);
             }

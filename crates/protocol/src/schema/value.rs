@@ -111,6 +111,15 @@ impl Value {
         }
     }
 
+    /// Returns the elements, if this is a list.
+    #[must_use]
+    pub fn as_list(&self) -> Option<&[Self]> {
+        match self.plain() {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
     /// Replaces the field `name` of a map that has one; other values stay as they are.
     #[must_use]
     pub fn with_field(self, name: &str, new: Self) -> Self {
