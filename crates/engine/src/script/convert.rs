@@ -88,7 +88,7 @@ impl Read {
 pub(super) fn copy(lua: &Lua, part: Part<'_>) -> Result<LuaValue, Error> {
     charge(lua, VALUE)?;
     let read = Read::from(part);
-    let Read::Parts = read else { return read.into_lua(lua, unreachable_part) };
+    let Read::Parts = read else { return read.into_lua(lua, || PartTable::whole(0)) };
     let table = lua.create_table()?;
     let put = |key: LuaValue, part: Part<'_>| table.raw_set(key, copy(lua, part)?);
     let text = |name: &str| lua.create_string(name).map(LuaValue::String);
@@ -120,10 +120,6 @@ pub(super) fn copy(lua: &Lua, part: Part<'_>) -> Result<LuaValue, Error> {
         Part::Tag(_) => {}
     }
     Ok(LuaValue::Table(table))
-}
-
-fn unreachable_part() -> PartTable {
-    PartTable { call: 0, steps: Vec::new() }
 }
 
 /// Returns a part of a packet as a value without loss.

@@ -10,7 +10,7 @@ use mlua::{
 use super::convert::{of_var, to_var};
 use super::host::{Registered, host, host_mut};
 use super::packet_table::{PacketTable, PartTable};
-use super::place;
+use super::place::{self, fail};
 use super::session_table::VARS;
 use super::timer::{MAX_TIMERS, Timer};
 use super::work::{CALL, charge};
@@ -49,18 +49,6 @@ pub(super) fn install(lua: &Lua) -> Result<(), Error> {
     run.set("vars", RunVars)?;
     all.set("run", run)?;
     lua.set_named_registry_value(VARS, lua.create_table()?)
-}
-
-/// Returns the error of a function that the script has called.
-pub(super) fn fail(lua: &Lua, message: impl std::fmt::Display) -> Error {
-    match host(lua) {
-        Ok(host) => {
-            let file = Arc::clone(&host.file);
-            drop(host);
-            place::error(lua, &file, message)
-        }
-        Err(error) => error,
-    }
 }
 
 /// Returns the packet with this name, by its version or official, in a state.
@@ -173,7 +161,7 @@ fn text(lua: &Lua, value: LuaValue) -> Result<LuaValue, Error> {
 fn part(value: &LuaValue) -> Option<PartTable> {
     let data = value.as_userdata()?;
     if let Ok(packet) = data.borrow::<PacketTable>() {
-        return Some(packet.fields());
+        return Some(PartTable::whole(packet.call));
     }
     data.borrow::<PartTable>().ok().map(|part| part.clone())
 }

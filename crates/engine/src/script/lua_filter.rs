@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mlua::{AnyUserData, Error, Function, IntoLuaMulti, Table, Value as LuaValue};
+use mlua::{AnyUserData, Error, Function, Table, Value as LuaValue};
 
 use super::convert::{MAX_DEPTH, of_var, to_var};
 use super::draft::{Draft, DraftError};
@@ -346,11 +346,8 @@ impl Sandbox {
         };
         self.begin();
         let called = match has_packet {
-            true => {
-                let packet = PacketTable { call: number };
-                invoke(function, (packet, session))
-            }
-            false => invoke(function, session),
+            true => function.call::<()>((PacketTable { call: number }, session)),
+            false => function.call::<()>(session),
         };
         self.count_memory();
         let mut host = host_mut(&lua).map_err(|error| fail(&error))?;
@@ -377,10 +374,6 @@ impl Sandbox {
         let said = Effects { messages: effects.messages, ..Effects::default() };
         Err(Box::new(Failed { message, said }))
     }
-}
-
-fn invoke(function: &Function, arguments: impl IntoLuaMulti) -> Result<(), Error> {
-    function.call::<()>(arguments)
 }
 
 /// Adds the effects of a call to those of the packet.

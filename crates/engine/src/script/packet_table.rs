@@ -6,9 +6,10 @@ use mlua::{
 
 use super::convert::{Read, Writer, copy, value_of};
 use super::draft::{Draft, DraftError, Part};
+use super::globals::named;
 use super::host::{Host, host, host_mut};
+use super::place;
 use super::work::{CALL, VALUE, charge, too_long};
-use super::{globals, place};
 use crate::filter::Delay;
 use crate::lang::amount::Period;
 use crate::lang::shape_at;
@@ -39,9 +40,7 @@ impl UserData for PacketTable {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_method("drop", |lua, this, ()| {
             with_draft(lua, this.call, |host| {
-                if let Some(draft) = &mut host.draft {
-                    draft.is_dropped = true;
-                }
+                host.draft(this.call)?.is_dropped = true;
                 Ok(())
             })
         });
@@ -78,7 +77,7 @@ impl UserData for PacketTable {
                     Ok(LuaValue::UserData(lua.create_userdata(properties)?))
                 }
                 Some(b"fields") => {
-                    let fields = PartTable { call: this.call, steps: Vec::new() };
+                    let fields = PartTable::whole(this.call);
                     Ok(LuaValue::UserData(lua.create_userdata(fields)?))
                 }
                 _ => read(lua, this.call, &[], &key),
@@ -162,12 +161,17 @@ impl UserData for Properties {
                     other => return Err(format!("no packet has a property `pkt.{other}`")),
                 })
             })?;
-            read.into_lua(lua, || PartTable { call: 0, steps: Vec::new() })
+            read.into_lua(lua, || PartTable::whole(0))
         });
     }
 }
 
 impl PartTable {
+    /// Returns the fields of the packet of a call.
+    pub(super) fn whole(call: u64) -> Self {
+        Self { call, steps: Vec::new() }
+    }
+
     /// Returns the part as a value without loss, and how many bytes that has at most.
     pub(super) fn value(&self, lua: &Lua) -> Result<(Value, usize), String> {
         let mut host = host_mut(lua).map_err(|error| error.to_string())?;
@@ -181,16 +185,9 @@ impl PartTable {
 
     /// Returns the part as plain tables, which may be kept.
     pub(super) fn copy(&self, lua: &Lua) -> Result<LuaValue, Error> {
-        let (value, size) = self.value(lua).map_err(|why| globals::fail(lua, why))?;
+        let (value, size) = self.value(lua).map_err(|why| place::fail(lua, why))?;
         charge(lua, size)?;
         copy(lua, Part::Value(&value))
-    }
-}
-
-impl PacketTable {
-    /// Returns all fields.
-    pub(super) fn fields(self) -> PartTable {
-        PartTable { call: self.call, steps: Vec::new() }
     }
 }
 
@@ -210,7 +207,7 @@ fn write(
     key: &LuaValue,
     value: &LuaValue,
 ) -> Result<(), Error> {
-    let fail = |why: String| globals::fail(lua, why);
+    let fail = |why: String| place::fail(lua, why);
     let Some(mut step) = step(key) else {
         return Err(fail(format!("a packet has no field {}", key.type_name())));
     };
@@ -247,7 +244,7 @@ fn write(
 
 /// `packet:replace{..}` or `packet:replace("name", {..})`.
 fn replace(lua: &Lua, this: PacketTable, arguments: MultiValue) -> Result<(), Error> {
-    let fail = |why: String| globals::fail(lua, why);
+    let fail = |why: String| place::fail(lua, why);
     let mut arguments = arguments.into_iter();
     let (name, fields) = match (arguments.next(), arguments.next()) {
         (Some(LuaValue::String(name)), Some(fields)) => (Some(name.to_string_lossy()), fields),
@@ -261,7 +258,7 @@ fn replace(lua: &Lua, this: PacketTable, arguments: MultiValue) -> Result<(), Er
         Ok((protocol, packet.state(), packet.direction(), own))
     })?;
     let kind = match &name {
-        Some(name) => globals::named(&protocol, state, direction, name).map_err(fail)?,
+        Some(name) => named(&protocol, state, direction, name).map_err(fail)?,
         None => {
             let own = own.ok_or_else(|| fail("what its id means is not known".to_owned()))?;
             &protocol.packets()[usize::from(own)]
@@ -272,10 +269,7 @@ fn replace(lua: &Lua, this: PacketTable, arguments: MultiValue) -> Result<(), Er
     let value = writer.value(&fields, shape.as_ref(), 0);
     charge(lua, writer.size())?;
     let value = value.map_err(fail)?;
-    with_draft(lua, this.call, |host| match &mut host.draft {
-        Some(draft) => draft.replace(kind, value),
-        None => Ok(()),
-    })
+    with_draft(lua, this.call, |host| host.draft(this.call)?.replace(kind, value))
 }
 
 /// Returns an iterator over the fields or elements.
@@ -346,7 +340,7 @@ fn with_packet<T>(
     })?;
     done.map_err(|DraftError { line, message }| match (line, host(lua)) {
         (Some(line), Ok(host)) => Error::RuntimeError(format!("{}:{line}: {message}", host.file)),
-        _ => globals::fail(lua, message),
+        _ => place::fail(lua, message),
     })
 }
 
@@ -360,7 +354,7 @@ fn with_draft<T>(
         Ok(_) => act(host),
         Err(why) => Err(why.to_owned()),
     })?;
-    done.map_err(|why| globals::fail(lua, why))
+    done.map_err(|why| place::fail(lua, why))
 }
 
 /// Acts on the data of a state, and charges what that takes.
@@ -371,5 +365,5 @@ fn with_host<T>(lua: &Lua, act: impl FnOnce(&mut Host) -> T) -> Result<T, Error>
         let work = host.draft.as_mut().map_or(0, |draft| std::mem::take(&mut draft.work));
         (done, host.work.spend(CALL + work))
     };
-    if is_over { Err(Error::RuntimeError(too_long(lua)?)) } else { Ok(done) }
+    if is_over { Err(too_long(lua)) } else { Ok(done) }
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use mlua::{Error, Lua};
 
-/// Returns the line of the script that calls the function of the host that is running.
+use super::host::host;
+
+/// Returns the line of the script that is running, or that calls the function of the host.
 pub(super) fn line(lua: &Lua, file: &str) -> Option<usize> {
-    (1..MAX_LEVEL).find_map(|level| {
+    (0..MAX_LEVEL).find_map(|level| {
         lua.inspect_stack(level, |debug| {
             let source = debug.source();
             let ours = source.source.is_some_and(|it| it.strip_prefix('@') == Some(file));
@@ -15,9 +17,13 @@ pub(super) fn line(lua: &Lua, file: &str) -> Option<usize> {
     })
 }
 
-/// Returns the error with the place of the script that calls the function of the host.
-pub(super) fn error(lua: &Lua, file: &str, message: impl std::fmt::Display) -> Error {
-    Error::RuntimeError(match line(lua, file) {
+/// Returns the error of a function of the host, with the place of the script that calls it.
+pub(super) fn fail(lua: &Lua, message: impl std::fmt::Display) -> Error {
+    let file = match host(lua) {
+        Ok(host) => Arc::clone(&host.file),
+        Err(error) => return error,
+    };
+    Error::RuntimeError(match line(lua, &file) {
         Some(line) => format!("{file}:{line}: {message}"),
         None => message.to_string(),
     })

@@ -41,7 +41,7 @@ impl Sandbox {
             // An instruction takes no longer than copying all memory.
             counted.add(u64::from(SLICE) * (1 + lua.used_memory() as u64 / COPIED));
             match counted.is_over() {
-                true => Err(Error::RuntimeError(too_long(lua)?)),
+                true => Err(too_long(lua)),
                 false => Ok(VmState::Continue),
             }
         })?;

@@ -3,9 +3,10 @@ use std::sync::Arc;
 use mlua::{Error, Lua, MetaMethod, Table, UserData, UserDataMethods, Value as LuaValue};
 
 use super::convert::{Read, Writer};
-use super::globals::{self, named};
+use super::globals::named;
 use super::host::{host, host_mut};
 use super::packet_table::PartTable;
+use super::place;
 use super::work::{CALL, charge};
 use crate::filter::{Injection, build};
 use mitmcraft_protocol::schema::{Direction, Shape};
@@ -36,13 +37,13 @@ impl UserData for SessionTable {
                 return lua.named_registry_value::<LuaValue>(VARS);
             }
             let read = property(lua, &key)?;
-            read.into_lua(lua, || PartTable { call: 0, steps: Vec::new() })
+            read.into_lua(lua, || PartTable::whole(0))
         });
         methods.add_meta_method(
             MetaMethod::NewIndex,
             |lua, _, (key, _): (String, LuaValue)| -> Result<(), Error> {
                 let why = format!("`session.{key}` cannot be set; use `session.vars.{key}`");
-                Err(globals::fail(lua, why))
+                Err(place::fail(lua, why))
             },
         );
     }
@@ -54,7 +55,7 @@ fn property(lua: &Lua, key: &str) -> Result<Read, Error> {
     let text = |text: String| Read::Text(text);
     let Some(context) = &host.context else {
         drop(host);
-        return Err(globals::fail(lua, "there is no session while the script is loaded"));
+        return Err(place::fail(lua, "there is no session while the script is loaded"));
     };
     let read = match key {
         "id" => Read::Int(context.session as i64),
@@ -68,7 +69,7 @@ fn property(lua: &Lua, key: &str) -> Result<Read, Error> {
         "time" => Read::Float(host.at.since(context.opened).as_secs_f64()),
         _ => {
             drop(host);
-            return Err(globals::fail(lua, format!("a session has no property `{key}`")));
+            return Err(place::fail(lua, format!("a session has no property `{key}`")));
         }
     };
     Ok(read)
@@ -81,7 +82,7 @@ fn send(
     fields: Option<LuaValue>,
     before: bool,
 ) -> Result<(), Error> {
-    let fail = |why: String| globals::fail(lua, why);
+    let fail = |why: String| place::fail(lua, why);
     let direction = match to {
         "client" => Direction::Clientbound,
         "server" => Direction::Serverbound,

@@ -3,9 +3,8 @@
 use memchr::memmem;
 use mlua::{Error, Function, Lua, LuaString, MultiValue, Table, Value as LuaValue, Variadic};
 
-use super::host::host;
 use super::pattern::{Captured, MAX_STEPS, Matcher};
-use super::place;
+use super::place::fail;
 use super::work::{VALUE, charge};
 
 /// Replaces the functions in the table `string`.
@@ -253,17 +252,6 @@ fn start(from: Option<i64>, length: usize) -> Option<usize> {
 
 fn integer(number: usize) -> LuaValue {
     LuaValue::Integer(number as i64)
-}
-
-fn fail(lua: &Lua, message: impl std::fmt::Display) -> Error {
-    match host(lua) {
-        Ok(host) => {
-            let file = std::sync::Arc::clone(&host.file);
-            drop(host);
-            place::error(lua, &file, message)
-        }
-        Err(error) => error,
-    }
 }
 
 /// Charges the steps that a matcher has taken.

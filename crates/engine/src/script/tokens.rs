@@ -57,14 +57,12 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
             let whole = rest.len().min(end + 1);
             found.push(Token { kind: TokenKind::Text(&rest[1..end]), span: at..at + whole });
             whole
-        } else if is_name(first) && !first.is_ascii_digit() {
-            let whole = rest.find(|char| !is_name(char)).unwrap_or(rest.len());
-            found.push(Token { kind: TokenKind::Word(&rest[..whole]), span: at..at + whole });
-            whole
-        } else if first.is_ascii_digit() {
+        } else if is_name(first) {
             // `1..2` is no number, and `0x1p4` one.
             let whole = rest.find(|char| !is_name(char)).unwrap_or(rest.len());
-            found.push(Token { kind: TokenKind::Other('0'), span: at..at + whole });
+            let word = TokenKind::Word(&rest[..whole]);
+            let kind = if first.is_ascii_digit() { TokenKind::Other('0') } else { word };
+            found.push(Token { kind, span: at..at + whole });
             whole
         } else {
             if !first.is_whitespace() {

@@ -39,24 +39,12 @@ impl Work {
 /// If the call has had its share.
 pub(super) fn charge(lua: &Lua, instructions: usize) -> Result<(), Error> {
     let is_over = host(lua)?.work.spend(instructions);
-    if is_over { Err(Error::RuntimeError(too_long(lua)?)) } else { Ok(()) }
+    if is_over { Err(too_long(lua)) } else { Ok(()) }
 }
 
-/// Returns the message that a call has taken too long, with the line of the script that is running.
-pub(super) fn too_long(lua: &Lua) -> Result<String, Error> {
-    let file = Arc::clone(&host(lua)?.file);
-    let line = (0..16).find_map(|level| {
-        lua.inspect_stack(level, |debug| {
-            let source = debug.source();
-            let ours = source.source.is_some_and(|it| it.strip_prefix('@') == Some(&*file));
-            debug.current_line().filter(|_| ours)
-        })?
-    });
-    let text = "ran for too long: an endless loop?";
-    Ok(match line {
-        Some(line) => format!("{file}:{line}: {text}"),
-        None => place::error(lua, &file, text).to_string(),
-    })
+/// Returns the error of a call that has taken too long, with the line of the script that is running.
+pub(super) fn too_long(lua: &Lua) -> Error {
+    place::fail(lua, "ran for too long: an endless loop?")
 }
 
 /// Work that a call may do, which takes about 0.1 s.
