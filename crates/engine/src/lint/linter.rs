@@ -8,7 +8,7 @@ use super::{Fault, LintReport, LintRule, LintSession};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use mitmcraft_protocol::contents::{Contents, ContentsError};
 use mitmcraft_protocol::meaning::{SessionMemory, diagnose};
-use mitmcraft_protocol::packet::{Diagnostic, Packet, RawReason, Undecoded};
+use mitmcraft_protocol::packet::{Diagnostic, Packet, RawReason, Undecoded, any_position};
 use mitmcraft_protocol::schema::{DecodeCause, Direction, Family};
 
 /// Judges the packets of servers by the rules of the game: a sink for the entries of captures.
@@ -144,7 +144,7 @@ impl Linter {
                 };
                 let end = if rule == LintRule::BytesLeft { len } else { at + 1 };
                 let start = if rule == LintRule::IdUnknown { 0 } else { at };
-                let field = Some(without_indices(&error.path)).filter(|path| !path.is_empty());
+                let field = Some(any_position(&error.path)).filter(|path| !path.is_empty());
                 (rule, field, Some(start..end))
             }
         };
@@ -233,22 +233,4 @@ fn is_certain(diagnostic: Diagnostic) -> bool {
             | Diagnostic::KeepAliveOverdue
             | Diagnostic::PackHashInvalid
     )
-}
-
-/// Replaces the indices of a path: `items[3].id` becomes `items[*].id`.
-fn without_indices(path: &str) -> String {
-    let mut out = String::new();
-    let mut in_index = false;
-    for char in path.chars() {
-        match char {
-            '[' => {
-                out.push_str("[*]");
-                in_index = true;
-            }
-            ']' => in_index = false,
-            char if !in_index => out.push(char),
-            _ => {}
-        }
-    }
-    out
 }

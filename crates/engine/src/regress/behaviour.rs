@@ -9,3 +9,8 @@ pub struct Behaviour {
     /// The end of the session.
     pub(super) ended: Timestamp,
 }
+
+/// Returns the name of a packet; an empty text if its id is unknown.
+pub(super) fn name(record: &Record) -> &str {
+    record.packet.kind().map_or("", |kind| kind.name())
+}

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use super::behaviour::name;
 use super::{Behaviour, Deviation, Freedom, Normalisation};
 use crate::analysis::{DiffSide, Differ, Difference, fingerprint};
 use crate::capture::{Entry, Record};
@@ -279,10 +280,6 @@ fn kind<'r>(record: &&'r Record) -> (u8, State, &'r str) {
         _ => 2,
     };
     (rank, record.packet.state(), name(record))
-}
-
-fn name(record: &Record) -> &str {
-    record.packet.kind().map_or("", |kind| kind.name())
 }
 
 /// Returns whether a packet only tells how fast the connections of players are, as at intervals.

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
+use super::behaviour::name;
 use crate::analysis::Difference;
 use crate::capture::{Entry, Record};
 use crate::text::{LineOptions, write_line};
@@ -44,7 +45,7 @@ impl Deviation {
                 | Difference::Changed(record, ..),
             ) => record,
         };
-        record.packet.kind().map_or("", |kind| kind.name())
+        name(record)
     }
 
     /// Returns what is different: `missing`, `new`, `changed`, `moved` or `late`.

@@ -8,15 +8,14 @@ use super::spawn::SpawnOffset;
 use super::{Behaviour, Deviation};
 use crate::analysis::{Difference, Ignore, IgnoreError};
 use crate::lang::amount::Period;
-use mitmcraft_protocol::packet::Glob;
+use mitmcraft_protocol::packet::{Glob, any_position};
 
 /// What may differ between two runs of the same server.
 #[derive(Debug, Clone)]
 pub struct Normalisation {
     pub(super) ignore: Ignore,
-    any_order: Vec<Glob>,
-    any_number: Vec<Glob>,
-    periodic: Vec<Glob>,
+    /// The packets that may differ in other ways.
+    free: Vec<(Freedom, Glob)>,
     /// How much later than recorded a periodic packet may come.
     pub(super) late: Duration,
     /// `true` if the player has to appear at the same place.
@@ -75,12 +74,11 @@ impl Normalisation {
     /// Creates a normalisation with the defaults, except for what is ignored.
     #[must_use]
     pub fn new(ignore: Ignore) -> Self {
-        let globs = |names: &[&str]| names.iter().map(|name| Glob::new(name)).collect();
+        let any_order = ANY_ORDER.map(|name| (Freedom::AnyOrder, Glob::new(name)));
+        let periodic = PERIODIC.map(|name| (Freedom::Periodic, Glob::new(name)));
         Self {
             ignore,
-            any_order: globs(&ANY_ORDER),
-            any_number: Vec::new(),
-            periodic: globs(&PERIODIC),
+            free: any_order.into_iter().chain(periodic).collect(),
             late: LATE,
             has_fixed_spawn: false,
             added: Vec::new(),
@@ -126,9 +124,7 @@ impl Normalisation {
     pub fn add(&mut self, freedom: Freedom, rule: &str) -> Result<(), IgnoreError> {
         match freedom {
             Freedom::Ignore => self.ignore.add(rule)?,
-            Freedom::AnyOrder => self.any_order.push(Glob::new(rule)),
-            Freedom::AnyNumber => self.any_number.push(Glob::new(rule)),
-            Freedom::Periodic => self.periodic.push(Glob::new(rule)),
+            _ => self.free.push((freedom, Glob::new(rule))),
         }
         self.added.push((freedom, rule.to_owned()));
         Ok(())
@@ -185,13 +181,7 @@ impl Normalisation {
     }
 
     pub(super) fn allows(&self, freedom: Freedom, packet: &str) -> bool {
-        let globs = match freedom {
-            Freedom::Ignore => return false,
-            Freedom::AnyOrder => &self.any_order,
-            Freedom::AnyNumber => &self.any_number,
-            Freedom::Periodic => &self.periodic,
-        };
-        globs.iter().any(|glob| glob.matches(packet))
+        self.free.iter().any(|(of, glob)| *of == freedom && glob.matches(packet))
     }
 
     /// Adds a rule that allows a deviation.
@@ -200,7 +190,7 @@ impl Normalisation {
         let rules = match deviation {
             Deviation::Packet(Difference::Changed(_, _, changes)) => changes
                 .iter()
-                .map(|change| (Freedom::Ignore, field_rule(packet, &change.path)))
+                .map(|change| (Freedom::Ignore, format!("{packet}.{}", any_position(&change.path))))
                 .collect(),
             Deviation::Packet(_) => vec![(Freedom::AnyNumber, packet.to_owned())],
             Deviation::Moved { .. } => vec![(Freedom::AnyOrder, packet.to_owned())],
@@ -232,18 +222,6 @@ impl Freedom {
             Self::Periodic => "periodic",
         }
     }
-}
-
-/// Returns the rule that ignores a field: `window_items.items[*].itemCount`.
-fn field_rule(packet: &str, path: &str) -> String {
-    let mut rule = format!("{packet}.");
-    let mut parts = path.split('[');
-    rule.push_str(parts.next().unwrap_or_default());
-    for part in parts {
-        rule.push_str("[*]");
-        rule.push_str(part.split_once(']').map_or("", |(_, rest)| rest));
-    }
-    rule
 }
 
 /// Packets that servers send in whatever order they become due within a tick: of the world, of entities

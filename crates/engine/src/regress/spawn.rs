@@ -2,6 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Behaviour;
+use super::behaviour::name;
 use crate::capture::Record;
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Packet};
@@ -116,10 +117,6 @@ impl Axis {
 
 fn bytes(record: &Record) -> Vec<u8> {
     record.packet.body_or_bytes().to_vec()
-}
-
-fn name(record: &Record) -> &str {
-    record.packet.kind().map_or("", |kind| kind.name())
 }
 
 /// Returns the player's first position.

@@ -5,6 +5,7 @@ use super::FieldMeaning;
 use super::annotation::{Annotation, Known, POSITION, bare};
 use super::reader::read;
 use super::version::Version;
+use crate::packet::any_position;
 use crate::schema::{Direction, Family, PacketType, Protocol, Scalar, State, Value};
 
 /// The meanings of the fields of one type of packet in one version.
@@ -61,11 +62,9 @@ impl FieldMeanings {
     #[must_use]
     pub fn of(protocol: &Protocol, packet: &PacketType) -> Option<Self> {
         let version = Version::of(protocol);
-        let find = |name: &str| {
-            let (family, packet) = (version.family, (packet, name.to_owned()));
-            let (state, direction) = (packet.0.state(), packet.0.direction());
-            tables().get(&Place { family, state, direction, packet: packet.1 })
-        };
+        let (family, state, direction) = (version.family, packet.state(), packet.direction());
+        let find =
+            |name: &str| tables().get(&Place { family, state, direction, packet: name.to_owned() });
         let (own, shared) = (find(packet.name()), find(ANY));
         (own.is_some() || shared.is_some()).then_some(Self { version, own, shared })
     }
@@ -115,12 +114,12 @@ impl FieldMeanings {
                 Value::Text(text) => Known { number: None, name: Some(bare(text)) },
                 value => {
                     let number = value.as_int()?;
-                    let name = self.any_at(&any(&place)).and_then(|it| it.name(number));
+                    let name = self.any_at(&any_position(&place)).and_then(|it| it.name(number));
                     Known { number: Some(number), name }
                 }
             })
         };
-        Some(self.at(&any(path), other)?.text(&scalar)?.into_owned())
+        Some(self.at(&any_position(path), other)?.text(&scalar)?.into_owned())
     }
 
     /// Returns the meaning that the field at `path` has under some condition.
@@ -148,18 +147,6 @@ impl FieldMeanings {
     pub(crate) fn looks_ahead(&self) -> bool {
         self.own.is_some_and(|own| !own.later.is_empty())
     }
-}
-
-/// Returns a path in which `[*]` stands for each position.
-fn any(path: &str) -> String {
-    let mut any = String::new();
-    for part in path.split('[') {
-        match part.split_once(']') {
-            Some((_, rest)) => any = any + "[*]" + rest,
-            None => any.push_str(part),
-        }
-    }
-    any
 }
 
 /// Returns the position in the innermost list of a place: 3 for `items[3].itemId`.

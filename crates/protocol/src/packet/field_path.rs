@@ -115,6 +115,19 @@ pub fn position(index: i64, length: usize) -> Option<usize> {
     usize::try_from(position).ok().filter(|position| *position < length)
 }
 
+/// Returns a path in which `[*]` stands for each position: `items[*].itemId` for `items[3].itemId`.
+#[must_use]
+pub fn any_position(path: &str) -> String {
+    let mut any = String::new();
+    for part in path.split('[') {
+        match part.split_once(']') {
+            Some((_, rest)) => any = any + "[*]" + rest,
+            None => any.push_str(part),
+        }
+    }
+    any
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
