@@ -1,5 +1,6 @@
 //! Text components in NBT, as the game parses them since 1.20.3.
 
+use mitmcraft_protocol::packet::TextColor;
 use mitmcraft_protocol::wire::{Compound, Tag};
 
 /// Returns what is wrong with a text component in NBT, and whether the game refuses it for certain.
@@ -73,7 +74,7 @@ fn is_color(color: &[u8]) -> bool {
         [b'#', digits @ ..] => {
             (1..=6).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit)
         }
-        name => COLORS.iter().any(|it| it.as_bytes() == name),
+        name => TextColor::NAMES.iter().any(|it| it.as_bytes() == name),
     }
 }
 
@@ -89,25 +90,6 @@ const CONTENTS: [&str; 10] = [
     "object",
     "sprite",
     "player",
-];
-
-const COLORS: [&str; 16] = [
-    "black",
-    "dark_blue",
-    "dark_green",
-    "dark_aqua",
-    "dark_red",
-    "dark_purple",
-    "gold",
-    "gray",
-    "dark_gray",
-    "blue",
-    "green",
-    "aqua",
-    "red",
-    "light_purple",
-    "yellow",
-    "white",
 ];
 
 /// Levels of components that are checked.

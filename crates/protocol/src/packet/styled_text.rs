@@ -122,7 +122,17 @@ impl TextSpan {
     /// formatting.
     #[must_use]
     pub fn terminal_codes(&self) -> Option<String> {
-        (self.style != Style::default()).then(|| self.style.terminal_codes())
+        if self.style == Style::default() {
+            return None;
+        }
+        let color = match self.style.color {
+            Some(TextColor::Named(digit)) => Some(TERMINAL[usize::from(digit & 15)].to_string()),
+            Some(TextColor::Rgb(red, green, blue)) => Some(format!("38;2;{red};{green};{blue}")),
+            None => None,
+        };
+        let formats = self.style.formats.iter().zip(FORMATS).filter(|(on, _)| **on);
+        let formats = formats.filter_map(|(_, format)| format.2).map(|code| code.to_string());
+        Some(color.into_iter().chain(formats).collect::<Vec<_>>().join(";"))
     }
 }
 
@@ -139,28 +149,32 @@ impl Style {
         }
         self
     }
-
-    fn terminal_codes(self) -> String {
-        let mut codes: Vec<String> = Vec::new();
-        match self.color {
-            Some(TextColor::Named(digit)) => {
-                codes.push(TERMINAL[usize::from(digit & 15)].to_string())
-            }
-            Some(TextColor::Rgb(red, green, blue)) => {
-                codes.push(format!("38;2;{red};{green};{blue}"))
-            }
-            None => {}
-        }
-        let formats = self.formats.iter().zip(FORMATS).filter(|(on, _)| **on);
-        codes.extend(formats.filter_map(|(_, format)| format.2).map(|code| code.to_string()));
-        codes.join(";")
-    }
 }
 
 impl TextColor {
+    /// The names of the game's 16 colours, indexed by the digit of their code.
+    pub const NAMES: [&str; 16] = [
+        "black",
+        "dark_blue",
+        "dark_green",
+        "dark_aqua",
+        "dark_red",
+        "dark_purple",
+        "gold",
+        "gray",
+        "dark_gray",
+        "blue",
+        "green",
+        "aqua",
+        "red",
+        "light_purple",
+        "yellow",
+        "white",
+    ];
+
     /// Returns the colour that a component calls `name`: `gold`, or `#ffaa00`.
     pub fn from_name(name: &str) -> Option<Self> {
-        if let Some(digit) = COLORS.iter().position(|color| *color == name) {
+        if let Some(digit) = Self::NAMES.iter().position(|color| *color == name) {
             return Some(Self::Named(digit as u8));
         }
         let is_hex = |hex: &&str| hex.len() == 6 && hex.bytes().all(|it| it.is_ascii_hexdigit());
@@ -171,27 +185,7 @@ impl TextColor {
     }
 }
 
-/// Colour names, indexed by the digit of their code.
-const COLORS: [&str; 16] = [
-    "black",
-    "dark_blue",
-    "dark_green",
-    "dark_aqua",
-    "dark_red",
-    "dark_purple",
-    "gold",
-    "gray",
-    "dark_gray",
-    "blue",
-    "green",
-    "aqua",
-    "red",
-    "light_purple",
-    "yellow",
-    "white",
-];
-
-/// The nearest terminal colours, indexed like `COLORS`.
+/// The nearest terminal colours, indexed like the names.
 const TERMINAL: [u8; 16] = [30, 34, 32, 36, 31, 35, 33, 37, 90, 94, 92, 96, 91, 95, 93, 97];
 
 /// Format code, member of a component, and the terminal's code for it.
