@@ -1,8 +1,9 @@
 use mitmcraft_protocol::codec::{Decoder, Limits};
-use mitmcraft_protocol::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::schema::Direction::{Clientbound, Serverbound};
+use mitmcraft_protocol::schema::{Role, State, Value};
 
 use super::legacy::{RequestForm, request_form};
-use super::{Form, PingError, Status, legacy, modern};
+use super::{Form, Status, legacy, modern};
 
 /// The server side of one connection that may be a Server List Ping of any form; sans-IO.
 ///
@@ -94,7 +95,7 @@ impl Answerer {
     }
 
     fn handshake(&mut self, mut decoder: Decoder, held: Vec<u8>) -> Reply {
-        match modern::next(&mut decoder, State::Handshaking, Direction::Serverbound) {
+        match modern::next(&mut decoder, State::Handshaking, Serverbound) {
             Ok(None) if held.len() < MAX_REQUEST => {
                 self.phase = Phase::Handshake(decoder, held);
                 Reply::Wait
@@ -111,17 +112,18 @@ impl Answerer {
     fn packets(&mut self, mut decoder: Decoder) -> Reply {
         let mut out = Vec::new();
         loop {
-            match modern::next(&mut decoder, State::Status, Direction::Serverbound) {
+            match modern::next(&mut decoder, State::Status, Serverbound) {
                 Ok(Some((Some(Role::StatusRequest), ..))) => {
                     let json = Value::from(self.status.to_json().as_str());
                     let value = Value::map([("response", json)]);
-                    match clientbound(Role::StatusResponse, &value) {
+                    match modern::frame(State::Status, Clientbound, Role::StatusResponse, &value) {
                         Ok(bytes) => out.extend(bytes),
                         Err(_) => return Reply::Close(out),
                     }
                 }
                 Ok(Some((Some(Role::Ping), _, value))) => {
-                    out.extend(clientbound(Role::Ping, &value).unwrap_or_default());
+                    let answer = modern::frame(State::Status, Clientbound, Role::Ping, &value);
+                    out.extend(answer.unwrap_or_default());
                     return Reply::Close(out);
                 }
                 Ok(None) => {
@@ -132,10 +134,6 @@ impl Answerer {
             }
         }
     }
-}
-
-fn clientbound(role: Role, value: &Value) -> Result<Vec<u8>, PingError> {
-    Ok(modern::frame(State::Status, Direction::Clientbound, role, value)?.to_vec())
 }
 
 /// Longest request: that of a 1.6 client with a long host name.

@@ -1,6 +1,7 @@
 use mitmcraft_protocol::codec::{Decoder, Limits};
 use mitmcraft_protocol::packet::Timestamp;
-use mitmcraft_protocol::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::schema::Direction::{Clientbound, Serverbound};
+use mitmcraft_protocol::schema::{Role, State, Value};
 
 use super::{Form, PingError, Status, legacy, modern};
 
@@ -41,8 +42,14 @@ impl Ping {
                     ("serverPort", Value::Int(port.into())),
                     ("nextState", Value::Int(1)),
                 ]);
-                let mut output = serverbound(State::Handshaking, Role::Handshake, &handshake)?;
-                output.extend(serverbound(State::Status, Role::StatusRequest, &Value::map([]))?);
+                let mut output =
+                    modern::frame(State::Handshaking, Serverbound, Role::Handshake, &handshake)?;
+                output.extend(modern::frame(
+                    State::Status,
+                    Serverbound,
+                    Role::StatusRequest,
+                    &Value::map([]),
+                )?);
                 (output, Phase::Status(Decoder::new(Limits::default())))
             }
             Form::V1_6 | Form::V1_4 | Form::Beta => {
@@ -125,8 +132,7 @@ impl Ping {
         at: Timestamp,
         mut decoder: Decoder,
     ) -> Result<(Phase, Option<Status>), PingError> {
-        let Some((role, name, value)) =
-            modern::next(&mut decoder, State::Status, Direction::Clientbound)?
+        let Some((role, name, value)) = modern::next(&mut decoder, State::Status, Clientbound)?
         else {
             return Ok((Phase::Status(decoder), None));
         };
@@ -135,7 +141,7 @@ impl Ping {
         }
         let response = value.get("response").and_then(Value::as_text).unwrap_or("");
         let status = Box::new(Status::from_json(response)?);
-        self.output.extend(serverbound(State::Status, Role::Ping, &pong(at))?);
+        self.output.extend(modern::frame(State::Status, Serverbound, Role::Ping, &pong(at))?);
         Ok((Phase::Pong { status, asked: at, decoder }, None))
     }
 }
@@ -147,7 +153,7 @@ fn on_pong(
     asked: Timestamp,
     mut decoder: Decoder,
 ) -> (Phase, Option<Status>) {
-    match modern::next(&mut decoder, State::Status, Direction::Clientbound) {
+    match modern::next(&mut decoder, State::Status, Clientbound) {
         Ok(None) => return (Phase::Pong { status, asked, decoder }, None),
         Ok(Some((Some(Role::Ping), _, value))) if value == pong(asked) => {
             status.latency = Some(at.since(asked));
@@ -161,10 +167,6 @@ fn on_pong(
 fn pong(asked: Timestamp) -> Value {
     let millis = i64::try_from(asked.0 / 1_000_000).unwrap_or(i64::MAX);
     Value::map([("time", Value::Int(millis))])
-}
-
-fn serverbound(state: State, role: Role, value: &Value) -> Result<Vec<u8>, PingError> {
-    Ok(modern::frame(state, Direction::Serverbound, role, value)?.to_vec())
 }
 
 /// Protocol number of 1.6.4, the last version that sends this form.

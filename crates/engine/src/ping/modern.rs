@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::PingError;
 use mitmcraft_protocol::codec::{Decoder, Frame, Unit};
 use mitmcraft_protocol::schema::{Catalog, Direction, EncodeError, Protocol, Role, State, Value};
@@ -15,11 +13,11 @@ pub(super) fn frame(
     direction: Direction,
     role: Role,
     value: &Value,
-) -> Result<Bytes, EncodeError> {
+) -> Result<Vec<u8>, EncodeError> {
     let protocol = protocol();
     let packet = protocol.role(state, direction, role).expect("the status has every role");
     let body = protocol.encode(packet, value)?;
-    Ok(Frame::from_body(body.into()).wire().clone())
+    Ok(Frame::from_body(body.into()).wire().to_vec())
 }
 
 /// Decodes the next packet, if it is complete: its role in this state, its name and its fields.

@@ -30,7 +30,7 @@ impl Packed {
             let (name, registry) = rest.split_once(": ").unwrap_or((rest, ""));
             let registry = match registry {
                 "" => None,
-                kind => Some(RegistryKind::ALL.into_iter().find(|it| it.name() == kind)?),
+                kind => Some(kind.parse().ok()?),
             };
             let (bits, name, names) = (bits.parse().ok()?, name.to_owned(), names.collect());
             Some(Part { bits, name, registry, names })

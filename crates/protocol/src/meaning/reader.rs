@@ -2,7 +2,6 @@ use std::collections::HashMap;
 
 use toml::de::{DeTable, DeValue};
 
-use super::RegistryKind;
 use super::annotation::{Annotation, Condition, Expected, Names, POSITION, Range, WINDOW};
 use super::field_meanings::{Fields, Place, Use};
 use super::packed::Packed;
@@ -83,7 +82,7 @@ fn names(kind: &str) -> Option<Names> {
         // It is there for as long as the program runs.
         return Some(Names::Sent(Box::leak(kind.into())));
     }
-    RegistryKind::ALL.into_iter().find(|it| it.name() == kind).map(Names::Of)
+    kind.parse().ok().map(Names::Of)
 }
 
 /// Reads one condition, or a list of conditions that all hold.

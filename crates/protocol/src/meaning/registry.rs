@@ -1,4 +1,4 @@
-use std::fmt;
+use crate::schema::by_name;
 
 /// A kind of thing that packets refer to by number, with a registry in each version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,11 +63,7 @@ impl RegistryKind {
     }
 }
 
-impl fmt::Display for RegistryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+by_name!(RegistryKind);
 
 /// The names that a version gives to the numbers of one kind.
 #[derive(Debug, Default)]
@@ -99,7 +95,9 @@ impl Registry {
             }
             let (name, properties) = token.split_once('[').unwrap_or((token, ""));
             let properties = properties.trim_end_matches(']');
-            let count = values(properties).map(|values| values.count() as u32).product();
+            let count = self::properties(properties)
+                .map(|(_, values)| values.split(',').count() as u32)
+                .product();
             entries.push(Entry { first, count, name, properties });
             first += count;
         }
@@ -184,10 +182,6 @@ impl Registry {
 
 fn properties(text: &'static str) -> impl DoubleEndedIterator<Item = (&'static str, &'static str)> {
     text.split(';').filter_map(|property| property.split_once('='))
-}
-
-fn values(text: &'static str) -> impl Iterator<Item = std::str::Split<'static, char>> {
-    properties(text).map(|(_, values)| values.split(','))
 }
 
 #[cfg(test)]

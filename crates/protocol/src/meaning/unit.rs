@@ -78,10 +78,8 @@ impl Unit {
             }
             "1" => Self::Share { per: 1.0 },
             _ => {
-                let (number, of) = name
-                    .strip_prefix("1/")?
-                    .split_once(' ')
-                    .unwrap_or_else(|| (name.strip_prefix("1/").unwrap_or_default(), ""));
+                let fraction = name.strip_prefix("1/")?;
+                let (number, of) = fraction.split_once(' ').unwrap_or((fraction, ""));
                 let per = number.parse().ok()?;
                 match of {
                     "" => Self::Share { per },
@@ -106,15 +104,7 @@ impl Unit {
             Self::Milliseconds => (1.0, " ms"),
             Self::Seconds => (1.0, " s"),
             Self::Count { of } => (1.0, of),
-            Self::TimeOfDay
-            | Self::LevelAboveOne
-            | Self::SizeLessOne
-            | Self::Sections
-            | Self::Of250
-            | Self::OutOf { .. }
-            | Self::UnixTime
-            | Self::Color
-            | Self::GameVersion => return None,
+            _ => return None,
         })
     }
 
@@ -188,9 +178,8 @@ fn rounded(number: f64) -> String {
 
 /// Names the bits that are set: `sections 0-3, 7`.
 fn sections(bits: u64) -> String {
-    let set: Vec<u32> = (0..u64::BITS).filter(|bit| bits >> bit & 1 == 1).collect();
     let mut runs: Vec<(u32, u32)> = Vec::new();
-    for bit in set {
+    for bit in (0..u64::BITS).filter(|bit| bits >> bit & 1 == 1) {
         match runs.last_mut() {
             Some((_, end)) if *end + 1 == bit => *end = bit,
             _ => runs.push((bit, bit)),

@@ -447,7 +447,7 @@ impl Packet {
         let Some(place) = identity.packet else {
             let (state, direction) = (self.state, self.direction);
             let cause = DecodeCause::UnknownId { id: identity.id, state, direction };
-            return Err(DecodeError { at: 0, path: String::new(), cause }.into());
+            return Err(DecodeError::new(0, cause).into());
         };
         let protocol = &self.context.protocol;
         let packet = &protocol.packets()[usize::from(place)];

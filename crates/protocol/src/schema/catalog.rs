@@ -261,30 +261,22 @@ impl Catalog {
     pub fn releases_where(&self, mut holds: impl FnMut(i32) -> bool) -> Option<String> {
         let is_release = |name: &&Name| name.chars().all(|it| it.is_ascii_digit() || it == '.');
         let releases = self.entries.iter().filter_map(|(number, entry)| {
-            let names = || entry.names.iter().filter(is_release);
-            Some((*number, names().next()?, names().next_back()?))
+            let mut names = entry.names.iter().filter(is_release);
+            let oldest = names.next()?;
+            Some((holds(*number), oldest, names.next_back().unwrap_or(oldest)))
         });
-        let mut runs: Vec<(&Name, &Name)> = Vec::new();
-        let (mut first, mut last) = (true, true);
-        let mut all = true;
-        for (place, (number, oldest, newest)) in releases.enumerate() {
-            let is = holds(number);
-            match runs.last_mut().filter(|_| is && last) {
-                Some((_, end)) => *end = newest,
-                None if is => runs.push((oldest, newest)),
-                None => {}
+        let releases: Vec<(bool, &Name, &Name)> = releases.collect();
+        let runs: Vec<_> = releases.chunk_by(|(a, ..), (b, ..)| a == b).collect();
+        let words = runs.iter().enumerate().filter(|(_, run)| run[0].0).map(|(place, run)| {
+            let (from, to) = (run[0].1, run[run.len() - 1].2);
+            match () {
+                () if place + 1 == runs.len() => format!("{from} and later"),
+                () if place == 0 => format!("up to {to}"),
+                () if from == to => from.to_string(),
+                () => format!("{from} to {to}"),
             }
-            first &= place > 0 || is;
-            last = is;
-            all &= is;
-        }
-        let count = runs.len();
-        let words = runs.iter().enumerate().map(|(place, (from, to))| match () {
-            () if place + 1 == count && last => format!("{from} and later"),
-            () if place == 0 && first => format!("up to {to}"),
-            () if from == to => from.to_string(),
-            () => format!("{from} to {to}"),
         });
+        let all = releases.iter().all(|(holds, ..)| *holds);
         (!all).then(|| words.collect::<Vec<_>>().join(", "))
     }
 

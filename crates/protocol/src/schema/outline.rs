@@ -49,30 +49,20 @@ impl Outline {
 /// Appends the parts of a type.
 fn collect(types: &[Type], id: TypeId, depth: usize, parts: &mut Vec<Part>) -> Option<()> {
     let depth = depth.checked_sub(1)?;
-    let size = match &types[id.0 as usize] {
-        Type::Void => 0,
-        Type::Bool => 1,
-        Type::Int(int) => usize::from(int.bytes),
-        Type::F32 => 4,
-        Type::F64 => 8,
-        Type::Uuid => 16,
-        Type::Buffer(Count::Fixed(size)) => *size,
-        Type::Bitfield(bits) => bits.iter().map(|it| it.size as usize).sum::<usize>() / 8,
-        Type::VarInt | Type::VarLong | Type::Rest if matches!(parts.last(), Some(Part::Rest)) => {
-            return None;
+    let part = match &types[id.0 as usize] {
+        Type::Void => Part::Fixed(0),
+        Type::Bool => Part::Fixed(1),
+        Type::Int(int) => Part::Fixed(int.bytes.into()),
+        Type::F32 => Part::Fixed(4),
+        Type::F64 => Part::Fixed(8),
+        Type::Uuid => Part::Fixed(16),
+        Type::Buffer(Count::Fixed(size)) => Part::Fixed(*size),
+        Type::Bitfield(bits) => {
+            Part::Fixed(bits.iter().map(|it| it.size as usize).sum::<usize>() / 8)
         }
-        Type::VarInt => {
-            parts.push(Part::VarInt);
-            return Some(());
-        }
-        Type::VarLong => {
-            parts.push(Part::VarLong);
-            return Some(());
-        }
-        Type::Rest => {
-            parts.push(Part::Rest);
-            return Some(());
-        }
+        Type::VarInt => Part::VarInt,
+        Type::VarLong => Part::VarLong,
+        Type::Rest => Part::Rest,
         Type::Container(fields) if fields.len() <= MAX_FIELDS => {
             return fields.iter().try_for_each(|field| collect(types, field.ty, depth, parts));
         }
@@ -81,10 +71,10 @@ fn collect(types: &[Type], id: TypeId, depth: usize, parts: &mut Vec<Part>) -> O
         }
         _ => return None,
     };
-    match parts.last_mut() {
-        Some(Part::Fixed(last)) => *last = last.checked_add(size)?,
-        Some(Part::Rest) => return None,
-        _ => parts.push(Part::Fixed(size)),
+    match (parts.last_mut(), part) {
+        (Some(Part::Rest), _) => return None,
+        (Some(Part::Fixed(last)), Part::Fixed(size)) => *last = last.checked_add(size)?,
+        (_, part) => parts.push(part),
     }
     Some(())
 }

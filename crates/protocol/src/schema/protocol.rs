@@ -541,6 +541,10 @@ fn smallest(types: &[Type]) -> Vec<u32> {
 
 fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
     let of = |id: TypeId| sizes[id.0 as usize];
+    let counted = |count: &Count| match count {
+        Count::Prefix(prefix) => of(*prefix),
+        Count::Fixed(_) | Count::Field(_) => 0,
+    };
     match ty {
         Type::Void | Type::Rest | Type::RestText | Type::RestTexts | Type::IfMore { .. } => 0,
         Type::Bool | Type::VarInt | Type::VarLong | Type::Option(_) | Type::Nbt { .. } => 1,
@@ -551,15 +555,11 @@ fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
         Type::F64 => 8,
         Type::Uuid => 16,
         Type::CompressedNbt { .. } => 2,
-        Type::TextForms(forms) => match forms.count {
-            Count::Prefix(prefix) => of(prefix),
-            Count::Fixed(_) | Count::Field(_) => 0,
-        },
+        Type::TextForms(forms) => counted(&forms.count),
         Type::Buffer(Count::Fixed(fixed)) => u32::try_from(*fixed).unwrap_or(u32::MAX),
-        Type::Text { count, .. } | Type::Buffer(count) | Type::Array { count, .. } => match count {
-            Count::Prefix(prefix) => of(*prefix),
-            Count::Fixed(_) | Count::Field(_) => 0,
-        },
+        Type::Text { count, .. } | Type::Buffer(count) | Type::Array { count, .. } => {
+            counted(count)
+        }
         Type::Container(fields) => {
             fields.iter().fold(0, |sum: u32, field| sum.saturating_add(of(field.ty)))
         }

@@ -99,12 +99,7 @@ impl VarLong {
 
 /// Appends the shortest VarInt encoding of `value`, 1 to 5 bytes.
 pub fn write_varint(out: &mut Vec<u8>, value: i32) {
-    let mut rest = value.cast_unsigned();
-    while rest >= 0x80 {
-        out.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    out.push(rest as u8);
+    write_varlong(out, value.cast_unsigned().into());
 }
 
 /// Appends the shortest VarLong encoding of `value`, 1 to 10 bytes.

@@ -66,10 +66,8 @@ impl<'a, 'c> Maker<'a, 'c> {
             Type::Uuid => self.fill(16),
             Type::Text { count, encoding } => return self.text(count, *encoding, wishes),
             Type::Terminated(_) => {
-                let length = self.size();
-                for _ in 0..length {
-                    let byte = self.choices.byte().max(1);
-                    self.made.bytes.push(byte);
+                for _ in 0..self.size() {
+                    self.made.bytes.push(self.choices.byte().max(1));
                 }
                 self.made.bytes.push(0);
             }
@@ -386,10 +384,7 @@ impl<'a, 'c> Maker<'a, 'c> {
     }
 
     pub(super) fn fill(&mut self, count: usize) {
-        for _ in 0..count {
-            let byte = self.choices.byte();
-            self.made.bytes.push(byte);
-        }
+        self.made.bytes.extend((0..count).map(|_| self.choices.byte()));
     }
 
     /// Returns the number of elements of a list, or of bytes of a buffer.
