@@ -52,12 +52,7 @@ pub(crate) struct Arguments {
     quiet: Quiet,
 }
 
-pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(demo(arguments, output))
-}
-
-async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let options = DemoOptions::default();
     let catalog = Catalog::embedded();
     let rules = if arguments.all { &[RULES, OLD_RULES].concat() } else { RULES };

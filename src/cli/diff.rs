@@ -126,25 +126,16 @@ fn two(
     let [mut first, mut second] = inputs([a, b], arguments, catalog, output)?;
     // Reading both in turn keeps the number of unmatched packets low.
     loop {
-        let entries = [(DiffSide::A, first.next()), (DiffSide::B, second.next())];
-        let mut over = true;
-        for (side, entry) in entries {
-            if let Some(entry) = entry {
-                differ.push(side, &entry);
-                over = false;
-            }
-        }
-        if over {
+        let (a, b) = (first.next(), second.next());
+        if a.is_none() && b.is_none() {
             break;
         }
-        while let Some(difference) = differ.poll() {
-            printer.put(&difference)?;
-        }
+        a.iter().for_each(|entry| differ.push(DiffSide::A, entry));
+        b.iter().for_each(|entry| differ.push(DiffSide::B, entry));
+        printer.put_all(|| differ.poll())?;
     }
     differ.finish();
-    while let Some(difference) = differ.poll() {
-        printer.put(&difference)?;
-    }
+    printer.put_all(|| differ.poll())?;
     let done = printer.finish(differ.same(), differ.recoded());
     first.end()?;
     second.end()?;
@@ -173,14 +164,10 @@ fn legs(
     let [mut input] = inputs([path], arguments, catalog, output)?;
     for entry in input.by_ref() {
         differ.push(&entry);
-        while let Some(difference) = differ.poll() {
-            printer.put(&difference)?;
-        }
+        printer.put_all(|| differ.poll())?;
     }
     differ.finish();
-    while let Some(difference) = differ.poll() {
-        printer.put(&difference)?;
-    }
+    printer.put_all(|| differ.poll())?;
     let done = printer.finish(differ.same(), differ.recoded());
     input.end().map(|()| done)
 }
@@ -218,6 +205,10 @@ impl<'a> Printer<'a> {
         let verbosity = arguments.verbose.verbosity();
         let options = Output::line_options(verbosity, output.colors_stdout());
         Self { arguments, output, paths, options, removed: 0, added: 0, changed: 0 }
+    }
+
+    fn put_all(&mut self, poll: impl FnMut() -> Option<Difference>) -> anyhow::Result<()> {
+        std::iter::from_fn(poll).try_for_each(|difference| self.put(&difference))
     }
 
     fn put(&mut self, difference: &Difference) -> anyhow::Result<()> {

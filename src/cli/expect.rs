@@ -1,10 +1,9 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::bail;
 use clap::Args;
 use mitmcraft::proxy::FilterFiles;
-use mitmcraft_engine::capture::Sink as _;
 use mitmcraft_engine::expect::Judge;
 
 use super::args::{ExpectOptions, Memory, Overwrite, Protocols};
@@ -72,7 +71,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let fresh = Mutex::new(judge.fresh());
     let judged = InOrder::new(files.len(), move |place, outlet| {
         let mut judge = fresh.lock().unwrap_or_else(PoisonError::into_inner).fresh();
-        let damage = take(&files[place], &reading, &mut judge).err();
+        let damage = Input::judge(&files[place], &reading, &mut judge, Judge::begin).err();
         outlet.put((judge, damage), 0);
     })?;
     let mut damage = Vec::new();
@@ -83,13 +82,4 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let report = judge.report();
     let done = results.print(&report, true, output)?;
     last_error(damage, output).map_or(Ok(done), Err)
-}
-
-/// Judges a capture.
-fn take(path: &Path, reading: &Reading, judge: &mut Judge) -> anyhow::Result<()> {
-    let mut input = Input::open(&[path.to_owned()], reading)?;
-    judge.begin(&path.display().to_string());
-    input.by_ref().try_for_each(|entry| judge.write(&entry))?;
-    judge.finish()?;
-    input.end()
 }

@@ -59,6 +59,7 @@ use mitmcraft_engine::capture::catches_panic;
 
 use exit::Done;
 use output::{Color, LogFormat, Output};
+use run::block_on;
 use settings::Settings;
 
 /// Show, record, change and replay the traffic of Minecraft: Java Edition.
@@ -156,7 +157,7 @@ fn run(settings: &Settings, output: &Output) -> anyhow::Result<Done> {
         Verb::Check(arguments) => check::run(&arguments, output),
         Verb::Expect(arguments) => expect::run(arguments, output),
         Verb::Lint(arguments) => lint::run(&arguments, output),
-        Verb::Demo(arguments) => demo::run(arguments, output),
+        Verb::Demo(arguments) => block_on(demo::run(arguments, output)),
         Verb::Show(arguments) => show::run(arguments, output),
         Verb::View(arguments) => view::run(arguments, output),
         Verb::Convert(arguments) => convert::run(arguments, output),
@@ -164,10 +165,10 @@ fn run(settings: &Settings, output: &Output) -> anyhow::Result<Done> {
         Verb::Diff(arguments) => diff::run(&arguments, output),
         Verb::Decode(arguments) => decode::run(&arguments, output),
         Verb::Wireshark(arguments) => wireshark::run(&arguments, output),
-        Verb::Ping(arguments) => ping::run(arguments, output),
-        Verb::Query(arguments) => query::run(arguments, output),
+        Verb::Ping(arguments) => block_on(ping::run(arguments, output)),
+        Verb::Query(arguments) => block_on(query::run(arguments, output)),
         Verb::Replay(arguments) => replay::run(*arguments, output),
-        Verb::Regress(arguments) => replay::regress::run(&arguments, output),
+        Verb::Regress(arguments) => block_on(replay::regress::run(&arguments, output)),
         Verb::Protocols(arguments) => protocols::run(arguments, output),
         Verb::Login(arguments) => accounts::login(&arguments, output),
         Verb::Logout(arguments) => accounts::logout(&arguments, output),

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use mitmcraft::proxy::{AskError, Clock, Resolver, UpstreamName, ping};
+use mitmcraft::proxy::{AskError, Clock, UpstreamName, ping};
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::link::Upstream;
 use mitmcraft_engine::ping::{Form, Status};
@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 use super::args::Overwrite;
 use super::exit::Done;
 use super::output::Output;
+use super::run::look_up;
 
 /// Ping a server: MOTD, version, players, latency
 #[derive(Debug, Args)]
@@ -65,15 +66,8 @@ enum FormChoice {
     Beta,
 }
 
-pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(ask(arguments, output))
-}
-
-async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let resolver = Resolver::new();
-    let server = resolver.resolve(&arguments.host).await;
-    resolver.check(&server).await?;
+pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    let server = look_up(&arguments.host).await?;
     let forms = match arguments.form {
         FormChoice::Auto => &Form::ALL[..],
         FormChoice::V1_7 => &[Form::V1_7],

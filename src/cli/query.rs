@@ -1,5 +1,5 @@
 use clap::Args;
-use mitmcraft::proxy::{Clock, Resolver, UpstreamName, query};
+use mitmcraft::proxy::{Clock, UpstreamName, query};
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::link::Upstream;
 use mitmcraft_engine::query::{Kind, QueryOptions, Stat};
@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::exit::Done;
 use super::output::Output;
+use super::run::look_up;
 
 /// Query a server over UDP (`enable-query=true`): map, plugins, all players
 #[derive(Debug, Args)]
@@ -40,15 +41,8 @@ pub(crate) struct Arguments {
     tries: u32,
 }
 
-pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(ask(arguments, output))
-}
-
-async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let resolver = Resolver::new();
-    let server = resolver.resolve(&arguments.host).await;
-    resolver.check(&server).await?;
+pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    let server = look_up(&arguments.host).await?;
     let kind = if arguments.basic { Kind::Basic } else { Kind::Full };
     let mut options = QueryOptions::default();
     options.tries = arguments.tries;

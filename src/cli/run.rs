@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::proxy::{
-    Listener, LogFault, LogHandle, LogOptions, LogWriter, NamedSink, Proxy, ProxyOptions, Stop,
-    caught,
+    Listener, LogFault, LogHandle, LogOptions, LogWriter, NamedSink, Proxy, ProxyOptions, Resolver,
+    ServerConnection, Stop, UpstreamName, caught,
 };
+use mitmcraft_engine::link::Upstream;
 
 use super::exit::Done;
 use super::notice::entries;
@@ -77,6 +78,25 @@ impl Running {
         let (served, recorded) = logged(running, &stop, log, writer, output).await?;
         served.map(|()| recorded)
     }
+}
+
+/// Runs what a verb does over the network.
+pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Runtime::new()?.block_on(work)
+}
+
+/// Returns the address of a server that a user has named, which must exist.
+pub(crate) async fn look_up(name: &UpstreamName) -> anyhow::Result<Upstream> {
+    let resolver = Resolver::new();
+    let server = resolver.resolve(name).await;
+    resolver.check(&server).await?;
+    Ok(server)
+}
+
+/// Connects to a server.
+pub(crate) async fn connect(server: &Upstream) -> anyhow::Result<ServerConnection> {
+    let connection = ServerConnection::open(server).await;
+    connection.map_err(|fault| anyhow!("cannot reach {server}: {fault}"))
 }
 
 /// Binds the address that `option` sets.

@@ -8,6 +8,7 @@ use crate::cli::exit::Done;
 use crate::cli::notice::auth_error;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
+use crate::cli::run::block_on;
 
 /// Log in with a Microsoft account, for servers in online mode
 #[derive(Debug, Args)]
@@ -55,8 +56,7 @@ pub(crate) fn login(arguments: &LoginArguments, output: &Output) -> anyhow::Resu
             count(code.lives.as_secs().div_ceil(60), "minute")
         ));
     };
-    let runtime = tokio::runtime::Runtime::new()?;
-    let account = runtime.block_on(walk(&http, chain, show)).map_err(auth_error)?;
+    let account = block_on(async { walk(&http, chain, show).await.map_err(auth_error) })?;
     let name = account.profile.name.clone();
     if let Some(wanted) = arguments.account.as_deref().filter(|it| !it.eq_ignore_ascii_case(&name))
     {

@@ -63,10 +63,7 @@ enum Mode {
 }
 
 /// The account or service with which sessions authenticate: checked, but neither looked up nor bound.
-pub(crate) struct Credentials(Source);
-
-/// Where accounts come from.
-enum Source {
+pub(crate) enum Credentials {
     /// There are none.
     Nowhere,
     /// Games lend theirs through this address.
@@ -79,11 +76,11 @@ impl AccountOptions {
     /// Checks the options, and reads the files that they name.
     pub(crate) fn check(&self) -> anyhow::Result<Credentials> {
         let service = self.account.service()?;
-        Ok(Credentials(match self.auth {
-            Mode::Offline => Source::Nowhere,
-            Mode::Client => Source::Lent(self.listen.address()?, Http::new()?, service),
-            Mode::Account | Mode::Verify => Source::Own(self.account.check()?),
-        }))
+        Ok(match self.auth {
+            Mode::Offline => Credentials::Nowhere,
+            Mode::Client => Credentials::Lent(self.listen.address()?, Http::new()?, service),
+            Mode::Account | Mode::Verify => Credentials::Own(self.account.check()?),
+        })
     }
 
     /// Returns how sessions authenticate: binds the address of games that lend their accounts, or looks
@@ -93,14 +90,14 @@ impl AccountOptions {
         credentials: Credentials,
         output: &Output,
     ) -> anyhow::Result<Settled> {
-        let credentials = match credentials.0 {
-            Source::Nowhere => return Ok(Settled::new(AuthMode::Offline, None)),
-            Source::Lent(address, http, service) => {
+        let credentials = match credentials {
+            Credentials::Nowhere => return Ok(Settled::new(AuthMode::Offline, None)),
+            Credentials::Lent(address, http, service) => {
                 self.account.warn_unprotected(output);
                 let url = &self.account.session_server;
                 return lent(address, url, service, http, output).await;
             }
-            Source::Own(credentials) => credentials,
+            Credentials::Own(credentials) => credentials,
         };
         let (profile, authority) = self.account.settle(credentials, output).await?;
         let whose = match self.auth {

@@ -1,9 +1,10 @@
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
-use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::link::Breakpoint;
 use mitmcraft_protocol::schema::Catalog;
 
+use super::compile;
+use crate::cli::output::Output;
 use crate::cli::terminal_interface::TerminalInterface;
 
 /// `--tui` and `--intercept`, which let a person control the sessions.
@@ -48,15 +49,16 @@ impl Interactive {
         Ok(())
     }
 
-    /// Compiles the condition on packets to hold.
+    /// Compiles the condition on packets to hold, and prints its warnings.
     ///
     /// # Errors
     /// If it is not an expression.
-    pub(crate) fn breakpoint(&self, catalog: &Catalog) -> anyhow::Result<Option<Breakpoint>> {
-        let Some(text) = &self.intercept else { return Ok(None) };
-        match Expr::parse(text, catalog) {
-            Ok((condition, _)) => Ok(Some(Breakpoint { condition, overtaken: false })),
-            Err(error) => Err(anyhow!("`--intercept`: {}", error.render(text))),
-        }
+    pub(crate) fn breakpoint(
+        &self,
+        catalog: &Catalog,
+        output: &Output,
+    ) -> anyhow::Result<Option<Breakpoint>> {
+        let condition = compile(self.intercept.as_deref(), "--intercept", catalog, output)?;
+        Ok(condition.map(|condition| Breakpoint { condition, overtaken: false }))
     }
 }

@@ -52,7 +52,7 @@ impl Conversion {
         }
         let Converted { found, damage } = self.convert(files, to, &reading)?;
         drop(reading);
-        self.warn(found, output);
+        warn(self.session.filter(|_| !found), output);
         damage
     }
 
@@ -114,9 +114,7 @@ impl Conversion {
                 Err(error) => errors.push(error),
             }
         }
-        if let Some(session) = session.filter(|_| !found && errors.is_empty()) {
-            output.warning(&format!("there is no session {session}: nothing was written"));
-        }
+        warn(session.filter(|_| !found && errors.is_empty()), output);
         output.note(&format!("{written} of {count} captures written to `{}`", folder.display()));
         last_error(errors, output).map_or(Ok(()), Err)
     }
@@ -173,11 +171,12 @@ impl Conversion {
         written.map_err(write_error).with_context(|| format!("cannot write `{}`", to.display()))?;
         Ok(Converted { found, damage })
     }
+}
 
-    fn warn(&self, found: bool, output: &Output) {
-        if let Some(session) = self.session.filter(|_| !found) {
-            output.warning(&format!("there is no session {session}: nothing was written"));
-        }
+/// Says that a session was not found.
+fn warn(missing: Option<u64>, output: &Output) {
+    if let Some(session) = missing {
+        output.warning(&format!("there is no session {session}: nothing was written"));
     }
 }
 

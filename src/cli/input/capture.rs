@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use mitmcraft_engine::capture::{
-    Entries, Entry, EntryError, JoinedSessions, ReadError, is_table, read_capture_within,
+    Entries, Entry, EntryError, JoinedSessions, ReadError, Sink, is_table, read_capture_within,
 };
 
 use super::followed_file::FollowedFile;
@@ -141,6 +141,20 @@ impl Input {
                 }
             }
         }))
+    }
+
+    /// Reads a capture into a sink, which `begin` tells its name once it is open.
+    pub(crate) fn judge<S: Sink>(
+        path: &Path,
+        reading: &Reading,
+        sink: &mut S,
+        begin: fn(&mut S, &str),
+    ) -> anyhow::Result<()> {
+        let mut input = Self::open(&[path.to_owned()], reading)?;
+        begin(sink, &path.display().to_string());
+        input.by_ref().try_for_each(|entry| sink.write(&entry))?;
+        sink.finish()?;
+        input.end()
     }
 
     /// Ends reading.

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{
-    EngineRunner, LogHandle, LogOptions, LogWriter, Resolver, ServerConnection, Stop, UpstreamName,
+    EngineRunner, LogHandle, LogOptions, LogWriter, ServerConnection, Stop, UpstreamName,
 };
 use mitmcraft_engine::auth::Profile;
 use mitmcraft_engine::capture::CreateOptions;
@@ -18,7 +18,7 @@ use crate::cli::accounts::OwnAccount;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::report_sink::ReportSink;
-use crate::cli::run::{logged, stop_on_signals};
+use crate::cli::run::{connect, logged, look_up, stop_on_signals};
 use crate::cli::version;
 
 /// Options of visits to a server.
@@ -86,9 +86,7 @@ pub(super) async fn visit(
         Mode::Offline => None,
         Mode::Account => Some(live.account.check()?),
     };
-    let resolver = Resolver::new();
-    let server = resolver.resolve(upstream).await;
-    resolver.check(&server).await?;
+    let server = look_up(upstream).await?;
     let (player, authority) = match credentials {
         None => (Profile::offline(&live.name), None),
         Some(credentials) => {
@@ -97,8 +95,7 @@ pub(super) async fn visit(
         }
     };
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
-    let first = ServerConnection::open(&server).await;
-    let first = first.map_err(|fault| anyhow!("cannot reach {server}: {fault}"))?;
+    let first = connect(&server).await?;
     let mut sinks = planned.create()?;
     let (sink, report) = ReportSink::new(Linter::default(), |linter| linter.report());
     sinks.push(sink.named("the report"));

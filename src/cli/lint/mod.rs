@@ -1,9 +1,8 @@
 mod live;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use mitmcraft_engine::capture::Sink as _;
 use mitmcraft_engine::lint::{LintReport, Linter};
 use mitmcraft_engine::text::Verbosity;
 
@@ -11,6 +10,7 @@ use super::args::{Memory, OutputFiles, Protocols};
 use super::exit::{Done, last_error};
 use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
+use super::run::block_on;
 
 /// Check the packets of servers by the game's rules: find packets that do not decode or that the
 /// game would refuse
@@ -70,8 +70,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         arguments.files.overwrite.check(path)?;
     }
     if let Some(upstream) = &arguments.live.upstream {
-        let runtime = tokio::runtime::Runtime::new()?;
-        let (report, recorded) = runtime.block_on(live::visit(arguments, upstream, output))?;
+        let (report, recorded) = block_on(live::visit(arguments, upstream, output))?;
         return Ok(recorded.and(print(arguments, &report, output)?));
     }
     let catalog = arguments.protocols.catalog()?;
@@ -79,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let reading = Reading::new(&files, true, &catalog, &arguments.memory, output);
     let judged = InOrder::new(files.len(), move |place, outlet| {
         let mut linter = Linter::default();
-        let damage = judge(&files[place], &reading, &mut linter).err();
+        let damage = Input::judge(&files[place], &reading, &mut linter, Linter::begin).err();
         outlet.put((linter, damage), 0);
     })?;
     let (mut linter, mut damage) = (Linter::default(), Vec::new());
@@ -106,13 +105,4 @@ fn print(arguments: &Arguments, report: &LintReport, output: &Output) -> anyhow:
         output.line(text.trim_end())?;
     }
     Ok(if report.is_clean() { Done::Yes } else { Done::No })
-}
-
-/// Judges a capture.
-fn judge(path: &Path, reading: &Reading, linter: &mut Linter) -> anyhow::Result<()> {
-    let mut input = Input::open(&[path.to_owned()], reading)?;
-    linter.begin(&path.display().to_string());
-    input.by_ref().try_for_each(|entry| linter.write(&entry))?;
-    linter.finish()?;
-    input.end()
 }

@@ -69,7 +69,7 @@ impl Plan {
         let shown = arguments.condition.compile(&catalog, output)?;
         let elsewhere = arguments.web.is_on() || arguments.control.is_on();
         arguments.interactive.check(elsewhere, on_stdout)?;
-        let breakpoint = arguments.interactive.breakpoint(&catalog)?;
+        let breakpoint = arguments.interactive.breakpoint(&catalog, output)?;
         let mut config = config(&arguments, catalog.clone())?;
         let pipe = arguments.pipe.check(&catalog, output)?;
         let (pipe, asking) = pipe.unzip();

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::proxy::{
-    ConnectError, EngineRunner, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection,
-    Stop, UpstreamName,
+    ConnectError, EngineRunner, LogWriter, NamedSink, ReplayClient, ServerConnection, Stop,
+    UpstreamName,
 };
 use mitmcraft_engine::analysis::Ignore;
 use mitmcraft_engine::capture::{Entry, EventKind, Sink};
@@ -26,7 +26,7 @@ use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
 use crate::cli::report_sink::ReportSink;
-use crate::cli::run::{logged, stop_on_signals};
+use crate::cli::run::{connect, logged, look_up, stop_on_signals};
 
 /// Act as the recorded client: send its packets to a server
 #[derive(Debug, Args)]
@@ -107,17 +107,10 @@ enum ClientPace {
     Asap,
 }
 
-pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(play(arguments, output))
-}
-
-async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let recording = Arc::new(arguments.play.recording(output)?);
     let names = names(&arguments, &recording)?;
-    let resolver = Resolver::new();
-    let upstream = resolver.resolve(&arguments.upstream).await;
-    resolver.check(&upstream).await?;
+    let upstream = look_up(&arguments.upstream).await?;
     let mut options = ClientOptions::new(Arc::clone(&recording));
     options.play = arguments.play.options(match arguments.pace {
         ClientPace::Recorded => Pace::FAITHFUL,
@@ -132,8 +125,7 @@ async fn play(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let redaction = planned.captures.redaction.clone();
     let (outcome, outcomes) = Outcomes::of(regression(&arguments, &recording, output)?);
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
-    let connection = ServerConnection::open(&upstream).await;
-    let connection = connection.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
+    let connection = connect(&upstream).await?;
     let mut sinks = planned.create()?;
     sinks.push(outcome);
     let mut filters = filters.start(&mut sinks, &redaction, output)?;
@@ -247,10 +239,7 @@ impl Clients {
 
 /// Returns the names of the players.
 fn names(arguments: &Arguments, recording: &Recording) -> anyhow::Result<Vec<String>> {
-    let name = arguments.name.clone().or_else(|| recording.context.player.clone());
-    let Some(name) = name else {
-        bail!("the recording has no player name: give one with `--name`")
-    };
+    let name = PlayArguments::player(arguments.name.as_ref(), recording)?;
     if !(1..=NAME).contains(&name.chars().count()) {
         bail!("invalid player name `{name}`: expected 1 to {NAME} characters");
     }

@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 
 use super::exit::Done;
 use super::output::Output;
+use super::run::block_on;
 
 /// Replay a capture: to clients, against a server, or through a filter file
 #[derive(Debug, Args)]
@@ -31,8 +32,8 @@ enum Verb {
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     match arguments.verb {
-        Verb::Server(arguments) => server::run(arguments, output),
-        Verb::Client(arguments) => client::run(arguments, output),
+        Verb::Server(arguments) => block_on(server::run(arguments, output)),
+        Verb::Client(arguments) => block_on(client::run(arguments, output)),
         Verb::Filters(arguments) => filters::run(arguments, output),
     }
 }

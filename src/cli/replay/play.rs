@@ -111,6 +111,12 @@ impl PlayArguments {
         Ok(options)
     }
 
+    /// Returns the name of the player: `name`, else the recorded one.
+    pub(super) fn player(name: Option<&String>, recording: &Recording) -> anyhow::Result<String> {
+        let name = name.or(recording.context.player.as_ref()).cloned();
+        name.context("the recording has no player name: give one with `--name`")
+    }
+
     /// Checks the options of captures and screen, and creates no file.
     pub(super) fn plan(&self, output: &Output) -> anyhow::Result<PlannedSinks> {
         let catalog = self.protocols.catalog()?;

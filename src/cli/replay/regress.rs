@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use mitmcraft::proxy::{
-    ConnectError, EngineRunner, LogWriter, ReplayClient, Resolver, ServerConnection,
-};
+use mitmcraft::proxy::{ConnectError, EngineRunner, LogWriter, ReplayClient};
 use mitmcraft::proxy::{Stop, UpstreamName};
 use mitmcraft_engine::regress::{Behaviour, Freedom, Normalisation, Regression, Run};
 use mitmcraft_engine::replay::{ClientOptions, Pace, Tally};
@@ -18,7 +16,7 @@ use super::play::PlayArguments;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
-use crate::cli::run::{logged, stop_on_signals};
+use crate::cli::run::{connect, logged, look_up, stop_on_signals};
 
 /// Play a recorded client against another build of the server, and report how its behaviour differs
 #[derive(Debug, Args)]
@@ -62,12 +60,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
-    let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(play(arguments, output))
-}
-
-async fn play(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
+pub(crate) async fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     if arguments.play.from.is_some() {
         bail!("`--from` cannot be used here: the recording is played from its beginning");
     }
@@ -79,17 +72,12 @@ async fn play(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     let mut normalisation = normalisation(arguments)?;
     let recording = Arc::new(arguments.play.recording(output)?);
-    let name = arguments.name.clone().or_else(|| recording.context.player.clone());
-    let name =
-        name.ok_or_else(|| anyhow!("the recording has no player name: give one with `--name`"))?;
-    let resolver = Resolver::new();
-    let upstream = resolver.resolve(&arguments.upstream).await;
-    resolver.check(&upstream).await?;
+    let name = PlayArguments::player(arguments.name.as_ref(), &recording)?;
+    let upstream = look_up(&arguments.upstream).await?;
     let mut options = ClientOptions::new(Arc::clone(&recording));
     options.play = arguments.play.options(Pace::FAITHFUL)?;
     let planned = arguments.play.plan(output)?;
-    let connection = ServerConnection::open(&upstream).await;
-    let connection = connection.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
+    let connection = connect(&upstream).await?;
     let mut sinks = planned.create()?;
     let regression = Regression::new(&recording, None, arguments.play.to);
     let (outcome, outcomes) = Outcomes::of(Some(regression));

@@ -94,12 +94,7 @@ enum ExtraPackets {
     Close,
 }
 
-pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(serve(arguments, output))
-}
-
-async fn serve(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let recording = Arc::new(arguments.play.recording(output)?);
     let options = options(&arguments, &recording)?;
     let filters = std::mem::take(&mut arguments.filters).check(&arguments.play, output)?;
