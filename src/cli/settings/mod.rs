@@ -77,8 +77,7 @@ impl Settings {
         };
         let (text, in_file) = read.map_err(|error| fault = Some(error)).unwrap_or_default();
         let (mut typed, mut variables) = (Values::new(), Values::new());
-        let own = |setting: &Setting| line.verb.is_empty() || setting.is_of(&line.verb);
-        for (place, setting) in all.iter().enumerate().filter(|(_, setting)| own(setting)) {
+        for (place, setting) in all.iter().enumerate().filter(|(_, it)| it.is_of(&line.verb)) {
             typed.extend(line.value(setting).map(|value| (place, value)));
             match environment::value(&environment, setting) {
                 Ok(value) => variables.extend(value.map(|value| (place, value))),
@@ -103,9 +102,9 @@ impl Settings {
         };
         self.check()?;
         let (mut global, mut own, mut positional) = (Vec::new(), Vec::new(), Vec::new());
-        for (place, setting) in self.all.iter().enumerate() {
+        for (place, setting) in self.own() {
             let to = match setting.arg.is_positional() {
-                _ if self.typed.contains_key(&place) || !setting.is_of(&self.verb) => continue,
+                _ if self.typed.contains_key(&place) => continue,
                 true => &mut positional,
                 false if setting.verb().is_empty() => &mut global,
                 false => &mut own,
@@ -126,10 +125,7 @@ impl Settings {
     pub(super) fn effective(&self) -> anyhow::Result<String> {
         self.check()?;
         let (mut text, mut table) = (String::new(), "");
-        for (place, setting) in self.all.iter().enumerate() {
-            if !self.verb.is_empty() && !setting.is_of(&self.verb) {
-                continue;
-            }
+        for (place, setting) in self.own() {
             if setting.verb() != table {
                 table = setting.verb();
                 text.push_str(&format!("\n[{table}]\n"));
@@ -146,6 +142,11 @@ impl Settings {
         let place = self.all.iter().position(|setting| setting.name == name);
         let word = place.and_then(|place| self.value(place)?.words.first());
         word.and_then(|word| T::from_str(word, true).ok()).unwrap_or_default()
+    }
+
+    /// Returns the options of the verb and of all verbs, with their indices.
+    fn own(&self) -> impl Iterator<Item = (usize, &Setting)> {
+        self.all.iter().enumerate().filter(|(_, setting)| setting.is_of(&self.verb))
     }
 
     fn check(&self) -> anyhow::Result<()> {

@@ -58,9 +58,9 @@ impl Setting {
         names
     }
 
-    /// Returns whether it is an option of this verb, or of all verbs.
+    /// Returns whether it is an option of this verb, or of all verbs; always if there is no verb.
     pub(super) fn is_of(&self, verb: &str) -> bool {
-        [verb, ""].contains(&self.verb())
+        verb.is_empty() || [verb, ""].contains(&self.verb())
     }
 
     /// Returns whether its value must not be printed.
