@@ -209,7 +209,7 @@ fn write(path: &Path, more: impl Fn(u64, &Path) -> bool) {
     let small: Vec<Bytes> = (0..997).map(|number| traffic::small(number).into()).collect();
     let chunk = Bytes::from(traffic::chunk());
     let mut sink: Box<dyn Sink> = match path.extension().is_some_and(|it| it == "parquet") {
-        true => Box::new(ParquetSink::new(File::create(path).unwrap()).unwrap()),
+        true => Box::new(ParquetSink::new(Box::new(File::create(path).unwrap())).unwrap()),
         false => create_sink(path, &CreateOptions::default()).unwrap(),
     };
     let opened =

@@ -57,7 +57,8 @@ impl PacketTable {
     /// Writes the table to a file.
     pub(super) fn create(&self, file: File) -> io::Result<Box<dyn Sink>> {
         let columns: Vec<TableColumn> = self.columns.iter().map(|(_, it)| it.clone()).collect();
-        let rows = TableWriter::new(file, &columns, &[("mitmcraft.table", self.text.clone())])?;
+        let rows =
+            TableWriter::new(Box::new(file), &columns, &[("mitmcraft.table", self.text.clone())])?;
         let sink = TableSink { columns: Arc::clone(&self.columns), rows };
         let packets = Some(self.packets.clone());
         Ok(Box::new(WhereSink::new(sink, packets).with_kinds(true, false)))
@@ -113,7 +114,7 @@ fn kind_of(kinds: Kinds) -> ColumnKind {
 
 struct TableSink {
     columns: Arc<[(Source, TableColumn)]>,
-    rows: TableWriter<File>,
+    rows: TableWriter,
 }
 
 impl TableSink {

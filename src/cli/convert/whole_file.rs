@@ -49,7 +49,7 @@ impl WholeFile {
             Ok(match self {
                 Self::Replay => Box::new(McprSink::new(BufWriter::new(file), session)?),
                 Self::Parquet => {
-                    let sink = ParquetSink::new(file)?;
+                    let sink = ParquetSink::new(Box::new(file))?;
                     let sink = if options.bodies { sink } else { sink.without_bodies() };
                     Box::new(if options.meanings { sink.with_meanings() } else { sink })
                 }

@@ -19,7 +19,7 @@ use crate::support::{Program, convert, mitmcraft, refuses, root, scratch_file, t
 
 pub(super) fn to_parquet(entries: &[Entry]) -> Vec<u8> {
     let shared = Shared::default();
-    put(ParquetSink::new(shared.clone()).unwrap(), entries);
+    put(ParquetSink::new(Box::new(shared.clone())).unwrap(), entries);
     shared.bytes()
 }
 
@@ -140,7 +140,7 @@ fn a_file_that_is_incomplete_or_foreign_says_so() {
     let shared = Shared::default();
     let column = |name: &str, kind| TableColumn { name: name.into(), kind };
     let columns = [column("seq", ColumnKind::Int), column("session_number", ColumnKind::Text)];
-    let mut table = TableWriter::new(shared.clone(), &columns, &[]).unwrap();
+    let mut table = TableWriter::new(Box::new(shared.clone()), &columns, &[]).unwrap();
     table.put(0, Cell::Int(1));
     table.end_row().unwrap();
     table.finish().unwrap();
@@ -273,7 +273,7 @@ fn a_full_disk_is_the_error_that_it_is() {
             Ok(())
         }
     }
-    let mut sink = ParquetSink::new(Full).unwrap();
+    let mut sink = ParquetSink::new(Box::new(Full)).unwrap();
     let entries = repository_capture("session-1.8.jsonl");
     let written = entries.iter().try_for_each(|entry| sink.write(entry));
     let error = written.and_then(|()| sink.finish()).unwrap_err();

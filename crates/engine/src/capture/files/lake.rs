@@ -150,7 +150,7 @@ impl Lake {
             Err(error) => return Ok((None, Some(error.to_string()))),
         };
         let file = claim_file(unfinished, true)?;
-        let sink = ParquetSink::new(file.try_clone()?)?;
+        let sink = ParquetSink::new(Box::new(file.try_clone()?))?;
         let sink = if self.options.bodies { sink } else { sink.without_bodies() };
         let mut sink = if self.options.meanings { sink.with_meanings() } else { sink };
         let (mut last, mut fault) = (None, None);

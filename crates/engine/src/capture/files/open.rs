@@ -48,7 +48,7 @@ pub fn open_table(
     memory: usize,
     done: impl Fn(u64) + Send + 'static,
 ) -> Result<Entries, ReadError> {
-    Ok(Box::new(ParquetReader::within(file, catalog, memory, done)?))
+    Ok(Box::new(ParquetReader::within(file, catalog, memory, Box::new(done))?))
 }
 
 /// Reads a capture from any reader, see [`open_capture`].
@@ -72,7 +72,16 @@ pub fn read_capture_within(
     catalog: &Catalog,
     memory: usize,
 ) -> Result<Entries, ReadError> {
-    let (head, whole) = peek(unpack(reader)?).map_err(|error| ReadError::at(START, error))?;
+    read_unpacked(unpack(reader)?, catalog, memory)
+}
+
+/// [`read_capture_within`], compiled once for all readers.
+fn read_unpacked(
+    reader: Box<dyn BufRead + Send>,
+    catalog: &Catalog,
+    memory: usize,
+) -> Result<Entries, ReadError> {
+    let (head, whole) = peek(reader).map_err(|error| ReadError::at(START, error))?;
     if is_pcapng(&head)? {
         return Ok(Box::new(PcapngReader::within(whole, catalog, memory)));
     }

@@ -7,6 +7,11 @@ use flate2::bufread::MultiGzDecoder;
 /// # Errors
 /// [`io::Error`] if the file cannot be read or its compressed data has an invalid header.
 pub fn unpack(reader: impl BufRead + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
+    unpack_boxed(Box::new(reader))
+}
+
+/// [`unpack`], compiled once for all readers.
+fn unpack_boxed(reader: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
     let (head, whole) = peek(reader)?;
     Ok(match head[..] {
         [0x1f, 0x8b, ..] => buffered(MultiGzDecoder::new(whole)),

@@ -1,10 +1,11 @@
 use std::cell::Cell;
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::from_utf8;
 
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::reader::{ChunkReader, FileReader};
+use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 
 use super::super::jsonl::{JsonMap, Rebuilder};
@@ -49,10 +50,10 @@ impl ParquetReader {
     /// # Errors
     /// [`ReadError`] if the file is incomplete, or does not have the columns of a capture.
     pub(in crate::capture) fn within(
-        source: impl ChunkReader + 'static,
+        source: File,
         catalog: &Catalog,
         memory: usize,
-        progress: impl Fn(u64) + Send + 'static,
+        progress: Box<dyn Fn(u64) + Send>,
     ) -> Result<Self, ReadError> {
         let file = SerializedFileReader::new(source).map_err(|error| match error {
             ParquetError::External(_) => ReadError::Io(io_error(error)),
@@ -85,7 +86,7 @@ impl ParquetReader {
             row: 0,
             text: Vec::new(),
             memory,
-            progress: Box::new(progress),
+            progress,
             done: false,
         })
     }

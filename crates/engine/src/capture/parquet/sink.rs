@@ -17,20 +17,20 @@ use mitmcraft_protocol::schema::Family;
 ///
 /// The file can be read only after [`finish`](Sink::finish).
 #[derive(Debug)]
-pub struct ParquetSink<W: Write + Send> {
-    rows: TableWriter<W>,
+pub struct ParquetSink {
+    rows: TableWriter,
     forms: Forms,
     preamble: Preamble,
     /// JSON of the current row.
     text: Vec<u8>,
 }
 
-impl<W: Write + Send> ParquetSink<W> {
+impl ParquetSink {
     /// Writes to `writer`, which does not need a buffer of its own.
     ///
     /// # Errors
     /// [`io::Error`] if the header cannot be written.
-    pub fn new(writer: W) -> io::Result<Self> {
+    pub fn new(writer: Box<dyn Write + Send>) -> io::Result<Self> {
         let program = String::from_utf8_lossy(&first_line()).into_owned();
         let metadata =
             [("mitmcraft.schema", SCHEMA_VERSION.to_string()), ("mitmcraft.capture", program)];
@@ -216,7 +216,7 @@ impl<W: Write + Send> ParquetSink<W> {
     }
 }
 
-impl<W: Write + Send> Sink for ParquetSink<W> {
+impl Sink for ParquetSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let mut tables: Vec<Vec<u8>> = Vec::new();
         self.preamble.before(entry, |line| tables.push(line.to_vec()));

@@ -15,8 +15,8 @@ use super::table_column::{ColumnKind, TableColumn, io_error};
 ///
 /// Rows are held in memory until there are enough for a row group: 122,880, or 32 MiB. A file can be read
 /// only after [`finish`](Self::finish).
-pub struct TableWriter<W: Write + Send> {
-    file: SerializedFileWriter<W>,
+pub struct TableWriter {
+    file: SerializedFileWriter<Box<dyn Write + Send>>,
     columns: Vec<ColumnBuffer>,
     /// Number of complete rows in the buffers.
     rows: usize,
@@ -45,13 +45,13 @@ impl<'a> From<&'a str> for Cell<'a> {
     }
 }
 
-impl<W: Write + Send> TableWriter<W> {
+impl TableWriter {
     /// Creates a table with `columns` that describes itself with the keys and values of `metadata`.
     ///
     /// # Errors
     /// [`io::Error`] if the header cannot be written, or two columns have the same name.
     pub fn new(
-        writer: W,
+        writer: Box<dyn Write + Send>,
         columns: &[TableColumn],
         metadata: &[(&str, String)],
     ) -> io::Result<Self> {
@@ -61,10 +61,10 @@ impl<W: Write + Send> TableWriter<W> {
     }
 
     fn begin(
-        writer: W,
+        writer: Box<dyn Write + Send>,
         columns: &[TableColumn],
         metadata: &[(&str, String)],
-    ) -> Result<SerializedFileWriter<W>, ParquetError> {
+    ) -> Result<SerializedFileWriter<Box<dyn Write + Send>>, ParquetError> {
         let fields = columns.iter().map(|column| column.schema().map(Arc::new));
         let fields = fields.collect::<Result<_, _>>()?;
         let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
@@ -142,7 +142,7 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-impl<W: Write + Send> std::fmt::Debug for TableWriter<W> {
+impl std::fmt::Debug for TableWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TableWriter").field("rows", &self.rows).finish_non_exhaustive()
     }
