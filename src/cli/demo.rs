@@ -89,7 +89,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
         let screen = Screen::new(verbosity, arguments.lines, false, output);
         sinks.push(screen.collapsed().named());
     }
-    let (effects, done_by_rules) = RuleEffects::collect(output);
+    let (effects, mut done_by_rules) = RuleEffects::collect(output);
     sinks.push(effects);
     let mut proxied = ProxyOptions::new(towards);
     proxied.pipeline = pipeline;
@@ -120,7 +120,9 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
     let lines = played?;
     summary.print(TOP, output);
     output.note("what the rules did:");
-    done_by_rules.try_iter().flatten().for_each(|line| output.note(&line));
+    for line in done_by_rules.try_recv().into_iter().flatten() {
+        output.note(&line);
+    }
     print_counts(std::slice::from_ref(&rules), output);
     for line in lines {
         output.note(&line);

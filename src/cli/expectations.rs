@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::sync::mpsc;
 
 use anyhow::{Context as _, bail};
 use mitmcraft::proxy::{FilterFiles, Loaded, NamedSink};
 use mitmcraft_engine::expect::{Judge, Report};
 use mitmcraft_engine::text::Verbosity;
+use tokio::sync::oneshot;
 
 use super::args::{Annotations, ExpectOptions, Overwrite};
 use super::exit::Done;
@@ -80,13 +80,13 @@ impl PlannedExpectations {
 
 /// Reports the results of a run whose log judges them.
 pub(super) struct LiveExpectations {
-    receiver: mpsc::Receiver<Report>,
+    receiver: oneshot::Receiver<Report>,
     results: Results,
 }
 
 impl LiveExpectations {
     /// Reports the results, if the log has been completed; on stderr unless `on_stdout`.
-    pub(super) fn print(self, on_stdout: bool, output: &Output) -> anyhow::Result<Done> {
+    pub(super) fn print(mut self, on_stdout: bool, output: &Output) -> anyhow::Result<Done> {
         match self.receiver.try_recv() {
             Ok(report) => self.results.print(&report, on_stdout, output),
             Err(_) => Ok(Done::No),

@@ -1,22 +1,23 @@
 use std::io;
-use std::sync::mpsc;
 
 use mitmcraft::proxy::NamedSink;
 use mitmcraft_engine::capture::{Entry, Sink};
+use tokio::sync::oneshot;
 
 /// Passes the entries of a log on to a sink, and sends what it makes of them when the log is complete.
 pub(super) struct ReportSink<S, R> {
     sink: S,
     report: fn(&mut S) -> R,
-    done: mpsc::Sender<R>,
+    /// `None` once it has been used.
+    done: Option<oneshot::Sender<R>>,
     wants_packets: bool,
 }
 
 impl<S: Sink + 'static, R: Send + 'static> ReportSink<S, R> {
     /// Returns the sink and what receives the report.
-    pub(super) fn new(sink: S, report: fn(&mut S) -> R) -> (Self, mpsc::Receiver<R>) {
-        let (done, receiver) = mpsc::channel();
-        (Self { sink, report, done, wants_packets: true }, receiver)
+    pub(super) fn new(sink: S, report: fn(&mut S) -> R) -> (Self, oneshot::Receiver<R>) {
+        let (done, receiver) = oneshot::channel();
+        (Self { sink, report, done: Some(done), wants_packets: true }, receiver)
     }
 
     /// Does without packets that were forwarded unchanged.
@@ -41,8 +42,10 @@ impl<S: Sink, R: Send> Sink for ReportSink<S, R> {
 
     fn finish(&mut self) -> io::Result<()> {
         self.sink.finish()?;
-        // There is no receiver if the run could not begin.
-        let _ = self.done.send((self.report)(&mut self.sink));
+        if let Some(done) = self.done.take() {
+            // There is no receiver if the run could not begin.
+            let _ = done.send((self.report)(&mut self.sink));
+        }
         Ok(())
     }
 }

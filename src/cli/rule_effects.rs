@@ -1,10 +1,10 @@
 use std::io;
-use std::sync::mpsc;
 
 use mitmcraft::proxy::NamedSink;
 use mitmcraft_engine::capture::{Entry, Outcome, Record, Sink};
 use mitmcraft_engine::filter::Notes;
 use mitmcraft_engine::text::{LineOptions, Verbosity, write_line};
+use tokio::sync::oneshot;
 
 use super::output::Output;
 use super::report_sink::ReportSink;
@@ -17,7 +17,7 @@ pub(super) struct RuleEffects {
 
 impl RuleEffects {
     /// Returns a sink that collects the lines, and what receives them.
-    pub(super) fn collect(output: &Output) -> (NamedSink, mpsc::Receiver<Vec<String>>) {
+    pub(super) fn collect(output: &Output) -> (NamedSink, oneshot::Receiver<Vec<String>>) {
         let options = LineOptions {
             width: Output::stderr_columns(),
             ..Output::line_options(Verbosity::Main, output.colors_stderr())

@@ -1,5 +1,6 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
@@ -115,27 +116,43 @@ pub(crate) async fn bind(
 pub(crate) async fn logged<T>(
     running: impl Future<Output = T>,
     stop: &Stop,
-    mut log: LogHandle,
+    log: LogHandle,
     writer: LogWriter,
     output: &Output,
 ) -> anyhow::Result<(T, Done)> {
+    let mut result = None;
+    let recorded = {
+        let running = pin!(async { result = Some(running.await) });
+        complete(running, stop, log, writer, output).await?
+    };
+    let result = result.ok_or_else(|| anyhow!("the run has ended because of the panic above"))?;
+    Ok((result, recorded))
+}
+
+/// What [`logged`] does with runs of all kinds.
+async fn complete(
+    running: Pin<&mut dyn Future<Output = ()>>,
+    stop: &Stop,
+    mut log: LogHandle,
+    writer: LogWriter,
+    output: &Output,
+) -> anyhow::Result<Done> {
     let (view, stopping) = (log.view(), stop.clone());
     let releasing = view.clone();
     tokio::spawn(async move {
         stopping.stopped().await;
         releasing.release();
     });
-    let totals = {
-        let running = caught(running);
-        tokio::pin!(running);
+    {
+        let mut running = pin!(caught(running));
         tokio::select! {
-            totals = &mut running => totals,
+            _ = &mut running => {}
             fault = log.fault() => {
                 stop.stop(fault);
-                running.await
+                running.await;
             }
         }
-    };
+    }
     let left_out = log.left_out();
     drop(log);
     let faults = tokio::task::spawn_blocking(|| writer.finish()).await?;
@@ -146,11 +163,7 @@ pub(crate) async fn logged<T>(
     if let Some(fault) = faults.first() {
         return Err(log_error(fault));
     }
-    let recorded = if view.has_failed() { Done::No } else { Done::Yes };
-    match totals {
-        Some(totals) => Ok((totals, recorded)),
-        None => Err(anyhow!("the run has ended because of the panic above")),
-    }
+    Ok(if view.has_failed() { Done::No } else { Done::Yes })
 }
 
 /// Stops the run at the first signal to end from now on, and exits at the second. Call it before the run

@@ -1,14 +1,13 @@
-use std::sync::mpsc;
-
 use mitmcraft::proxy::{NamedSink, PassedCounts};
 use mitmcraft_engine::analysis::CountingSink;
+use tokio::sync::oneshot;
 
 use super::output::Output;
 use super::report_sink::ReportSink;
 
 /// Receives the summary of a run when its log is complete.
 pub(super) struct SummaryReceiver {
-    receiver: mpsc::Receiver<CountingSink>,
+    receiver: oneshot::Receiver<CountingSink>,
     /// The packets that the sink is not told of.
     pub(super) passed: PassedCounts,
 }
@@ -22,7 +21,7 @@ impl SummaryReceiver {
     }
 
     /// Prints the first `top` rows of the summary, if the log has been completed.
-    pub(super) fn print(&self, top: usize, output: &Output) {
+    pub(super) fn print(mut self, top: usize, output: &Output) {
         if let Ok(summary) = self.receiver.try_recv() {
             let mut table = String::new();
             let mut overall = summary.overall();

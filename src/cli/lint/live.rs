@@ -97,7 +97,7 @@ pub(super) async fn visit(
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
     let first = connect(&server).await?;
     let mut sinks = planned.create()?;
-    let (sink, report) = ReportSink::new(Linter::default(), |linter| linter.report());
+    let (sink, mut report) = ReportSink::new(Linter::default(), |linter| linter.report());
     sinks.push(sink.named("the report"));
     let (log, writer) =
         LogWriter::start(sinks, LogOptions::default()).context("cannot start the log")?;

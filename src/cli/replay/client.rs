@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -16,6 +15,7 @@ use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::regress::{Comparison, Normalisation, Regression, Run};
 use mitmcraft_engine::replay::{ClientOptions, Pace, Recording, Tally};
 use mitmcraft_engine::text::Verbosity;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::live_filters::FilterArguments;
@@ -123,7 +123,7 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
     let filters = std::mem::take(&mut arguments.filters).check(&arguments.play, output)?;
     let planned = arguments.play.plan(output)?;
     let redaction = planned.captures.redaction.clone();
-    let (outcome, outcomes) = Outcomes::of(regression(&arguments, &recording, output)?);
+    let (outcome, mut outcomes) = Outcomes::of(regression(&arguments, &recording, output)?);
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
     let connection = connect(&upstream).await?;
     let mut sinks = planned.create()?;
@@ -324,7 +324,7 @@ pub(super) struct Outcomes {
 
 impl Outcomes {
     /// Returns a sink of the log, and what receives the outcomes.
-    pub(super) fn of(regression: Option<Regression>) -> (NamedSink, mpsc::Receiver<Self>) {
+    pub(super) fn of(regression: Option<Regression>) -> (NamedSink, oneshot::Receiver<Self>) {
         let outcomes = Self { regression, ..Self::default() };
         let (sink, outcomes) = ReportSink::new(outcomes, std::mem::take);
         (sink.named("the summary"), outcomes)

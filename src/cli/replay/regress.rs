@@ -80,7 +80,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &Output) -> anyhow::Resul
     let connection = connect(&upstream).await?;
     let mut sinks = planned.create()?;
     let regression = Regression::new(&recording, None, arguments.play.to);
-    let (outcome, outcomes) = Outcomes::of(Some(regression));
+    let (outcome, mut outcomes) = Outcomes::of(Some(regression));
     sinks.push(outcome);
     let (log, writer) =
         LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
