@@ -113,7 +113,7 @@ pub(super) fn check(context: &Arc<Context>, kind: &PacketType, fields: &Json) ->
             let (context, at) = (Arc::clone(context), Timestamp::default());
             let packet = Packet::new(context, 0, at, direction, state, content);
             let mut visitor = FieldLines::new(&packet);
-            let walked = packet.walk(&mut visitor);
+            let walked = packet.walk_dyn(&mut visitor);
             warning = signature_warning(&packet);
             shown = visitor.finish();
             let problem = walked.err().map(|error| FormProblem {

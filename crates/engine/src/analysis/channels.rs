@@ -21,7 +21,7 @@ impl Channels {
         }
         let mut visitor = ChannelVisitor::default();
         // A packet that does not decode after the channel's name still belongs to the channel.
-        let _ = packet.walk(&mut visitor);
+        let _ = packet.walk_dyn(&mut visitor);
         let Some(name) = visitor.name else { return };
         self.of((packet.direction(), name)).count(record);
     }

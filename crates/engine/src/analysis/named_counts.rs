@@ -24,7 +24,7 @@ impl NamedCounts {
             name if BLOCKS.contains(&name) => &mut self.blocks,
             _ => return,
         };
-        each_value(packet, |tracker, leaf| {
+        each_value(packet, &mut |tracker, leaf| {
             if let Some(meaning) = tracker.leaf(leaf)
                 && let Scalar::Int(number) = leaf.value
                 && meaning.names_things()

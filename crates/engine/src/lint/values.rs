@@ -45,7 +45,7 @@ impl<'p> Values<'p> {
             fields: Vec::new(),
         };
         // An error has its own rule.
-        let _ = packet.walk(&mut values);
+        let _ = packet.walk_dyn(&mut values);
         values
     }
 

@@ -73,7 +73,7 @@ impl FieldTracker {
         let mut tracker = Self { sent, ..tracker.unwrap_or_default() };
         if tracker.meanings.is_some_and(|meanings| meanings.looks_ahead()) {
             let scout = kind.map(|kind| Self::of(&packet.context().protocol, kind));
-            let act = |tracker: &mut Self, leaf: &Leaf<'_>| {
+            let act = &mut |tracker: &mut Self, leaf: &Leaf<'_>| {
                 tracker.leaf(leaf);
             };
             let mut visitor = MeaningVisitor { tracker: scout.unwrap_or_default(), act };

@@ -4,9 +4,9 @@ use crate::schema::{Flow, Leaf, Name, Visitor};
 
 /// A [`Visitor`] that calls a function with each value of a packet, and the tracker that knows its
 /// meaning.
-pub(super) struct MeaningVisitor<F> {
+pub(super) struct MeaningVisitor<'a> {
     pub(super) tracker: FieldTracker,
-    pub(super) act: F,
+    pub(super) act: &'a mut dyn FnMut(&mut FieldTracker, &Leaf<'_>),
 }
 
 /// Returns what the values of a packet mean, up to the first field that does not decode, with the path
@@ -15,7 +15,7 @@ pub(super) struct MeaningVisitor<F> {
 pub fn meanings(packet: &Packet, about: Option<About>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let tracker = FieldTracker::new(packet).about(about);
-    let act = |tracker: &mut FieldTracker, leaf: &Leaf<'_>| found.extend(tracker.text(leaf));
+    let act = &mut |tracker: &mut FieldTracker, leaf: &Leaf<'_>| found.extend(tracker.text(leaf));
     // An error leaves what was found before it.
     let _ = packet.walk(&mut MeaningVisitor { tracker, act });
     found
@@ -23,12 +23,12 @@ pub fn meanings(packet: &Packet, about: Option<About>) -> Vec<(String, String)> 
 
 /// Calls `act` with each value of a packet, up to the first field that does not decode, and a tracker
 /// that `act` asks for its meaning, once per value.
-pub fn each_value(packet: &Packet, act: impl FnMut(&mut FieldTracker, &Leaf<'_>)) {
+pub fn each_value(packet: &Packet, act: &mut dyn FnMut(&mut FieldTracker, &Leaf<'_>)) {
     // An error leaves what was found before it.
     let _ = packet.walk(&mut MeaningVisitor { tracker: FieldTracker::new(packet), act });
 }
 
-impl<F: FnMut(&mut FieldTracker, &Leaf<'_>)> Visitor for MeaningVisitor<F> {
+impl Visitor for MeaningVisitor<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         (self.act)(&mut self.tracker, leaf);
         Flow::Continue(())

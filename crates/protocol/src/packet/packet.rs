@@ -415,6 +415,16 @@ impl Packet {
         })
     }
 
+    /// [`walk`](Self::walk), compiled once for all visitors: for those whose speed does not matter.
+    ///
+    /// # Errors
+    /// [`Undecoded`]: the reason why not all fields could be decoded.
+    pub fn walk_dyn(&self, visitor: &mut dyn Visitor) -> Result<(), Undecoded> {
+        self.with_type(|protocol, packet, body, start| {
+            protocol.walk_dyn(packet, body, start, visitor).map(drop)
+        })
+    }
+
     /// Walks through the fields with a visitor as [`walk`](Self::walk) does, and through those of the
     /// payload of a plugin channel, if its layout is known, as the field `payload`.
     ///

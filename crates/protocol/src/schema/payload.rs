@@ -41,7 +41,7 @@ impl Protocol {
             return None;
         }
         let mut found = Finder::default();
-        self.walk(packet, body, start, &mut found).ok()?;
+        self.walk_dyn(packet, body, start, &mut found).ok()?;
         let bytes = found.data?;
         let names_none = packet.state == State::Login && packet.direction == Direction::Serverbound;
         let fits = |layout: &&PacketType| {
@@ -86,7 +86,7 @@ impl Protocol {
             return self.walk(packet, body, start, visitor);
         };
         let mut whole = WithPayload { visitor, protocol: self, payload: &payload, body, depth: 0 };
-        self.walk(packet, body, start, &mut whole)
+        self.walk_dyn(packet, body, start, &mut whole)
     }
 
     /// Decodes the fields of a body from offset `start`, with the payload of a plugin channel, if its
@@ -158,8 +158,8 @@ impl Visitor for Strict {
 }
 
 /// Passes the parts of a packet on, with its payload as a last field.
-struct WithPayload<'a, V> {
-    visitor: &'a mut V,
+struct WithPayload<'a> {
+    visitor: &'a mut dyn Visitor,
     protocol: &'a Protocol,
     payload: &'a Payload<'a>,
     body: &'a [u8],
@@ -167,7 +167,7 @@ struct WithPayload<'a, V> {
     depth: usize,
 }
 
-impl<V: Visitor> Visitor for WithPayload<'_, V> {
+impl Visitor for WithPayload<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         self.visitor.leaf(leaf)
     }

@@ -245,13 +245,27 @@ impl Protocol {
         packet: &PacketType,
         body: &[u8],
         start: usize,
-        visitor: &mut impl Visitor,
+        visitor: &mut (impl Visitor + ?Sized),
     ) -> Result<usize, DecodeError> {
         let Some(end) = self.run(packet, body, start, visitor)? else { return Ok(start) };
         if end < body.len() {
             return Err(DecodeError::new(end, DecodeCause::Trailing(body.len() - end)));
         }
         Ok(end)
+    }
+
+    /// [`walk`](Self::walk), compiled once for all visitors: for those whose speed does not matter.
+    ///
+    /// # Errors
+    /// As of [`walk`](Self::walk).
+    pub fn walk_dyn(
+        &self,
+        packet: &PacketType,
+        body: &[u8],
+        start: usize,
+        visitor: &mut dyn Visitor,
+    ) -> Result<usize, DecodeError> {
+        self.walk(packet, body, start, visitor)
     }
 
     /// Returns `true` if the body of a packet, whose fields begin at offset `start`, decodes to its last
@@ -356,7 +370,7 @@ impl Protocol {
         packet: &PacketType,
         body: &[u8],
         start: usize,
-        visitor: &mut impl Visitor,
+        visitor: &mut (impl Visitor + ?Sized),
     ) -> Result<Option<usize>, DecodeError> {
         let reader = Reader::at(body, start);
         match Walk::new(&self.types, &self.sizes, reader, visitor).run(packet.ty) {

@@ -41,7 +41,7 @@ pub(super) fn blank_body(
         names,
         fits: true,
     };
-    let fault = packet.walk(&mut blanks).err();
+    let fault = packet.walk_dyn(&mut blanks).err();
     let Blanks { body: blank, end, fits, .. } = blanks;
     if !fits {
         return None;
@@ -53,7 +53,7 @@ pub(super) fn blank_body(
         tail(&mut blank[end..]);
         let mut other = packet.clone();
         other.replace_body(Bytes::copy_from_slice(&blank));
-        let same = match (&fault, other.walk(&mut Measure).err()) {
+        let same = match (&fault, other.walk_dyn(&mut Measure).err()) {
             (None, None) => true,
             (Some(fault), Some(other)) => {
                 fault.at() == other.at() && fault.to_string() == other.to_string()

@@ -96,7 +96,7 @@ impl Redactor {
             }
         };
         let mut leaves = LeafKinds::default();
-        if packet.walk(&mut leaves).is_err() {
+        if packet.walk_dyn(&mut leaves).is_err() {
             return self.damaged(packet, &body);
         }
         if leaves.harmless() {

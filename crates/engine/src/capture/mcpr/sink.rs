@@ -105,7 +105,7 @@ impl<W: Write + Send> McprSink<W> {
             let mut players = Players { at: false, found: &mut replay.players };
             if packet.kind().is_some_and(|packet| PLAYERS.contains(&&**packet.name())) {
                 // A packet that does not decode names no player.
-                let _ = packet.walk(&mut players);
+                let _ = packet.walk_dyn(&mut players);
             }
         }
         zip.write_all(&millis.to_be_bytes())?;

@@ -11,7 +11,7 @@ use crate::wire::{Nbt, Reader, WireError};
 mod text;
 
 /// A single pass over a packet that reads it by the type tree and reports each part to the visitor.
-pub(super) struct Walk<'a, 'v, V> {
+pub(super) struct Walk<'a, 'v, V: ?Sized> {
     types: &'a [Type],
     /// Lower bound of each type's size in bytes.
     sizes: &'a [u32],
@@ -30,7 +30,7 @@ pub(super) struct Walk<'a, 'v, V> {
 
 type Walked<T> = Result<T, Stop>;
 
-impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
+impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
     pub(super) fn new(
         types: &'a [Type],
         sizes: &'a [u32],

@@ -6,7 +6,7 @@ use crate::schema::{Leaf, Scalar, Visitor};
 use crate::wire::{Encoding, Reader, WireError};
 
 /// Walks text of all kinds.
-impl<'a, V: Visitor> Walk<'a, '_, V> {
+impl<'a, V: Visitor + ?Sized> Walk<'a, '_, V> {
     pub(super) fn text(
         &mut self,
         count: &'a Count,
