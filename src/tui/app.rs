@@ -6,6 +6,7 @@ use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value as Json, json};
 
 use super::commands::Asked;
+use super::expressions::placed;
 use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, Sent, TimeMode, Timeline, View};
 use crate::proxy::ColorStore;
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
@@ -350,7 +351,7 @@ impl App {
             Action::OnlyType => self.filter_type(true),
             Action::Hide => self.hide(),
             Action::ShowHidden => self.show_hidden(),
-            Action::Sort => self.ask_sort(),
+            Action::Sort => self.ask(Purpose::Sort, self.sort.clone()),
             Action::Colors => self.ask_colors(),
             Action::Series => self.ask_series(),
             Action::Clear => self.clear(),
@@ -437,29 +438,19 @@ impl App {
 
     /// Marks what is wrong with the line that is being typed.
     fn check(&mut self) {
-        let Some(prompt) = &mut self.prompt else { return };
-        prompt.error = None;
-        if prompt.purpose == Purpose::Columns {
-            prompt.error = Column::parse(&prompt.text, &self.catalog).err();
-        }
-        if matches!(prompt.purpose, Purpose::Sort | Purpose::Series | Purpose::Colors) {
-            let (purpose, text) = (prompt.purpose.clone(), prompt.text.clone());
-            let error = match purpose {
-                Purpose::Sort => self.sort_of(&text).err(),
-                Purpose::Series => self.series_of(&text).err(),
-                _ => self.colors_of(&text).err(),
-            };
-            if let Some(prompt) = &mut self.prompt {
-                prompt.error = error;
+        let Some(Prompt { purpose, text, .. }) = self.prompt.clone() else { return };
+        let error = match purpose {
+            Purpose::Columns => Column::parse(&text, &self.catalog).err(),
+            Purpose::Sort => self.sort_of(&text).err(),
+            Purpose::Series => self.series_of(&text).err(),
+            Purpose::Colors => self.colors_of(&text).err(),
+            purpose if purpose.is_expression() && !text.trim().is_empty() => {
+                Expr::parse(&text, &self.catalog).err().map(|error| placed(0, error))
             }
-            return;
-        }
-        if prompt.purpose.is_expression() && !prompt.text.trim().is_empty() {
-            let parsed = Expr::parse(&prompt.text, &self.catalog);
-            prompt.error = parsed.err().map(|error| {
-                let hint = error.hint.map(|hint| format!(" ({hint})"));
-                (error.span.start, format!("{}{}", error.message, hint.unwrap_or_default()))
-            });
+            _ => None,
+        };
+        if let Some(prompt) = &mut self.prompt {
+            prompt.error = error;
         }
     }
 

@@ -71,7 +71,7 @@ impl App {
 }
 
 /// Returns where in a line the mistake of a part is that begins at `at`, and what it is.
-fn placed(at: usize, error: ExprError) -> (usize, String) {
+pub(super) fn placed(at: usize, error: ExprError) -> (usize, String) {
     let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
     (at + error.span.start, format!("{}{hint}", error.message))
 }

@@ -1,6 +1,6 @@
 //! Things that the person picks: fields to filter by, to list and to copy; several packets; marks.
 
-use super::{App, Column, Purpose, View};
+use super::{App, Column, View};
 use crate::store::Annotation;
 use crate::view::{Action, Combination, PickedField, SortKey, combined};
 use mitmcraft_engine::lang::{Expr, Vocabulary};
@@ -112,11 +112,6 @@ impl App {
     pub(super) fn show_hidden(&mut self) {
         self.list.show_hidden();
         self.cleared.clear();
-    }
-
-    /// Asks by what the list is to be sorted.
-    pub(super) fn ask_sort(&mut self) {
-        self.ask(Purpose::Sort, self.sort.clone());
     }
 
     /// Returns what a line says about the order: a column, with `-` before it for the greatest first.
