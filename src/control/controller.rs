@@ -14,7 +14,7 @@ use mitmcraft_protocol::packet::Packet;
 /// The last command wins, and all interfaces see it. Packets are held while at least one interface is
 /// attached, and before the first one is. After the last one has detached, the owner waits a while for another
 /// one, as when a page is loaded again, and calls [`abandon`](Self::abandon).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Controller {
     interfaces: BTreeSet<u64>,
     /// The number of interfaces that were ever attached.
@@ -56,23 +56,7 @@ impl Controller {
     /// Creates a controller of no sessions, which holds what matches `breakpoint` from the start.
     #[must_use]
     pub fn new(breakpoint: Option<Breakpoint>) -> Self {
-        Self {
-            interfaces: BTreeSet::new(),
-            attached: 0,
-            abandoned: false,
-            sessions: BTreeSet::new(),
-            breakpoint,
-            earlier: None,
-            sending: BTreeMap::new(),
-            held: HashMap::new(),
-            order: BTreeMap::new(),
-            came: 0,
-            changes: 0,
-            commands: VecDeque::new(),
-            number: 0,
-            asked: HashMap::new(),
-            messages: VecDeque::new(),
-        }
+        Self { breakpoint, ..Self::default() }
     }
 
     /// Adds a user interface and returns its number. Queues for it pushes about the packets that are held or sent

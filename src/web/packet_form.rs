@@ -248,17 +248,10 @@ impl Values<'_> {
                 Json::Null => "null",
             },
             count: value.as_array().map(Vec::len),
-            optional: false,
-            encoding: None,
-            raw: None,
-            low: None,
-            high: None,
-            options: None,
-            flags: None,
-            names: None,
-            text: None,
+            ..FormLine::default()
         };
-        line.optional = !value.is_null() && self.may_be(place, Json::Null);
+        let without = || matches!(self.encoded_with(place, Json::Null), Some(Ok(_)));
+        line.optional = !value.is_null() && without();
         if let Json::Object(fields) = value {
             if let Some(EncodeCause::OneOf(names)) = self.refusal(path, place, json!({})) {
                 line.options = Some(names.map(|name| name.to_string()).to_vec());
@@ -302,11 +295,6 @@ impl Values<'_> {
     fn refusal(&self, path: &str, place: &str, value: Json) -> Option<EncodeCause> {
         let error = self.encoded_with(place, value)?.err()?;
         (error.path == path).then_some(error.cause)
-    }
-
-    /// Returns `true` if the packet can be sent with another value there.
-    fn may_be(&self, place: &str, value: Json) -> bool {
-        self.encoded_with(place, value).is_some_and(|encoded| encoded.is_ok())
     }
 
     /// Encodes the packet with another field.

@@ -32,7 +32,7 @@ pub struct FormProblem {
 }
 
 /// A value of a form, with what it can hold.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FormLine {
     /// The name of the field, or the index of the element.

@@ -35,18 +35,19 @@ impl Judge {
             let expectations = set.expectations().iter().cloned();
             outcomes.extend(expectations.map(|it| Outcome::new(Arc::clone(&file), it)));
         }
-        let judges = |per| outcomes.iter().any(|it: &Outcome| it.expect.per == per);
-        let (judges_sessions, judges_runs) = (judges(Per::Session), judges(Per::Run));
-        let (sessions, run) = (BTreeMap::new(), None);
-        Self { outcomes, source: None, sessions, run, judges_sessions, judges_runs }
+        Self::of(outcomes)
     }
 
     /// Returns a judge of the same expectations that has judged nothing.
     #[must_use]
     pub fn fresh(&self) -> Self {
         let fresh = |it: &Outcome| Outcome::new(Arc::clone(&it.file), it.expect.clone());
-        let outcomes = self.outcomes.iter().map(fresh).collect();
-        let (judges_sessions, judges_runs) = (self.judges_sessions, self.judges_runs);
+        Self::of(self.outcomes.iter().map(fresh).collect())
+    }
+
+    fn of(outcomes: Vec<Outcome>) -> Self {
+        let judges = |per| outcomes.iter().any(|it| it.expect.per == per);
+        let (judges_sessions, judges_runs) = (judges(Per::Session), judges(Per::Run));
         let (sessions, run) = (BTreeMap::new(), None);
         Self { outcomes, source: None, sessions, run, judges_sessions, judges_runs }
     }

@@ -44,16 +44,8 @@ impl Handshake {
         if host == self.host && upstream.port == self.port {
             return None;
         }
-        let Value::Map(fields) = value.plain() else { return None };
-        let mut fields = fields.clone();
-        for (name, value) in &mut fields {
-            match &**name {
-                "serverHost" => *value = Value::from(host.as_str()),
-                "serverPort" => *value = Value::Int(upstream.port.into()),
-                _ => {}
-            }
-        }
-        Some(Value::Map(fields))
+        let value = value.clone().with_field("serverHost", Value::from(host.as_str()));
+        Some(value.with_field("serverPort", Value::Int(upstream.port.into())))
     }
 }
 

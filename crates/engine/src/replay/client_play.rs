@@ -150,10 +150,6 @@ impl ClientReplay {
 
     fn on_played(&mut self) {
         let Phase::Play(play) = &mut self.phase else { return };
-        if let Some(until) = play.playback.wait_for_peer(self.endpoint.now()) {
-            play.wake = Some(until);
-            return;
-        }
         play.done = true;
         if !self.options.hold {
             self.leave("the recording has ended");

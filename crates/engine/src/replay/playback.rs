@@ -36,7 +36,7 @@ pub(super) enum Turn {
     Send(usize),
     /// Wait until this moment, unless the peer sends something earlier.
     Wait(Timestamp),
-    /// Everything was sent.
+    /// Everything was sent, and what the peer owes has come or was given up.
     End,
 }
 
@@ -89,12 +89,12 @@ impl Playback {
             }
             self.next += 1;
         }
-        Turn::End
+        self.wait_for_peer(now).map_or(Turn::End, Turn::Wait)
     }
 
     /// Returns until when to wait for packets of the peer that come before the end of the recording;
     /// `None` if all of them have come or were given up.
-    pub(super) fn wait_for_peer(&mut self, now: Timestamp) -> Option<Timestamp> {
+    fn wait_for_peer(&mut self, now: Timestamp) -> Option<Timestamp> {
         if !self.options.pace.ordered {
             return None;
         }

@@ -40,7 +40,7 @@ impl Recording {
         entries: impl Iterator<Item = Result<Entry, ReadError>>,
         session: Option<u64>,
     ) -> Result<Self, RecordingError> {
-        let mut drafts = Drafts::new(session);
+        let mut drafts = Drafts { wanted: session, ..Drafts::default() };
         for entry in entries {
             match entry {
                 Ok(entry) => {
@@ -180,6 +180,7 @@ impl Recording {
 }
 
 /// The sessions of a capture as far as it has been read.
+#[derive(Default)]
 struct Drafts {
     wanted: Option<u64>,
     sessions: HashMap<u64, Recording>,
@@ -195,18 +196,6 @@ struct Drafts {
 }
 
 impl Drafts {
-    fn new(wanted: Option<u64>) -> Self {
-        Self {
-            wanted,
-            sessions: HashMap::new(),
-            chosen: None,
-            played: Vec::new(),
-            status: None,
-            seen: 0,
-            unread: 0,
-        }
-    }
-
     /// Takes the capture's next entry. Returns `false` at the end of the chosen session.
     fn take(&mut self, entry: &Entry) -> bool {
         let number = entry.context().session;

@@ -131,10 +131,6 @@ impl ServerReplay {
 
     fn on_played(&mut self) {
         let Phase::Play(play) = &mut self.phase else { return };
-        if let Some(until) = play.playback.wait_for_peer(self.endpoint.now()) {
-            play.wake = Some(until);
-            return;
-        }
         self.tally.finish(play.playback.missed().len());
         if self.options.repeat {
             play.playback.rewind();
