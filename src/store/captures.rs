@@ -8,7 +8,7 @@ pub(super) struct Captures {
     /// The name of each capture, and the number that is added to those of its sessions.
     begun: Vec<(Arc<str>, u64)>,
     /// The name of the capture that is written at the same time.
-    written: Option<Arc<str>>,
+    pub(super) written: Option<Arc<str>>,
     /// The greatest number of a session.
     last: u64,
     /// The context of the last entry, as it came and with its session's new number.
@@ -20,11 +20,6 @@ impl Captures {
     pub(super) fn begin(&mut self, name: &str) {
         self.begun.push((name.into(), self.last));
         self.renumbered = None;
-    }
-
-    /// Sets the name of the capture that is written at the same time.
-    pub(super) fn set_written(&mut self, name: &str) {
-        self.written = Some(name.into());
     }
 
     /// Returns the name of the only capture.

@@ -40,11 +40,6 @@ impl Extra {
         Self { magic: Some(0), ..Self::default() }
     }
 
-    /// Returns whether there is nothing but a body without a length prefix.
-    pub(super) fn is_bare_body(&self) -> bool {
-        *self == Self::bare()
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -58,7 +58,7 @@ impl OpenChunk {
         let body = packet.body();
         let extra = Extra::of(record, body.is_ok());
         match (packet.content(), body) {
-            (Content::Frame(frame), _) if extra.is_bare_body() => {
+            (Content::Frame(frame), _) if extra == Extra::bare() => {
                 (Form::Bare, self.keep(&[frame.wire()]), frame.wire().len())
             }
             (content, body) => {

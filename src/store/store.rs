@@ -56,7 +56,7 @@ impl Store {
 
     /// Sets the name of the capture that a run writes.
     pub fn set_name(&self, name: &str) {
-        self.lock().captures.set_written(name);
+        self.lock().captures.written = Some(name.into());
     }
 
     /// Returns the name of the capture that has the packets, if it is one.

@@ -185,7 +185,7 @@ impl Client {
             };
             let (returned, messages, busy) = tokio::task::spawn_blocking(work).await.ok()?;
             viewer = returned;
-            if viewer.owes_state() {
+            if viewer.pushed.is_none() {
                 // That of another list.
                 state = None;
             }

@@ -47,8 +47,8 @@ pub struct Viewer {
     /// What people had noted when the store was looked at last, and how often that was something else.
     noted: Arc<BTreeMap<u64, Annotation>>,
     looks: u64,
-    /// The last `state` that was pushed.
-    pushed: Option<StoreState>,
+    /// The last `state` that was pushed; `None` if the next is that of another list.
+    pub(super) pushed: Option<StoreState>,
 }
 
 impl Viewer {
@@ -282,11 +282,6 @@ impl Viewer {
             pushes.push(Push::State(state));
         }
         busy
-    }
-
-    /// Returns whether the page is going to be told the state of another list than the last time.
-    pub(super) fn owes_state(&self) -> bool {
-        self.pushed.is_none()
     }
 
     fn state(&self) -> StoreState {

@@ -18,7 +18,7 @@ use super::writer::Batch;
 #[derive(Debug)]
 pub(in crate::proxy) struct LogQueue {
     /// Bytes that all sessions together may have waiting.
-    limit: usize,
+    pub(super) limit: usize,
     lanes: Mutex<Lanes>,
     /// Wakes the log thread.
     changed: Condvar,
@@ -73,10 +73,6 @@ impl LogQueue {
     /// Creates a queue of `limit` bytes.
     pub(in crate::proxy) fn new(limit: usize) -> Self {
         Self { limit, lanes: Mutex::default(), changed: Condvar::new() }
-    }
-
-    pub(in crate::proxy) fn limit(&self) -> usize {
-        self.limit
     }
 
     /// Adds a batch, and returns without it if its session has too much waiting.

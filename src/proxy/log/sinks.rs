@@ -15,7 +15,7 @@ pub(super) struct LogSinks {
     notices: Notices,
     metrics: Arc<Metrics>,
     progress: Arc<LogProgress>,
-    inflation: InflationBudget,
+    pub(super) inflation: InflationBudget,
     versions: VersionCheck,
     faults: Vec<LogFault>,
 }
@@ -77,11 +77,6 @@ impl LogSinks {
                 self.call(at, |written| written.count(|it| it.take(entry)));
             }
         }
-    }
-
-    /// Records compressed packets as they are from now on, because the run has to end.
-    pub(super) fn stop_inflating(&mut self) {
-        self.inflation.stop();
     }
 
     pub(super) fn batch_done(&mut self) {

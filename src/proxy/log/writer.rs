@@ -1,5 +1,4 @@
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -133,12 +132,13 @@ pub type NamedSink = (String, Box<dyn Sink>);
 #[derive(Debug, Clone)]
 pub struct LogHandle {
     queue: Arc<OpenQueue>,
-    wants_wire: bool,
-    wants_packets: bool,
+    /// `true` if a sink records the bytes on the wire.
+    pub(in crate::proxy) wants_wire: bool,
+    /// `true` if a sink records packets that were forwarded unchanged.
+    pub(in crate::proxy) wants_packets: bool,
     passed: PassedCounts,
     on_full: OnFull,
-    left_out: Arc<AtomicU64>,
-    metrics: Arc<Metrics>,
+    pub(in crate::proxy) metrics: Arc<Metrics>,
     fault: watch::Receiver<Option<LogFault>>,
 }
 
@@ -149,16 +149,6 @@ impl LogHandle {
         for entries in runs_of_sessions(entries) {
             self.put_all(Batch { wires: Vec::new(), entries }).await;
         }
-    }
-
-    /// Returns whether a sink records the bytes on the wire.
-    pub(in crate::proxy) fn wants_wire(&self) -> bool {
-        self.wants_wire
-    }
-
-    /// Returns whether a sink records packets that were forwarded unchanged.
-    pub(in crate::proxy) fn wants_packets(&self) -> bool {
-        self.wants_packets
     }
 
     /// Takes the counts of packets that no sink wants.
@@ -174,7 +164,6 @@ impl LogHandle {
             OnFull::Drop => {
                 if let Err(batch) = self.queue.0.offer(batch) {
                     let count = batch.entries.len();
-                    self.left_out.fetch_add(count as u64, Ordering::Relaxed);
                     self.metrics.left_out.add(count as u64);
                 }
             }
@@ -184,12 +173,7 @@ impl LogHandle {
     /// Returns the number of dropped entries.
     #[must_use]
     pub fn left_out(&self) -> u64 {
-        self.left_out.load(Ordering::Relaxed)
-    }
-
-    /// Returns the metrics of the run.
-    pub(in crate::proxy) fn metrics(&self) -> &Metrics {
-        &self.metrics
+        self.metrics.left_out.get()
     }
 
     /// Returns a view of the log that does not keep the writer running.
@@ -237,7 +221,7 @@ impl Drop for OpenQueue {
 #[derive(Debug, Clone)]
 pub struct LogView {
     queue: Weak<LogQueue>,
-    metrics: Arc<Metrics>,
+    pub(in crate::proxy) metrics: Arc<Metrics>,
 }
 
 impl LogView {
@@ -262,12 +246,7 @@ impl LogView {
 
     /// Returns the bytes that may wait to be written.
     pub(in crate::proxy) fn limit(&self) -> usize {
-        self.queue.upgrade().map_or(0, |queue| queue.limit())
-    }
-
-    /// Returns the metrics of the run.
-    pub(in crate::proxy) fn metrics(&self) -> &Metrics {
-        &self.metrics
+        self.queue.upgrade().map_or(0, |queue| queue.limit)
     }
 }
 
@@ -311,7 +290,6 @@ impl LogWriter {
             wants_packets,
             passed,
             on_full,
-            left_out: Arc::default(),
             metrics,
             fault: watching,
         };
@@ -380,7 +358,8 @@ impl LogThread {
                 if self.queue.is_released()
                     && now.duration_since(*released.get_or_insert(now)) >= INFLATING
                 {
-                    sinks.stop_inflating();
+                    // The run has to end.
+                    sinks.inflation.stop();
                 }
             }
             if let Some(first) = sinks.fault().filter(|_| self.fault.borrow().is_none()) {

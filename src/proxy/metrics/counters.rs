@@ -38,7 +38,7 @@ impl Counter {
         self.0.fetch_add(count, Relaxed);
     }
 
-    pub(super) fn get(&self) -> u64 {
+    pub(in crate::proxy) fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
 }

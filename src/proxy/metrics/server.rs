@@ -94,7 +94,7 @@ impl Source {
             limit: self.log.limit(),
             started: self.started,
         };
-        page(self.log.metrics(), &moment)
+        page(&self.log.metrics, &moment)
     }
 }
 

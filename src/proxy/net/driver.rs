@@ -53,9 +53,9 @@ pub(super) struct Driver {
     /// `None` if no capture records what crosses the wire.
     tap: Option<WireTap>,
     /// The way to the people who control the session; `None` if nobody can.
-    control: Option<SessionControl>,
+    pub(super) control: Option<SessionControl>,
     /// The way to the program that decides on packets; `None` if there is none.
-    pipe: Option<SessionPipe>,
+    pub(super) pipe: Option<SessionPipe>,
     stopped: bool,
 }
 
@@ -77,7 +77,7 @@ impl Driver {
         route: impl Into<Route>,
         client: Option<TcpStream>,
     ) -> Box<Self> {
-        if !shared.log.wants_packets() {
+        if !shared.log.wants_packets {
             session.start_tally();
         }
         if let Some(client) = &client {
@@ -106,7 +106,7 @@ impl Driver {
 
     /// Also records what crosses the wire, as session number `session`, if a capture wants it.
     pub(super) fn tapped(mut self: Box<Self>, session: u64) -> Box<Self> {
-        if self.shared.log.wants_wire() {
+        if self.shared.log.wants_wire {
             let now = self.shared.clock.now();
             let mut tap = WireTap::new(session);
             for side in Side::ALL {
@@ -119,21 +119,9 @@ impl Driver {
         self
     }
 
-    /// Lets people control the session.
-    pub(super) fn controlled(mut self: Box<Self>, control: Option<SessionControl>) -> Box<Self> {
-        self.control = control;
-        self
-    }
-
-    /// Lets a program decide on packets of the session.
-    pub(super) fn piped(mut self: Box<Self>, pipe: Option<SessionPipe>) -> Box<Self> {
-        self.pipe = pipe;
-        self
-    }
-
     /// Refuses the client before anything is relayed, and records the reason.
     pub(super) fn refuse(mut self: Box<Self>, reason: RefusalError) -> Box<Self> {
-        self.shared.log.metrics().count_trouble(Trouble::from(&reason));
+        self.shared.log.metrics.count_trouble(Trouble::from(&reason));
         self.session.handle(self.shared.clock.now(), Input::Stop(Cause::new(reason)));
         self
     }
@@ -242,7 +230,7 @@ impl Driver {
                 Output::Reset(side) => self.resets[side] = true,
                 Output::Notice(notice) => {
                     if let Notice::TimedOut { .. } = notice {
-                        self.shared.log.metrics().count_trouble(Trouble::Timeout);
+                        self.shared.log.metrics.count_trouble(Trouble::Timeout);
                     }
                     self.shared.notices.show_of_session(&notice);
                 }
@@ -453,7 +441,7 @@ impl Driver {
                     }
                     _ => Trouble::Upstream,
                 };
-                self.shared.log.metrics().count_trouble(trouble);
+                self.shared.log.metrics.count_trouble(trouble);
                 let input = match error {
                     ConnectError::Refused(reason) => Input::TurnedAway(Cause::new(reason)),
                     ConnectError::Timeout(_) => {
@@ -523,7 +511,7 @@ impl Driver {
 
     fn lose(&mut self, side: Side, error: io::Error) {
         self.sockets[side] = None;
-        self.shared.log.metrics().count_trouble(side.into());
+        self.shared.log.metrics.count_trouble(side.into());
         let now = self.shared.clock.now();
         self.session.handle(now, Input::Lost(side, error.into()));
     }
@@ -834,8 +822,8 @@ mod tests {
             let person = control.attach(HeldNews::Each).await.unwrap();
             let engine = Attentive::new(None, "hello");
             let upstream = Upstream { host: String::new(), port: 0 };
-            let driver = Driver::new(Box::new(engine), shared, upstream, Some(accepted));
-            let driver = driver.controlled(controlled);
+            let mut driver = Driver::new(Box::new(engine), shared, upstream, Some(accepted));
+            driver.control = controlled;
             let mut running = Box::pin(driver.run());
             let waits = poll_fn(|context| Poll::Ready(running.as_mut().poll(context).is_pending()));
             assert!(waits.await);

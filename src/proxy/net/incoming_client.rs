@@ -72,16 +72,14 @@ impl IncomingClient {
         let start = Start { session: self.session, at, client: addresses.source, upstream };
         let pipeline = self.shared.pipelines.borrow_and_update().make();
         let session = Session::new(config, start, pipeline)?;
-        let control = match &self.options.control {
-            Some(control) => control.open(self.session).await,
-            None => None,
-        };
         let driver = Driver::new(Box::new(session), self.shared, route, Some(client));
-        let pipe = match &self.options.pipe {
-            Some(pipe) => Some(pipe.open(self.session).await),
-            None => None,
-        };
-        let driver = driver.tapped(self.session).controlled(control).piped(pipe);
+        let mut driver = driver.tapped(self.session);
+        if let Some(control) = &self.options.control {
+            driver.control = control.open(self.session).await;
+        }
+        if let Some(pipe) = &self.options.pipe {
+            driver.pipe = Some(pipe.open(self.session).await);
+        }
         Some(match announced {
             Ok(_) => driver,
             Err(reason) => driver.refuse(reason),

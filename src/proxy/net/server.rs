@@ -223,7 +223,7 @@ impl Proxy {
         let transfers = Transfers::default();
         let serve = |accepted: io::Result<Accepted>| {
             let Ok(Accepted { socket, address, refused }) = accepted else {
-                log.metrics().count_trouble(Trouble::Accept);
+                log.metrics.count_trouble(Trouble::Accept);
                 return None;
             };
             if let Some(reason) = &refused {

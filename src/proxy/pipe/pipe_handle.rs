@@ -172,7 +172,7 @@ impl PipeTask {
     /// does not end soon.
     async fn finish(&mut self) {
         let Some(mut process) = self.process.take() else { return };
-        process.close_stdin();
+        process.stdin = None;
         let give_up = Instant::now() + PATIENCE;
         loop {
             let event = timeout_at(give_up, process.next(&[])).await;

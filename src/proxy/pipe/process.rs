@@ -20,7 +20,8 @@ pub struct PipeCommand {
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    stdin: Option<ChildStdin>,
+    /// Closed if `None`: nothing more comes.
+    pub(super) stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     output: Box<[u8]>,
@@ -108,11 +109,6 @@ impl Process {
         tokio::spawn(async move {
             let _ = self.child.wait().await;
         });
-    }
-
-    /// Tells it that nothing more comes.
-    pub(super) fn close_stdin(&mut self) {
-        self.stdin = None;
     }
 }
 

@@ -134,12 +134,6 @@ impl FilterFiles {
         self.paths.iter().map(version).collect()
     }
 
-    /// Reads and checks all files, like [`load`](Self::load), on a thread for blocking work.
-    async fn load_off_the_workers(&self) -> Result<Result<Loaded, LoadError>, JoinError> {
-        let files = self.clone();
-        tokio::task::spawn_blocking(move || files.load()).await
-    }
-
     /// Reloads the files when they change after they were loaded, and calls `reloaded` with the result,
     /// without the warnings that the files had before. Sessions use the new rules from the next packet on.
     /// If a file has an error, the old rules stay active.
@@ -181,7 +175,8 @@ impl FilterFiles {
             while changes.recv().await.is_some() {
                 tokio::time::sleep(SETTLE).await;
                 let _ = changes.try_recv();
-                let mut loaded = match self.load_off_the_workers().await? {
+                let files = self.clone();
+                let mut loaded = match tokio::task::spawn_blocking(move || files.load()).await? {
                     Ok(loaded) => loaded,
                     Err(error) => {
                         reloaded(Err(&error));

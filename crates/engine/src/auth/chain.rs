@@ -188,18 +188,20 @@ impl Chain {
                     ("refresh_token", token.clone()),
                 ],
             ),
-            Stage::Xbox { microsoft, .. } => post(
-                &self.endpoints.xbox,
-                &json!({
+            Stage::Xbox { microsoft, .. } => {
+                // The kind of Microsoft's token.
+                let kind = if self.endpoints.is_live() { 't' } else { 'd' };
+                let body = json!({
                     "Properties": {
                         "AuthMethod": "RPS",
                         "SiteName": "user.auth.xboxlive.com",
-                        "RpsTicket": format!("{}={}", self.ticket(), microsoft.expose()),
+                        "RpsTicket": format!("{kind}={}", microsoft.expose()),
                     },
                     "RelyingParty": "http://auth.xboxlive.com",
                     "TokenType": "JWT",
-                }),
-            ),
+                });
+                post(&self.endpoints.xbox, &body)
+            }
             Stage::Xsts { xbox, .. } => post(
                 &self.endpoints.xsts,
                 &json!({
@@ -214,11 +216,6 @@ impl Chain {
             }
             Stage::Profile { access, .. } => self.endpoints.own_profile(access),
         }
-    }
-
-    /// Returns the kind of Microsoft's token in front of it.
-    fn ticket(&self) -> char {
-        if self.endpoints.is_live() { 't' } else { 'd' }
     }
 }
 

@@ -368,7 +368,7 @@ impl Delivery {
     /// Shows the player why the session ends: closes an open bundle, and sends a Disconnect or what
     /// the state has instead. A player whom the server has told why gets nothing more.
     pub(crate) fn say_goodbye(&mut self, wire: &mut impl Wire, text: &str) {
-        if self.guard.is_dismissed() {
+        if self.guard.dismissed {
             return;
         }
         let context = self.recorder.context.clone();
@@ -376,7 +376,7 @@ impl Delivery {
             self.send(wire, Direction::Clientbound, State::Play, delimiter, None);
         }
         let state = self.recorder.states[Direction::Clientbound];
-        if let Some(body) = farewell(&context, state, text, self.guard.ping()) {
+        if let Some(body) = farewell(&context, state, text, self.guard.ping) {
             self.send(wire, Direction::Clientbound, state, body, None);
         }
     }

@@ -16,17 +16,17 @@ use mitmcraft_protocol::schema::{Direction, Family, Protocol, Role, State, Value
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Guard {
     /// `true` if the client has had the first delimiter of a bundle, and not the second.
-    bundled: bool,
+    pub(crate) bundled: bool,
     /// `true` if the player's key went to the server with the Login Start (1.19 to 1.19.2).
-    key_in_login: bool,
+    pub(crate) key_in_login: bool,
     /// `true` if the player's key went to the server in the game.
     key_in_game: bool,
     /// `true` if the server enforces signed chat; `None` until it says.
-    enforced: Option<bool>,
+    pub(crate) enforced: Option<bool>,
     /// The client's ping, if it is one from before 1.7.
-    ping: LegacyPingForm,
+    pub(crate) ping: LegacyPingForm,
     /// `true` if the client has had a Disconnect.
-    dismissed: bool,
+    pub(crate) dismissed: bool,
 }
 
 impl Guard {
@@ -133,29 +133,6 @@ impl Guard {
         self.bundled = false;
     }
 
-    /// Returns whether the server has said if it enforces signed chat.
-    pub(crate) fn policy_is_known(&self) -> bool {
-        self.enforced.is_some()
-    }
-
-    /// The Login Start went on without the player's key.
-    pub(crate) fn key_removed(&mut self) {
-        self.key_in_login = false;
-    }
-
-    pub(crate) fn key_in_login(&self) -> bool {
-        self.key_in_login
-    }
-
-    /// Returns whether the client knows why its session ends.
-    pub(crate) fn is_dismissed(&self) -> bool {
-        self.dismissed
-    }
-
-    pub(crate) fn ping(&self) -> LegacyPingForm {
-        self.ping
-    }
-
     /// Closes the open bundle: returns the delimiter that ends it.
     pub(crate) fn close_bundle(&mut self, protocol: &Protocol) -> Option<Vec<u8>> {
         if !std::mem::take(&mut self.bundled) {
@@ -223,11 +200,6 @@ impl Guard {
         judgement.effects.sends.push(injection);
         sends.filter(&mut judgement);
         judgement.effects.notes.comments.pop()
-    }
-
-    /// Returns whether the client has had the first delimiter of a bundle, and not the second.
-    pub(crate) fn is_bundled(&self) -> bool {
-        self.bundled
     }
 }
 

@@ -20,10 +20,10 @@ impl Session {
         if self.keys.is_some() {
             return;
         }
-        self.control.engage();
+        self.control.engaged = true;
         let done = match action {
             Action::Break(breakpoint) => {
-                self.control.set_breakpoint(breakpoint);
+                self.control.breakpoint = breakpoint;
                 Ok(())
             }
             Action::Decide { held, decision } => self.on_decisions(&held, decision),

@@ -20,9 +20,9 @@ use mitmcraft_protocol::schema::{Direction, PerDirection, Role, State};
 /// other peer received them.
 #[derive(Debug)]
 pub(super) struct Control {
-    engaged: bool,
-    breakpoint: Option<Breakpoint>,
-    asking: Option<Asking>,
+    pub(super) engaged: bool,
+    pub(super) breakpoint: Option<Breakpoint>,
+    pub(super) asking: Option<Asking>,
     queues: PerDirection<HoldQueue>,
     pub(super) repeats: Vec<Repeat>,
     /// Numbers of the server's keep-alives that the proxy has answered. The client's answer to the
@@ -83,15 +83,6 @@ impl Control {
             held: 0,
             asked: 0,
         }
-    }
-
-    /// Asks about every packet from now on.
-    pub(super) fn engage(&mut self) {
-        self.engaged = true;
-    }
-
-    pub(super) fn set_breakpoint(&mut self, breakpoint: Option<Breakpoint>) {
-        self.breakpoint = breakpoint;
     }
 
     /// Decides whether a packet goes on or waits: held, or behind what is held. It can be held only if it
@@ -301,16 +292,6 @@ impl Control {
         self.breakpoint.is_none() && self.answered.is_empty() && !self.holds(direction)
     }
 
-    /// Returns the packets on which a program decides; `None` if there is none.
-    pub(super) fn asking(&self) -> Option<&Asking> {
-        self.asking.as_ref()
-    }
-
-    /// Returns whether any person has given a command, or a program decides on packets.
-    pub(super) fn is_engaged(&self) -> bool {
-        self.engaged
-    }
-
     /// Returns the held packet with that number, if it has not gone yet.
     pub(super) fn held(&self, number: u64) -> Option<&Waiting> {
         self.queues.values().find_map(|queue| queue.held(number))
@@ -361,7 +342,7 @@ impl Control {
             self.answered.remove(place);
             return Admission::AnswersProxy(packet);
         }
-        let bundled = direction == Direction::Clientbound && guard.is_bundled();
+        let bundled = direction == Direction::Clientbound && guard.bundled;
         let readable = packet.state() == recorder.states[direction] && !bundled;
         if readable || self.queues[direction].is_open() {
             return Admission::Goes(packet);
@@ -488,9 +469,9 @@ mod tests {
             let mut recorder = Recorder::new(context);
             recorder.enter(State::Play);
             let mut control = Control::new(&MemoryBudget::default(), None);
-            control.engage();
+            control.engaged = true;
             let (condition, _) = Expr::parse(condition, Catalog::embedded()).unwrap();
-            control.set_breakpoint(Some(Breakpoint { condition, overtaken }));
+            control.breakpoint = Some(Breakpoint { condition, overtaken });
             Self { control, guard: Guard::default(), recorder }
         }
 

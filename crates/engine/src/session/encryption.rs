@@ -128,7 +128,7 @@ impl Session {
                 let answer = request.answer(&material.secret, material.seed);
                 let body = answer.as_ref().and_then(|answer| {
                     // The signature needs the key that was removed from the Login Start.
-                    if Exchange::is_signed(&response) && !self.delivery.guard.key_in_login() {
+                    if Exchange::is_signed(&response) && !self.delivery.guard.key_in_login {
                         self.own_response(answer)
                     } else {
                         encode(&packet, &answer.instead(&response))
@@ -208,7 +208,7 @@ impl Session {
 
     fn show(&mut self, packet: Packet, request: Request, material: KeyMaterial) {
         let spared = self.config.auth.spares_client();
-        let (signs, by_id) = (self.delivery.guard.key_in_login(), self.confirms_encryption());
+        let (signs, by_id) = (self.delivery.guard.key_in_login, self.confirms_encryption());
         let shown = request.shown(&material, RequestVariant { signs, spared, by_id });
         let shown = shown.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
         let Some((body, exchange)) = shown else { return self.on_sealed(packet) };

@@ -131,7 +131,7 @@ impl Session {
             return;
         }
         let text = format!("mitmcraft: {reason}");
-        let form = self.delivery.guard.ping();
+        let form = self.delivery.guard.ping;
         if let Some(body) = ping_answer(&self.context().protocol, &text, form) {
             self.send(Direction::Clientbound, State::Status, body);
         }

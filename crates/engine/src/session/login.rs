@@ -23,7 +23,7 @@ impl Session {
             Role::Join | Role::ServerData => {
                 self.confirm_secret();
                 self.judge_and_deliver(incoming);
-                if self.delivery.guard.policy_is_known() {
+                if self.delivery.guard.enforced.is_some() {
                     self.role_limits.policy_is_known(&self.delivery.recorder.context.protocol);
                 }
             }
@@ -135,9 +135,9 @@ impl Session {
     /// client's key is kept only with the client's own name and its own answer to the server.
     pub(super) fn renamed(&mut self, packet: &Packet) -> Option<Vec<u8>> {
         let auth = &self.config.auth;
-        let unsigned = self.delivery.guard.key_in_login() && auth.answers_alone();
+        let unsigned = self.delivery.guard.key_in_login && auth.answers_alone();
         let renamed = renamed(packet, auth.profile()?, unsigned)?;
-        self.delivery.guard.key_removed();
+        self.delivery.guard.key_in_login = false;
         Some(renamed)
     }
 

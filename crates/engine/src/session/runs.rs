@@ -75,7 +75,7 @@ impl Session {
         let Some(mut tally) = recorder.tally().and_then(|tally| tally.of(&protocol)) else {
             return 0;
         };
-        let asking = self.control.asking();
+        let asking = self.control.asking.as_ref();
         let PerSide { client, server } = &mut self.ends;
         let (from, to) = match side {
             Side::Client => (&mut client.leg, &mut server.leg),

@@ -239,7 +239,7 @@ impl Session {
     fn on_frame(&mut self, direction: Direction, frame: Frame) {
         self.delivery.recorder.count_packet(direction);
         let content = Content::Frame(frame);
-        if self.control.is_engaged() && !matches!(self.phase, Phase::Refused(_)) {
+        if self.control.engaged && !matches!(self.phase, Phase::Refused(_)) {
             let packet = self.delivery.recorder.unnumbered(direction, content);
             return self.on_controlled(packet);
         }

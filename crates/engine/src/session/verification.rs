@@ -109,7 +109,7 @@ impl Session {
     /// version is one in which the server's status says whether it wants the key.
     fn has_own_key(&self, login: &Packet) -> bool {
         let version = login.context().version;
-        self.delivery.guard.key_in_login()
+        self.delivery.guard.key_in_login
             && version.is_some_and(|version| version >= POLICY_IN_STATUS)
             && self.config.auth.profile().is_some_and(|account| is_of(login, account))
     }

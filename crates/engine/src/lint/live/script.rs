@@ -12,7 +12,7 @@ pub(super) struct Script {
     /// The time of the next action.
     next: Timestamp,
     /// The stage that the player waits for, and the time until which it does.
-    awaited: Option<(Stage, Timestamp)>,
+    pub(super) awaited: Option<(Stage, Timestamp)>,
     /// The time until which the player stays.
     stay: Timestamp,
     pub(super) position: Position,
@@ -73,11 +73,6 @@ impl Script {
     /// Takes note that a stage was reached.
     pub(super) fn reached(&mut self, stage: Stage) {
         self.awaited = self.awaited.filter(|(awaited, _)| *awaited != stage);
-    }
-
-    /// Leaves out that the player, who lives, respawns.
-    pub(super) fn skip_respawn(&mut self) {
-        self.awaited = None;
     }
 
     /// Returns whether the player has asked to be teleported.

@@ -353,7 +353,7 @@ impl Visitor {
             Action::Die => self.speech().command("kill", now),
             Action::Respawn if is_dead => self.speech().respawn(),
             Action::Respawn => {
-                script.skip_respawn();
+                script.awaited = None;
                 None
             }
             Action::Leave => {

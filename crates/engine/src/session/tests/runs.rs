@@ -123,7 +123,7 @@ fn answer(pair: &mut Pair) {
 /// Lets out what people hold, what a program has to decide, and what rules delay.
 fn release(pair: &mut Pair) {
     answer(pair);
-    if pair.session.control.is_engaged() {
+    if pair.session.control.engaged {
         order(pair, Action::ForwardAll);
     }
     pair.clock += 1_000_000_000;
