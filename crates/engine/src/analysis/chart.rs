@@ -1,10 +1,10 @@
 //! Draws the timeline as an SVG chart.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 
 use super::report::seconds;
 use super::{Bin, Report, Series, Timeline};
-use crate::text::{ByteSize, count};
+use crate::text::{ByteSize, count, xml};
 use mitmcraft_protocol::schema::Direction;
 
 impl Report<'_> {
@@ -50,7 +50,7 @@ impl Chart<'_> {
              viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
              <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
              <text x=\"{LEFT}\" y=\"20\" font-size=\"13\" fill=\"#222\">{}</text>\n",
-            XmlEscaped(&title),
+            xml(&title),
         );
     }
 
@@ -94,7 +94,7 @@ impl Chart<'_> {
                 color(place),
                 left + 17,
                 top + 10,
-                XmlEscaped(name),
+                xml(name),
             );
         }
     }
@@ -190,7 +190,7 @@ impl Chart<'_> {
             }
             self.out.push('Z');
         }
-        let _ = writeln!(self.out, "\"><title>{}</title></path>", XmlEscaped(name));
+        let _ = writeln!(self.out, "\"><title>{}</title></path>", xml(name));
     }
 
     fn step(&self) -> f64 {
@@ -263,26 +263,6 @@ fn clock(seconds: f64, unit: f64) -> String {
 
 fn color(place: usize) -> &'static str {
     COLORS.get(place).copied().unwrap_or(OTHERS)
-}
-
-/// Displays text escaped for XML.
-struct XmlEscaped<'a>(&'a str);
-
-impl Display for XmlEscaped<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for char in self.0.chars() {
-            match char {
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '&' => f.write_str("&amp;")?,
-                '"' => f.write_str("&quot;")?,
-                // XML cannot represent them.
-                char if char.is_control() => f.write_char('\u{fffd}')?,
-                char => f.write_char(char)?,
-            }
-        }
-        Ok(())
-    }
 }
 
 const WIDTH: usize = 1180;

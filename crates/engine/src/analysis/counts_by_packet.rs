@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::PacketCounts;
+use super::report::arrow;
 use crate::capture::Record;
 use crate::text::{ByteSize, Escaped};
 use mitmcraft_protocol::packet::{Packet, TypeCounts};
@@ -45,9 +46,13 @@ impl CountsByPacket {
     /// Sums up all kinds.
     #[must_use]
     pub fn total(&self) -> PacketCounts {
-        let mut total = PacketCounts::default();
-        self.rows.iter().for_each(|row| total.add(&row.counts));
-        total
+        PacketCounts::sum(self.rows.iter().map(|row| &row.counts))
+    }
+
+    /// Sums up a direction.
+    pub(super) fn direction(&self, direction: Direction) -> PacketCounts {
+        let own = self.rows.iter().filter(|row| row.direction == direction);
+        PacketCounts::sum(own.map(|row| &row.counts))
     }
 
     /// Appends a table of the first `top` kinds, most bytes first, the sum of the others, and the sum of
@@ -57,16 +62,11 @@ impl CountsByPacket {
         let _ = writeln!(out, "{:>9}  {:>11}  {:>11}  packet", head[0], head[1], head[2]);
         let rows = self.rows();
         for row in rows.iter().take(top) {
-            let arrow = match row.direction {
-                Direction::Serverbound => '→',
-                Direction::Clientbound => '←',
-            };
-            let name = format!("{arrow} {} {}", row.state, Escaped(&row.name));
+            let name = format!("{} {} {}", arrow(row.direction), row.state, Escaped(&row.name));
             write_row(out, &row.counts, &name);
         }
         if let Some(others) = rows.get(top..).filter(|others| !others.is_empty()) {
-            let mut counts = PacketCounts::default();
-            others.iter().for_each(|row| counts.add(&row.counts));
+            let counts = PacketCounts::sum(others.iter().map(|row| &row.counts));
             write_row(out, &counts, &format!("({} others)", others.len()));
         }
         write_row(out, &self.total(), "total");

@@ -44,6 +44,14 @@ impl PacketCounts {
         self.made += other.made;
     }
 
+    /// Sums up counts.
+    pub(super) fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        all.into_iter().fold(Self::default(), |mut sum, counts| {
+            sum.add(counts);
+            sum
+        })
+    }
+
     /// Describes what the proxy did to the packets; empty if it forwarded all unchanged.
     pub(super) fn interventions(&self) -> String {
         let done = [(self.dropped, "dropped"), (self.rewritten, "rewritten"), (self.made, "made")];

@@ -67,12 +67,9 @@ impl<'a> Report<'a> {
 
     /// Sums up each direction that has packets.
     pub(super) fn directions(&self) -> Vec<(String, PacketCounts)> {
-        let rows = self.stats.totals().rows();
+        let totals = self.stats.totals();
         let of = |direction: Direction| {
-            let mut counts = PacketCounts::default();
-            let own = rows.iter().filter(|row| row.direction == direction);
-            own.for_each(|row| counts.add(&row.counts));
-            (format!("{} {direction}", arrow(direction)), counts)
+            (format!("{} {direction}", arrow(direction)), totals.direction(direction))
         };
         let all = Direction::ALL.into_iter().map(of);
         all.filter(|(_, counts)| counts.packets + counts.made > 0).collect()
@@ -141,8 +138,7 @@ impl<'a> Report<'a> {
             return rows;
         }
         let others = rows.split_off(self.top);
-        let mut sum = PacketCounts::default();
-        others.iter().for_each(|(_, counts)| sum.add(counts));
+        let sum = PacketCounts::sum(others.iter().map(|(_, counts)| counts));
         rows.push((format!("{} other {what}", others.len()), sum));
         rows
     }
@@ -151,7 +147,7 @@ impl<'a> Report<'a> {
         let stats = self.stats;
         let sessions = stats.sessions().count() as u64 + stats.forgotten();
         let _ = write!(out, "{}, {}", count(sessions, "session"), count(total.packets, "packet"));
-        if let Some((first, _)) = stats.span() {
+        if let Some((first, _)) = stats.span {
             let _ = write!(out, " in {:.3} s from {first}", stats.seconds());
         }
         out.push('\n');
@@ -247,7 +243,7 @@ impl<'a> Report<'a> {
     }
 
     fn write_diagnostics(&self, out: &mut String) {
-        let rows = self.stats.diagnostics().rows();
+        let rows = self.stats.diagnostics.rows();
         if !rows.is_empty() {
             let _ = writeln!(out, "\n{:>9} {:>12}  would disconnect", "packets", "first");
         }
@@ -338,7 +334,7 @@ fn session_name(session: &SessionCounts) -> String {
     name
 }
 
-fn arrow(direction: Direction) -> char {
+pub(super) fn arrow(direction: Direction) -> char {
     match direction {
         Direction::Serverbound => '→',
         Direction::Clientbound => '←',

@@ -21,16 +21,13 @@ impl Report<'_> {
             with_counts(head, &counts, seconds)
         });
         let directions = Direction::ALL.into_iter().map(|direction| {
-            let mut counts = PacketCounts::default();
-            let rows = totals.rows();
-            let own = rows.iter().filter(|row| row.direction == direction);
-            own.for_each(|row| counts.add(&row.counts));
-            with_counts(json!({ "dir": direction.name() }), &counts, seconds)
+            let head = json!({ "dir": direction.name() });
+            with_counts(head, &totals.direction(direction), seconds)
         });
         json!({
             "v": 1,
-            "begin": stats.span().map(|(first, _)| first.to_string()),
-            "end": stats.span().map(|(_, last)| last.to_string()),
+            "begin": stats.span.map(|(first, _)| first.to_string()),
+            "end": stats.span.map(|(_, last)| last.to_string()),
             "seconds": seconds,
             "total": with_counts(json!({}), &totals.total(), seconds),
             "directions": directions.collect::<Vec<_>>(),
@@ -75,7 +72,7 @@ impl Report<'_> {
     }
 
     fn diagnostics(&self) -> Vec<Json> {
-        let rows = self.stats.diagnostics().rows().into_iter();
+        let rows = self.stats.diagnostics.rows().into_iter();
         let rows = rows.map(|(diagnostic, direction, count, (session, seq))| {
             json!({
                 "dir": direction.name(),

@@ -22,11 +22,11 @@ pub struct Stats {
     channels: Channels,
     round_trips: RoundTrips,
     undecoded: UndecodedCounts,
-    diagnostics: DiagnosticCounts,
+    pub(super) diagnostics: DiagnosticCounts,
     named: NamedCounts,
     timeline: Timeline,
     /// The times of the first and the last packet.
-    span: Option<(Timestamp, Timestamp)>,
+    pub(super) span: Option<(Timestamp, Timestamp)>,
 }
 
 impl Stats {
@@ -101,12 +101,6 @@ impl Stats {
         &self.undecoded
     }
 
-    /// The packets for which a peer would disconnect, by diagnostic.
-    #[must_use]
-    pub fn diagnostics(&self) -> &DiagnosticCounts {
-        &self.diagnostics
-    }
-
     /// The entities and blocks that packets name.
     #[must_use]
     pub fn named(&self) -> &NamedCounts {
@@ -117,12 +111,6 @@ impl Stats {
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
-    }
-
-    /// The times of the first and the last packet.
-    #[must_use]
-    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
-        self.span
     }
 
     /// The time from the first packet to the last, in seconds.

@@ -198,15 +198,11 @@ impl Series {
     /// Sums up several series of `bins` bins.
     pub(super) fn sum(all: &[Self], bins: usize) -> Self {
         let mut bins = vec![Bin::default(); bins];
-        for (sum, bin) in all.iter().flat_map(|series| bins_of(series).enumerate()) {
-            bins[sum].add(bin);
+        for (sum, bin) in all.iter().flat_map(|series| series.bins.iter().enumerate()) {
+            bins[sum].add(*bin);
         }
         Self { name: Name::from(""), bins }
     }
-}
-
-fn bins_of(series: &Series) -> impl Iterator<Item = Bin> {
-    series.bins.iter().copied()
 }
 
 impl Bin {

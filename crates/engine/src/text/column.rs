@@ -1,6 +1,6 @@
 use crate::capture::Record;
 use crate::lang::{ExprError, Formula, Vocabulary};
-use mitmcraft_protocol::packet::{FieldPath, PathStep};
+use mitmcraft_protocol::packet::{FieldPath, PathStep, position};
 use mitmcraft_protocol::schema::{PacketType, Value};
 
 /// A value of each packet that a person has named: a field or an expression of the filter language.
@@ -59,11 +59,7 @@ fn element<'v>(value: &'v Value, steps: &[PathStep]) -> Option<&'v Value> {
     let Some((step, rest)) = steps.split_first() else { return Some(value) };
     let inner = match (step, value.plain()) {
         (PathStep::Name(name), value) => value.get(name)?,
-        (PathStep::Index(index), Value::List(items)) => {
-            let from_end = usize::try_from(index.unsigned_abs()).ok()?;
-            let place = if *index < 0 { items.len().checked_sub(from_end)? } else { from_end };
-            items.get(place)?
-        }
+        (PathStep::Index(index), Value::List(items)) => &items[position(*index, items.len())?],
         _ => return None,
     };
     element(inner, rest)

@@ -8,13 +8,14 @@ use super::escape::Escaped;
 use super::inside::{inflated, nbt_spans, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::Paint;
-use super::scalar::{ByteSize, write_scalar, write_value};
+use super::plural;
+use super::scalar::{ByteSize, write_bytes, write_scalar, write_value};
 use mitmcraft_protocol::meaning::{About, FieldTracker};
 use mitmcraft_protocol::packet::{Packet, StyledText};
 use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Span, SpanVisitor, Visitor};
 
 /// A field of a packet, for a list of all its fields.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct FieldLine {
     /// The number of containers and lists around it.
@@ -87,12 +88,8 @@ impl FieldLines {
             let value = text.trim_start_matches(' ');
             lines.push(FieldLine {
                 depth: (text.len() - value.len()) / 4,
-                name: String::new(),
-                path: String::new(),
                 value: value.to_owned(),
-                meaning: None,
-                component: None,
-                bytes: 0..0,
+                ..FieldLine::default()
             });
         }
         lines
@@ -142,8 +139,7 @@ impl FieldLines {
         self.places.push(self.visited - 1);
         // Replaced at the end.
         let path = if within { ".".to_owned() } else { String::new() };
-        let (value, meaning, component, bytes) = (String::new(), None, None, 0..0);
-        self.lines.push(FieldLine { depth, name, path, value, meaning, component, bytes });
+        self.lines.push(FieldLine { depth, name, path, ..FieldLine::default() });
     }
 
     /// Adds a number of a list to the line of those before it. Returns `false` if there is none, or it is
@@ -265,7 +261,7 @@ impl Visitor for FieldLines {
         if self.begin()
             && let Some(count) = count
         {
-            self.set(if count == 1 { "1 item".to_owned() } else { format!("{count} items") });
+            self.set(plural::count(count as u64, "item"));
         }
         self.open.push(Some(0));
         Flow::Continue(())
@@ -280,18 +276,5 @@ impl Visitor for FieldLines {
     }
 }
 
-/// Appends the first of some bytes in hex.
-fn write_bytes(out: &mut String, bytes: &[u8]) {
-    for byte in bytes.iter().take(MAX_BYTES) {
-        let _ = write!(out, " {byte:02x}");
-    }
-    if bytes.len() > MAX_BYTES {
-        let _ = write!(out, " .. {} more", ByteSize((bytes.len() - MAX_BYTES) as u64));
-    }
-}
-
 /// Numbers of a list that share a line.
 const PER_LINE: usize = 16;
-
-/// Greatest number of bytes shown of a buffer.
-const MAX_BYTES: usize = 32;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::escape::{Escaped, Quoted};
 use super::paint::{Color, Paint};
+use super::plural::count;
 use super::scalar::ByteSize;
 use mitmcraft_protocol::codec::Inflater;
 use mitmcraft_protocol::meaning::FieldTracker;
@@ -24,10 +25,7 @@ pub(super) fn inflated(scalar: &Scalar<'_>, name: Option<&Name>) -> Option<Bytes
 
 /// Appends the size of an NBT tree and its number of tags.
 pub(super) fn write_nbt_summary(out: &mut String, scalar: &Scalar<'_>, nbt: &Nbt, width: usize) {
-    let tags = match tags(&nbt.root) {
-        1 => "1 tag".to_owned(),
-        tags => format!("{tags} tags"),
-    };
+    let tags = count(tags(&nbt.root) as u64, "tag");
     let mut plain = Vec::new();
     nbt.write(&mut plain);
     let size = ByteSize(plain.len() as u64);

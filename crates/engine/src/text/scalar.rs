@@ -132,6 +132,16 @@ pub(super) fn write_bits(out: &mut String, int: i64, width: usize) {
     let _ = write!(out, "0x{:0digits$x}", int.cast_unsigned() & mask);
 }
 
+/// Appends the first of some bytes in hex.
+pub(super) fn write_bytes(out: &mut String, bytes: &[u8]) {
+    for byte in bytes.iter().take(MAX_BYTES) {
+        let _ = write!(out, " {byte:02x}");
+    }
+    if bytes.len() > MAX_BYTES {
+        let _ = write!(out, " .. {} more", ByteSize((bytes.len() - MAX_BYTES) as u64));
+    }
+}
+
 /// Appends at most `limit` bytes as lines of 16 bytes, in hex and as text.
 pub(super) fn write_hex_dump(out: &mut String, bytes: &[u8], limit: usize) {
     let shown = &bytes[..bytes.len().min(limit)];
@@ -195,3 +205,6 @@ mod tests {
         assert_eq!(TimeOfDay::new(Timestamp(0), -1).to_string(), "23:59:59.000");
     }
 }
+
+/// Greatest number of bytes shown of a buffer.
+const MAX_BYTES: usize = 32;

@@ -4,6 +4,7 @@ use std::ops::Range;
 use super::component::Components;
 use super::cut::cut;
 use super::escape::{Escaped, QuotedText};
+use super::plural::count;
 use super::scalar::{ByteSize, write_scalar, write_value};
 use mitmcraft_protocol::meaning::{About, FieldTracker};
 use mitmcraft_protocol::packet::{Content, Packet, Undecoded};
@@ -246,7 +247,7 @@ impl Visitor for ShortFields<'_> {
                 self.out.push(']');
             } else {
                 self.out.truncate(list.start);
-                self.out.push_str(&items(list.count));
+                let _ = write!(self.out, "[{}]", count(list.count as u64, "item"));
             }
             self.list = None;
             return Flow::Continue(());
@@ -311,14 +312,10 @@ fn repeats(meaning: &str, number: &str) -> bool {
 
 /// Joins numbers of the same unit: `0.1 blocks` and `2 blocks` to `0.1,2 blocks`.
 fn with_one_unit(texts: &[String]) -> String {
-    let unit = |text: &str| text.find(' ').map_or(text.len(), |at| at);
+    let unit = |text: &str| text.find(' ').unwrap_or(text.len());
     let number = |text: &String| text[..unit(text)].to_owned();
     let last = texts.last().map_or("", |text| &text[unit(text)..]);
     format!("{}{last}", texts.iter().map(number).collect::<Vec<_>>().join(","))
-}
-
-fn items(count: usize) -> String {
-    if count == 1 { "[1 item]".to_owned() } else { format!("[{count} items]") }
 }
 
 /// Greatest number of characters shown of a text.

@@ -5,7 +5,8 @@ use super::escape::{Escaped, QuotedText};
 use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::{Color, Paint};
-use super::scalar::{ByteSize, write_hex_dump, write_value};
+use super::plural::count;
+use super::scalar::{ByteSize, write_bytes, write_hex_dump, write_value};
 use mitmcraft_protocol::meaning::{About, FieldTracker};
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Visitor};
@@ -84,16 +85,6 @@ impl<'o> FieldTree<'o> {
             numbers.finish(self.out);
         }
     }
-
-    /// Writes the first of some bytes in hex.
-    fn write_bytes(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().take(MAX_BYTES) {
-            let _ = write!(self.out, " {byte:02x}");
-        }
-        if bytes.len() > MAX_BYTES {
-            let _ = write!(self.out, " .. {} more", ByteSize((bytes.len() - MAX_BYTES) as u64));
-        }
-    }
 }
 
 impl Visitor for FieldTree<'_> {
@@ -138,7 +129,7 @@ impl Visitor for FieldTree<'_> {
             let _ = write!(self.out, " ({text})");
         }
         if let Scalar::Bytes(bytes) = leaf.value {
-            self.write_bytes(bytes);
+            write_bytes(self.out, bytes);
         }
         let inflated = inflated(&leaf.value, name.as_ref());
         if let Some(inflated) = &inflated {
@@ -167,13 +158,12 @@ impl Visitor for FieldTree<'_> {
         Flow::Continue(())
     }
 
-    fn open_list(&mut self, _at: usize, count: Option<usize>) -> Flow {
+    fn open_list(&mut self, _at: usize, items: Option<usize>) -> Flow {
         self.tracker.open_list();
         self.begin();
-        match count {
-            Some(1) => self.out.push_str(" 1 item\n"),
-            Some(count) => {
-                let _ = writeln!(self.out, " {count} items");
+        match items {
+            Some(items) => {
+                let _ = writeln!(self.out, " {}", count(items as u64, "item"));
             }
             None => self.out.push('\n'),
         }
@@ -196,11 +186,8 @@ impl Visitor for FieldTree<'_> {
         self.tracker.skip();
         self.begin();
         let _ = write!(self.out, " [{}]", ByteSize(bytes.len() as u64));
-        self.write_bytes(bytes);
+        write_bytes(self.out, bytes);
         self.out.push('\n');
         Some(Flow::Continue(()))
     }
 }
-
-/// Greatest number of bytes shown of a buffer.
-const MAX_BYTES: usize = 32;

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::entities::EntityIds;
-use super::fields::{compare, compare_bytes};
+use super::fields::{Equal, compare};
 use super::ignore::Ignore;
 use super::item::DiffItem;
 use super::{DiffSide, Difference};
@@ -17,16 +17,13 @@ pub(super) struct Aligner {
     bytes: usize,
     /// The number of the last aligned packet of the first capture.
     last: u64,
-    /// Number of packets found in both captures.
-    pub(super) same: u64,
-    /// Number of those whose bytes differ although their values are equal.
-    pub(super) recoded: u64,
 }
 
 /// The options for comparing aligned packets, and the destination of differences.
 pub(super) struct AlignmentContext<'f> {
     pub(super) ignore: &'f Ignore,
     pub(super) entities: &'f mut EntityIds,
+    pub(super) equal: &'f mut Equal,
     /// `true` if bytes that differ are a difference although the values are equal.
     pub(super) bytes: bool,
     /// The numbers of the packets that were paired; `None` if nobody asks.
@@ -176,24 +173,13 @@ impl Aligner {
         if let Some(pairs) = &mut found.pairs {
             pairs.push((a.record.packet.seq(), b.record.packet.seq()));
         }
-        let mut changes = match a.same == b.same && !a.entities {
+        let changes = match a.same == b.same && !a.entities {
             true => Vec::new(),
             false => compare(&a.record, &b.record, found.ignore, found.entities),
         };
-        if changes.is_empty()
-            && let Some(change) = compare_bytes(&a.record, &b.record)
-        {
-            match found.bytes {
-                true => changes.push(change),
-                false => self.recoded += 1,
-            }
+        if let Some(difference) = found.equal.judge(a.record, b.record, changes, found.bytes) {
+            (found.put)(self.last, difference);
         }
-        if changes.is_empty() {
-            self.same += 1;
-            return;
-        }
-        let (a, b) = (a.record.into(), b.record.into());
-        (found.put)(self.last, Difference::Changed(a, b, changes));
     }
 
     fn take_a(&mut self) -> Option<DiffItem> {

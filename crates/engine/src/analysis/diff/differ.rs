@@ -2,8 +2,9 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::aligner::{Aligner, AlignmentContext};
 use super::entities::EntityIds;
+use super::fields::Equal;
 use super::item::DiffItem;
-use super::{Difference, DifferenceOrder, Ignore};
+use super::{Difference, Ignore};
 use crate::capture::{Entry, EventKind};
 use crate::lang::Expr;
 use mitmcraft_protocol::schema::{Direction, PerDirection};
@@ -14,7 +15,7 @@ use mitmcraft_protocol::schema::{Direction, PerDirection};
 /// The first session of one capture is compared with the first of the other, and so on. Only packets
 /// that reached a peer are compared, rewritten ones as they were sent. Memory is bounded if entries of
 /// both captures are pushed at about the same rate: a window of packets per open direction.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Differ {
     ignore: Ignore,
     condition: Option<Expr>,
@@ -23,9 +24,10 @@ pub struct Differ {
     a: CaptureSessions,
     b: CaptureSessions,
     pairs: BTreeMap<usize, Pair>,
-    found: VecDeque<(DifferenceOrder, Difference)>,
-    same: u64,
-    recoded: u64,
+    /// The differences, each with the index of its session in the order in which sessions begin, and the
+    /// number of the packet in the first capture, or of the one before it.
+    found: VecDeque<((usize, u64), Difference)>,
+    equal: Equal,
     bytes: bool,
     /// The numbers of the packets that were compared with each other; `None` if they are not kept.
     compared: Option<Vec<(u64, u64)>>,
@@ -61,26 +63,7 @@ impl Differ {
     /// Creates a comparison that disregards the differences in `ignore`.
     #[must_use]
     pub fn new(ignore: Ignore) -> Self {
-        Self {
-            ignore,
-            condition: None,
-            only: None,
-            a: CaptureSessions::default(),
-            b: CaptureSessions::default(),
-            pairs: BTreeMap::new(),
-            found: VecDeque::new(),
-            same: 0,
-            recoded: 0,
-            bytes: false,
-            compared: None,
-        }
-    }
-
-    /// Compares bytes too: packets with equal values and different bytes differ.
-    #[must_use]
-    pub fn bytes(mut self, bytes: bool) -> Self {
-        self.bytes = bytes;
-        self
+        Self { ignore, ..Self::default() }
     }
 
     /// Compares only packets that match `condition`.
@@ -150,15 +133,13 @@ impl Differ {
     /// The number of packets found in both captures so far.
     #[must_use]
     pub fn same(&self) -> u64 {
-        let aligners = self.pairs.values().flat_map(|pair| pair.aligners.values());
-        self.same + aligners.map(|aligner| aligner.same).sum::<u64>()
+        self.equal.same
     }
 
     /// The number of those whose bytes differ although their values are equal, unless that is a difference.
     #[must_use]
     pub fn recoded(&self) -> u64 {
-        let aligners = self.pairs.values().flat_map(|pair| pair.aligners.values());
-        self.recoded + aligners.map(|aligner| aligner.recoded).sum::<u64>()
+        self.equal.recoded
     }
 
     /// The number of sessions of a capture seen so far.
@@ -208,10 +189,7 @@ impl Differ {
         for direction in Direction::ALL {
             self.with(place, direction, |aligner, found| aligner.finish(found));
         }
-        if let Some(pair) = self.pairs.remove(&place) {
-            self.same += pair.aligners.values().map(|aligner| aligner.same).sum::<u64>();
-            self.recoded += pair.aligners.values().map(|aligner| aligner.recoded).sum::<u64>();
-        }
+        self.pairs.remove(&place);
         // Sorts the differences of both directions by the order of the first capture.
         self.found.make_contiguous().sort_by_key(|(place, _)| *place);
     }
@@ -237,11 +215,11 @@ impl Differ {
     ) {
         let pair = self.pairs.entry(session).or_default();
         let queue = &mut self.found;
-        let mut put =
-            |seq, difference| queue.push_back((DifferenceOrder { session, seq }, difference));
+        let mut put = |seq, difference| queue.push_back(((session, seq), difference));
         let mut found = AlignmentContext {
             ignore: &self.ignore,
             entities: &mut pair.entities,
+            equal: &mut self.equal,
             bytes: self.bytes,
             pairs: self.compared.as_mut(),
             put: &mut put,

@@ -32,15 +32,6 @@ pub struct Change {
     pub meanings: [Option<String>; 2],
 }
 
-/// The position of a difference, by which differences are ordered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct DifferenceOrder {
-    /// The index of the session, in the order in which sessions begin.
-    pub(super) session: usize,
-    /// The number of the packet in the first capture, or of the one before it.
-    pub(super) seq: u64,
-}
-
 impl Difference {
     /// Appends the difference as lines for people: `-`, `+` or `~` with the printed packet, and the
     /// fields that differ.

@@ -1,8 +1,7 @@
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
-use crate::text::{ByteSize, Escaped};
-use mitmcraft_protocol::schema::{Value, format_uuid};
+use crate::text::{ByteSize, Escaped, field_json};
+use mitmcraft_protocol::schema::Value;
 
 /// Formats two values short enough for a line, from a little before their first difference.
 pub(super) fn display_pair(a: Option<&Value>, b: Option<&Value>) -> (String, String) {
@@ -36,36 +35,8 @@ pub(super) fn display_pair(a: Option<&Value>, b: Option<&Value>) -> (String, Str
 
 /// Converts a value to JSON as in captures.
 pub(super) fn to_json(value: &Value) -> Json {
-    match value.plain() {
-        Value::Absent | Value::Exact(_) => Json::Null,
-        Value::Bool(bool) => Json::Bool(*bool),
-        Value::Int(int) => Json::from(*int),
-        Value::Unsigned(int) => Json::from(*int),
-        Value::Float32(float) => float_json(f64::from(*float), &format!("{float:?}")),
-        Value::Float64(float) => float_json(*float, &format!("{float:?}")),
-        Value::Text(text) => Json::from(&**text),
-        Value::Uuid(uuid) => Json::from(format_uuid(*uuid)),
-        Value::Bytes(bytes) => Json::from(STANDARD.encode(bytes)),
-        Value::Nbt(nbt) => {
-            let mut text = Vec::new();
-            nbt.write_json(&mut text);
-            serde_json::from_slice(&text).unwrap_or(Json::Null)
-        }
-        Value::List(items) => items.iter().map(to_json).collect(),
-        Value::Map(fields) => {
-            let fields = fields.iter().map(|(name, value)| (name.to_string(), to_json(value)));
-            Json::Object(fields.collect::<Map<_, _>>())
-        }
-    }
-}
-
-/// Converts a float to its shortest decimal; NaN and infinities become text.
-fn float_json(float: f64, decimal: &str) -> Json {
-    if float.is_finite() {
-        return serde_json::from_str(decimal).unwrap_or(Json::Null);
-    }
-    let name = if float.is_nan() { "NaN" } else { "Infinity" };
-    Json::from(if float < 0.0 { format!("-{name}") } else { name.to_owned() })
+    let json = field_json(value).ok().and_then(|json| serde_json::from_str(json.get()).ok());
+    json.unwrap_or(Json::Null)
 }
 
 fn one(value: Option<&Value>) -> String {

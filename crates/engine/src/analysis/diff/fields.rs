@@ -1,7 +1,7 @@
-use super::Change;
 use super::entities::{EntityIds, is_entity};
 use super::ignore::Ignore;
 use super::item::prune;
+use super::{Change, Difference};
 use crate::capture::Record;
 use crate::filter::scalar;
 use mitmcraft_protocol::meaning::FieldMeanings;
@@ -44,19 +44,44 @@ pub(super) fn compare(
     compare.changes
 }
 
-/// Returns the difference of two packets whose values are equal, and whose bytes are not: a number with
-/// more bytes than it needs, the order of keys.
-pub(super) fn compare_bytes(a: &Record, b: &Record) -> Option<Change> {
-    let (first, second) = (a.packet.body_or_bytes(), b.packet.body_or_bytes());
-    let equal =
-        first == second || !compare(a, b, &Ignore::nothing(), &mut EntityIds::default()).is_empty();
-    let bytes = |bytes| Some(Value::Bytes(bytes));
-    (!equal).then(|| Change {
-        path: "(bytes)".to_owned(),
-        a: bytes(first),
-        b: bytes(second),
-        meanings: [None, None],
-    })
+/// The numbers of pairs of packets without a difference.
+#[derive(Debug, Default)]
+pub(super) struct Equal {
+    /// All of them.
+    pub(super) same: u64,
+    /// Those whose bytes differ although their values are equal.
+    pub(super) recoded: u64,
+}
+
+impl Equal {
+    /// Returns the difference of a pair with `changes`, and counts a pair without one. If `bytes`, bytes that
+    /// differ are a change although the values are equal: a number with more bytes than it needs, the order of
+    /// keys.
+    pub(super) fn judge(
+        &mut self,
+        a: Record,
+        b: Record,
+        mut changes: Vec<Change>,
+        bytes: bool,
+    ) -> Option<Difference> {
+        let body = |record: &Record| record.packet.body_or_bytes();
+        if changes.is_empty()
+            && body(&a) != body(&b)
+            && compare(&a, &b, &Ignore::nothing(), &mut EntityIds::default()).is_empty()
+        {
+            let (path, meanings) = ("(bytes)".to_owned(), [None, None]);
+            let [a, b] = [&a, &b].map(|record| Some(Value::Bytes(body(record))));
+            match bytes {
+                true => changes.push(Change { path, a, b, meanings }),
+                false => self.recoded += 1,
+            }
+        }
+        if changes.is_empty() {
+            self.same += 1;
+            return None;
+        }
+        Some(Difference::Changed(a.into(), b.into(), changes))
+    }
 }
 
 struct Compare<'e> {

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::entities::EntityIds;
-use super::fields::{compare, compare_bytes};
+use super::fields::{Equal, compare};
 use super::{Change, Difference, Ignore};
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::lang::Expr;
@@ -9,7 +9,7 @@ use mitmcraft_protocol::schema::Value;
 
 /// Compares the two legs of a capture: packets received from one peer with packets sent to the other.
 /// Dropped packets count as removed, packets made by the proxy as added, rewritten ones as changed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LegDiffer {
     ignore: Ignore,
     condition: Option<Expr>,
@@ -17,8 +17,7 @@ pub struct LegDiffer {
     /// Rewritten packets whose replacement has not been seen yet, by session and number.
     rewritten: HashMap<(u64, u64), Record>,
     found: VecDeque<Difference>,
-    same: u64,
-    recoded: u64,
+    equal: Equal,
     bytes: bool,
 }
 
@@ -26,16 +25,7 @@ impl LegDiffer {
     /// Creates a comparison that disregards the differences in `ignore`.
     #[must_use]
     pub fn new(ignore: Ignore) -> Self {
-        Self {
-            ignore,
-            condition: None,
-            session: None,
-            rewritten: HashMap::new(),
-            found: VecDeque::new(),
-            same: 0,
-            recoded: 0,
-            bytes: false,
-        }
+        Self { ignore, ..Self::default() }
     }
 
     /// Compares bytes too: packets that were rewritten to other bytes with the same values differ.
@@ -88,13 +78,13 @@ impl LegDiffer {
     /// The number of packets that were forwarded unchanged.
     #[must_use]
     pub fn same(&self) -> u64 {
-        self.same
+        self.equal.same
     }
 
     /// The number of those whose bytes differ although their values are equal, unless that is a difference.
     #[must_use]
     pub fn recoded(&self) -> u64 {
-        self.recoded
+        self.equal.recoded
     }
 
     fn record(&mut self, session: u64, record: &Record) {
@@ -102,7 +92,7 @@ impl LegDiffer {
             return;
         }
         match (record.outcome, record.of) {
-            (Outcome::Pass, _) => self.same += u64::from(self.wants(record)),
+            (Outcome::Pass, _) => self.equal.same += u64::from(self.wants(record)),
             (Outcome::Drop, _) if self.wants(record) => {
                 self.found.push_back(Difference::Removed(record.clone().into()));
             }
@@ -133,20 +123,7 @@ impl LegDiffer {
             let (a, b) = (value(from), value(to));
             changes.insert(0, Change { path: "(packet)".to_owned(), a, b, meanings: [None, None] });
         }
-        if changes.is_empty()
-            && let Some(change) = compare_bytes(&came, went)
-        {
-            match self.bytes {
-                true => changes.push(change),
-                false => self.recoded += 1,
-            }
-        }
-        if changes.is_empty() {
-            self.same += 1;
-            return;
-        }
-        let (came, went) = (came.into(), went.clone().into());
-        self.found.push_back(Difference::Changed(came, went, changes));
+        self.found.extend(self.equal.judge(came, went.clone(), changes, self.bytes));
     }
 
     fn add(&mut self, record: &Record) {

@@ -16,7 +16,6 @@ mod item;
 mod legs;
 
 pub use differ::{DiffSide, Differ};
-use difference::DifferenceOrder;
 pub use difference::{Change, Difference};
 pub use ignore::{Ignore, IgnoreError};
 pub(crate) use item::fingerprint;

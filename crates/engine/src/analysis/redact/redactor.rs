@@ -118,7 +118,7 @@ impl Redactor {
             kinds: leaves.kinds.into_iter(),
             redactor: self,
         };
-        let whole = fields.value(&mut value).is_some() && fields.kinds.next().is_none();
+        let whole = fields.value("", &mut value).is_some() && fields.kinds.next().is_none();
         match protocol.encode(known, &value) {
             Ok(body) if whole => Redacted::Body(body.into()),
             _ => self.damaged(packet, &body),
@@ -216,61 +216,52 @@ struct ValueRedaction<'a, 'r> {
 }
 
 impl ValueRedaction<'_, '_> {
-    /// Redacts a value. Returns `None` if the kinds of leaves do not fit it.
-    fn value(&mut self, value: &mut Value) -> Option<()> {
+    /// Redacts the value of a field. Returns `None` if the kinds of leaves do not fit it.
+    fn value(&mut self, name: &str, value: &mut Value) -> Option<()> {
         match value {
-            Value::Exact(exact) if matches!(value_of(exact), Value::Map(_) | Value::List(_)) => {
-                self.value(&mut exact.value)
+            Value::Exact(exact)
+                if matches!(exact.value.plain(), Value::Map(_) | Value::List(_)) =>
+            {
+                self.value(name, &mut exact.value)
             }
             Value::Map(fields) => self.map(fields),
-            Value::List(items) => items.iter_mut().try_for_each(|item| self.value(item)),
-            leaf => self.leaf(leaf),
+            Value::List(items) => items.iter_mut().try_for_each(|item| self.value(name, item)),
+            leaf => self.leaf(name, leaf),
         }
     }
 
     fn map(&mut self, fields: &mut [(Name, Value)]) -> Option<()> {
         let property = is_property(fields);
-        for (name, value) in fields {
-            let name = Name::clone(name);
-            let mut inside = ValueRedaction {
-                payload: self.payload,
-                field: FieldContext { name: &name, ..self.field },
-                kinds: std::mem::take(&mut self.kinds),
-                redactor: self.redactor,
-            };
-            let done = match (property, &*name) {
-                (true, "value") => inside.fixed(value, EMPTY_BLOB),
-                (true, "signature") => inside.fixed(value, ""),
-                (true, "name") => inside.kinds.next().map(|_| ()),
-                _ => inside.value(value),
-            };
-            self.kinds = inside.kinds;
-            done?;
-        }
-        Some(())
+        fields.iter_mut().try_for_each(|(name, value)| match (property, &**name) {
+            (true, "value") => self.fixed(value, EMPTY_BLOB),
+            (true, "signature") => self.fixed(value, ""),
+            (true, "name") => self.kinds.next().map(|_| ()),
+            (_, name) => self.value(name, value),
+        })
     }
 
-    fn leaf(&mut self, value: &mut Value) -> Option<()> {
+    fn leaf(&mut self, name: &str, value: &mut Value) -> Option<()> {
         let kind = self.kinds.next()?;
+        let field = FieldContext { name, ..self.field };
         let redactor = &mut *self.redactor;
         let other = match (kind, value.plain()) {
             (LeafKind::Text, Value::Text(text)) => {
-                if self.field.keeps_text() {
+                if field.keeps_text() {
                     return Some(());
                 }
-                if NAMES.contains(&self.field.name) {
+                if NAMES.contains(&name) {
                     redactor.learn(text);
                 }
                 Value::from(&*redactor.pseudonyms.text(text))
             }
             (LeafKind::Uuid, Value::Uuid(uuid)) => Value::Uuid(redactor.pseudonyms.uuid(*uuid)),
             (LeafKind::Bytes, Value::Bytes(bytes)) => {
-                if self.payload || self.field.keeps_bytes() {
+                if self.payload || field.keeps_bytes() {
                     return Some(());
                 }
                 Value::Bytes(Bytes::from(vec![0; bytes.len()]))
             }
-            (LeafKind::Nbt, _) if self.field.keeps_nbt() => return Some(()),
+            (LeafKind::Nbt, _) if field.keeps_nbt() => return Some(()),
             (LeafKind::Nbt, Value::Nbt(nbt)) => {
                 let mut nbt = nbt.clone();
                 redact_nbt(&mut nbt, &redactor.pseudonyms, &redactor.names);
@@ -293,11 +284,6 @@ impl ValueRedaction<'_, '_> {
         }
         Some(())
     }
-}
-
-/// Returns the plain value inside an exact one.
-fn value_of(exact: &mitmcraft_protocol::schema::Exact) -> &Value {
-    exact.value.plain()
 }
 
 /// Returns `true` for the property of a profile that holds a skin and its signature.
