@@ -28,29 +28,17 @@ pub(super) enum ExchangeRole {
 }
 
 impl Exchange {
-    pub(super) const ALL: [Self; 8] = [
-        Self::StatusPing,
-        Self::KeepAlive,
-        Self::Ping,
-        Self::PingRequest,
-        Self::Teleport,
-        Self::Transaction,
-        Self::Click,
-        Self::LoginPlugin,
+    /// All exchanges with their names.
+    pub(super) const ALL: [(Self, &str); 8] = [
+        (Self::StatusPing, "status ping"),
+        (Self::KeepAlive, "keep-alive"),
+        (Self::Ping, "ping"),
+        (Self::PingRequest, "ping request"),
+        (Self::Teleport, "teleport confirm"),
+        (Self::Transaction, "transaction"),
+        (Self::Click, "window click"),
+        (Self::LoginPlugin, "login plugin"),
     ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::StatusPing => "status ping",
-            Self::KeepAlive => "keep-alive",
-            Self::Ping => "ping",
-            Self::PingRequest => "ping request",
-            Self::Teleport => "teleport confirm",
-            Self::Transaction => "transaction",
-            Self::Click => "window click",
-            Self::LoginPlugin => "login plugin",
-        }
-    }
 
     /// The direction of the request.
     pub(super) fn asked(self) -> Direction {

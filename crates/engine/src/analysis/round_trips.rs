@@ -85,12 +85,12 @@ impl RoundTrips {
     /// Iterates over the kinds that occurred: the name, the direction of requests, and the round trips.
     /// Open requests count as unanswered.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Direction, RoundTrip)> {
-        Exchange::ALL.into_iter().filter_map(|exchange| {
+        Exchange::ALL.into_iter().filter_map(|(exchange, name)| {
             let mut trip = self.trips.get(&exchange).copied().unwrap_or_default();
             let open = self.open.keys().filter(|request| request.exchange == exchange).count();
             trip.unanswered += open as u64;
             let occurred = trip.answered + trip.unanswered > 0;
-            occurred.then_some((exchange.name(), exchange.asked(), trip))
+            occurred.then_some((name, exchange.asked(), trip))
         })
     }
 

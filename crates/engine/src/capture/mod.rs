@@ -43,8 +43,8 @@ pub use head::RawKind;
 pub use inflation_budget::InflationBudget;
 pub use joined_sessions::JoinedSessions;
 use jsonl::edit_line;
-pub use jsonl::raw_content;
-pub use jsonl::{JsonlReader, JsonlSink};
+pub(crate) use jsonl::write_question;
+pub use jsonl::{JsonlReader, JsonlSink, raw_content, write_packet};
 pub use mcpr::{McprError, McprSink};
 pub use pcap::PcapSink;
 pub(crate) use pcap::Window;
@@ -60,15 +60,3 @@ pub use where_sink::WhereSink;
 pub use wire::{Wire, WireKind, WireLeg};
 
 pub use mitmcraft_protocol::packet::Outcome;
-
-/// Appends a packet as an object of JSON without a line feed, as it is in JSONL captures of version 2
-/// (`docs/captures.md`), without what values mean.
-pub fn write_packet(out: &mut Vec<u8>, record: &Record) {
-    jsonl::write_packet(out, record);
-}
-
-/// Appends a packet as a line of JSON without a line feed, for a program that decides on it: as in a capture,
-/// but its own id is `packet_id`, and it has no verdict. An `id` is still to be added.
-pub(crate) fn write_question(out: &mut Vec<u8>, packet: mitmcraft_protocol::packet::Packet) {
-    jsonl::write_question(out, packet);
-}

@@ -41,6 +41,12 @@ impl Entry {
         }
     }
 
+    /// Returns `true` for the event that ends a session.
+    #[must_use]
+    pub fn is_close(&self) -> bool {
+        matches!(self, Self::Event(Event { kind: EventKind::Close(_), .. }))
+    }
+
     /// The time at which the packet was seen or the event happened.
     #[must_use]
     pub fn at(&self) -> Timestamp {

@@ -103,10 +103,8 @@ impl<S: Sink> Sink for RingSink<S> {
             Some(Ring::Flush) => self.release()?,
             Some(Ring::Start) | None => {}
         }
-        if let Entry::Event(event) = entry
-            && let EventKind::Close(_) = event.kind
-            && !self.ring.iter().any(|held| !is_close(held) && held.context().session == session)
-        {
+        let holds = |held: &Entry| !held.is_close() && held.context().session == session;
+        if entry.is_close() && !self.ring.iter().any(holds) {
             self.opened.remove(&session);
         }
         Ok(())
@@ -115,10 +113,6 @@ impl<S: Sink> Sink for RingSink<S> {
     fn inner(&mut self) -> Option<&mut dyn Sink> {
         Some(&mut self.inner)
     }
-}
-
-fn is_close(entry: &Entry) -> bool {
-    matches!(entry, Entry::Event(event) if matches!(event.kind, EventKind::Close(_)))
 }
 
 /// Bytes that an entry counts for.

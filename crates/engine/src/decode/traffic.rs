@@ -20,7 +20,7 @@ use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::Catalog;
 
 /// Decodes the game's sessions in a recording into entries.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Traffic {
     config: Arc<Config>,
     keys: Arc<KeyRing>,
@@ -81,16 +81,7 @@ impl Traffic {
             }),
             keys: Arc::new(options.keys),
             ports: options.ports,
-            network: Network::default(),
-            connections: HashMap::new(),
-            queries: Queries::default(),
-            entries: Vec::new(),
-            notices: Vec::new(),
-            reported: HashSet::new(),
-            cut: false,
-            crowded: false,
-            last: Timestamp::default(),
-            counts: TrafficCounts::default(),
+            ..Self::default()
         }
     }
 

@@ -93,8 +93,7 @@ impl Judge {
         let outcomes = &mut self.outcomes;
         let begin = |per| Scope::new(per, outcomes, context, source.clone());
         let opens = matches!(entry, Entry::Event(event) if event.kind == EventKind::Open);
-        let closes =
-            matches!(entry, Entry::Event(event) if matches!(event.kind, EventKind::Close(_)));
+        let closes = entry.is_close();
         let mut scopes = Vec::new();
         if self.judges_runs {
             scopes.push(self.run.take().unwrap_or_else(|| begin(Per::Run)));

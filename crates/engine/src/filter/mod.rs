@@ -19,6 +19,8 @@ pub use rules::{
     Bound, Checked, Expect, Per, RateBound, RateUnit, RingCapture, RuleCount, RuleSet, Rules,
     Severity, SourceFault, Wanted,
 };
-pub(crate) use rules::{EditPath, Index, Shared, apply_changes, build, encode_json, hex, scalar};
+pub(crate) use rules::{
+    EditPath, Index, Shared, apply_changes, build, encode_json, floor, hex, scalar,
+};
 pub use split_mix::SplitMix64;
 pub use verdict::{Delay, Detail, Effects, Injection, Notes, Ring, Verdict};

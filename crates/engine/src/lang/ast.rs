@@ -229,9 +229,11 @@ impl Arithmetic {
         }
     }
 
-    /// Returns whether the operator binds as tightly as `*`.
-    pub(super) fn is_product(self) -> bool {
-        matches!(self, Self::Multiply | Self::Divide | Self::Remainder)
+    pub(super) fn power(self) -> Power {
+        match self {
+            Self::Add | Self::Subtract => Power::Sum,
+            Self::Multiply | Self::Divide | Self::Remainder => Power::Product,
+        }
     }
 }
 
@@ -246,12 +248,6 @@ pub(super) enum Power {
     Product,
     Unary,
     Operand,
-}
-
-impl Arithmetic {
-    pub(super) fn power(self) -> Power {
-        if self.is_product() { Power::Product } else { Power::Sum }
-    }
 }
 
 impl Literal {
@@ -310,13 +306,9 @@ impl Display for Node {
                 let plain = thing.name.split('.').all(is_plain);
                 if plain { f.write_str(&thing.name) } else { quote(f, &thing.name) }
             }
-            NodeKind::Block(coordinates) => {
-                f.write_str("block(")?;
-                join(f, coordinates, ", ", Power::Or)?;
-                f.write_str(")")
-            }
-            NodeKind::Distance(coordinates) => {
-                f.write_str("distance(")?;
+            NodeKind::Block(coordinates) | NodeKind::Distance(coordinates) => {
+                let is_block = matches!(self.kind, NodeKind::Block(_));
+                f.write_str(if is_block { "block(" } else { "distance(" })?;
                 join(f, coordinates, ", ", Power::Or)?;
                 f.write_str(")")
             }

@@ -118,8 +118,7 @@ impl<'v> Checker<'v> {
         right: &Node,
     ) -> Result<Check, ExprError> {
         let fits = |left, right| fit_compares(comparison, left, right);
-        let (a, b) = self.pair(left, right, &fits)?;
-        let ((a, left_kinds), (b, right_kinds)) = (a, b);
+        let ((a, left_kinds), (b, right_kinds)) = self.pair(left, right, &fits)?;
         let symbol = comparison.symbol();
         if !fits(left_kinds, right_kinds) {
             return Err(self.misfit(symbol, (left, left_kinds), (right, right_kinds)));
@@ -276,14 +275,10 @@ impl<'v> Checker<'v> {
                 (Operand::Compute(*operator, Box::new(a), Box::new(b)), kinds)
             }
             NodeKind::Block(coordinates) => {
-                let coordinates = coordinates.iter().map(|node| self.coordinate(node));
-                let coordinates = coordinates.collect::<Result<_, _>>()?;
-                (Operand::Block(coordinates), Kind::Text.into())
+                (Operand::Block(self.coordinates(coordinates)?), Kind::Text.into())
             }
             NodeKind::Distance(coordinates) => {
-                let coordinates = coordinates.iter().map(|node| self.coordinate(node));
-                let coordinates = coordinates.collect::<Result<_, _>>()?;
-                (Operand::Distance(coordinates), Kind::Float.into())
+                (Operand::Distance(self.coordinates(coordinates)?), Kind::Float.into())
             }
             NodeKind::Not(_)
             | NodeKind::All(_)
@@ -311,6 +306,10 @@ impl<'v> Checker<'v> {
             return Ok((operand, kinds));
         }
         Err(self.hint(ExprError::new(&node.location.0, unfit(kinds)), node, kinds))
+    }
+
+    fn coordinates(&mut self, nodes: &[Node]) -> Result<Box<[Operand]>, ExprError> {
+        nodes.iter().map(|node| self.coordinate(node)).collect()
     }
 
     /// Compiles a coordinate in blocks.

@@ -158,27 +158,18 @@ impl Expr {
             let facts = Facts { protocol, state, direction, kind, fields, owners };
             predicate.decide(&facts) != Some(false)
         };
-        let mut possible = Possible { packets: Vec::new(), unknown: Vec::new() };
-        let mut packets = protocol.packets();
-        while let Some(first) = packets.first() {
-            let (state, direction) = (first.state(), first.direction());
-            let here = |it: &PacketType| it.state() == state && it.direction() == direction;
-            let count = packets.iter().take_while(|it| here(it)).count();
-            let (these, rest) = packets.split_at(count);
-            packets = rest;
+        let mut packets = Vec::new();
+        let place = |it: &PacketType| (it.state(), it.direction());
+        for these in protocol.packets().chunk_by(|a, b| place(a) == place(b)) {
+            let (state, direction) = place(&these[0]);
             if can(state, direction, KindFact::Unknown) {
                 let these = these.iter().filter(|it| can(state, direction, KindFact::Is(it)));
-                possible.packets.extend(these.map(|packet| protocol.place(packet)));
+                packets.extend(these.map(|packet| protocol.place(packet)));
             }
         }
-        for state in State::ALL {
-            for direction in Direction::ALL {
-                if can(state, direction, KindFact::Invalid) {
-                    possible.unknown.push((state, direction));
-                }
-            }
-        }
-        possible
+        let unknown = Possible::places()
+            .filter(|(state, direction)| can(*state, *direction, KindFact::Invalid));
+        Possible { packets, unknown: unknown.collect() }
     }
 
     /// Calls `see` with the plan for packets of a type.
@@ -309,8 +300,12 @@ impl Possible {
     /// Returns all packets of a protocol.
     pub(crate) fn all(protocol: &Protocol) -> Self {
         let packets = protocol.packets().iter().map(|packet| protocol.place(packet)).collect();
+        Self { packets, unknown: Self::places().collect() }
+    }
+
+    fn places() -> impl Iterator<Item = (State, Direction)> {
         let both = |state| Direction::ALL.map(|direction| (state, direction));
-        Self { packets, unknown: State::ALL.into_iter().flat_map(both).collect() }
+        State::ALL.into_iter().flat_map(both)
     }
 
     fn is_empty(&self) -> bool {

@@ -90,12 +90,14 @@ impl Predicate {
     }
 
     pub(super) fn atom(check: Check, fields: &[Field]) -> Self {
-        let (mut cost, mut many) = (check.own_cost(), false);
+        let own = if matches!(check, Check::Packet(_)) { Cost::Packet } else { Cost::Nothing };
+        let (mut cost, mut many) = (own, false);
         for operand in check.operands() {
             cost = cost.max(operand.cost());
             many |= operand.is_many(fields);
         }
-        let cost = if check.searches() { cost.with_work() } else { cost };
+        let searches = matches!(check, Check::Contains(..) | Check::Matches(..));
+        let cost = if searches { cost.with_work() } else { cost };
         Self::Atom(Arc::new(Atom { check, cost, many }))
     }
 
@@ -291,15 +293,6 @@ impl Check {
         first.into_iter().chain(second)
     }
 
-    /// Returns the cost without that of the operands.
-    fn own_cost(&self) -> Cost {
-        if matches!(self, Self::Packet(_)) { Cost::Packet } else { Cost::Nothing }
-    }
-
-    fn searches(&self) -> bool {
-        matches!(self, Self::Contains(..) | Self::Matches(..))
-    }
-
     /// Evaluates a check whose operands are all constant.
     pub(super) fn constant(&self) -> Option<bool> {
         self.decided(|operand| match operand {
@@ -427,22 +420,28 @@ impl Operand {
         }
     }
 
-    /// Returns whether it can have several values.
+    /// Returns the operands that it is computed from.
+    fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Constant(_) | Self::Attribute(_) | Self::Field(_) | Self::Predicate(_) => vec![],
+            Self::Call(_, operand) | Self::Negate(operand) | Self::Blocks(operand) => vec![operand],
+            Self::Compute(_, left, right) => vec![left, right],
+            Self::Distance(coordinates) | Self::Block(coordinates) => coordinates.iter().collect(),
+        }
+    }
+
+    /// Returns whether it can have several values. A coordinate has one.
     pub(super) fn is_many(&self, fields: &[Field]) -> bool {
         match self {
             Self::Field(place) => fields[*place].is_many(),
-            Self::Call(_, operand) | Self::Negate(operand) | Self::Blocks(operand) => {
-                operand.is_many(fields)
-            }
-            Self::Compute(_, left, right) => left.is_many(fields) || right.is_many(fields),
             Self::Attribute(attribute) => *attribute == Attribute::Diagnostic,
-            Self::Constant(_) | Self::Predicate(_) | Self::Distance(_) | Self::Block(_) => false,
+            _ => self.parts().iter().any(|part| part.is_many(fields)),
         }
     }
 
     pub(super) fn cost(&self) -> Cost {
+        let parts = || self.parts().into_iter().map(Self::cost).max().unwrap_or(Cost::Nothing);
         match self {
-            Self::Constant(_) => Cost::Nothing,
             Self::Attribute(attribute) => match attribute {
                 Attribute::Name | Attribute::Id => Cost::Packet,
                 Attribute::Body => Cost::Body,
@@ -454,34 +453,20 @@ impl Operand {
                 _ => Cost::Nothing,
             },
             Self::Field(_) => Cost::Body,
-            Self::Call(_, operand) => operand.cost().with_work(),
-            Self::Negate(operand) | Self::Blocks(operand) => operand.cost(),
             Self::Block(_) => Cost::Everything,
-            Self::Distance(coordinates) => {
-                coordinates.iter().map(Self::cost).max().unwrap_or(Cost::Nothing)
-            }
-            Self::Compute(_, left, right) => left.cost().max(right.cost()),
             Self::Predicate(predicate) => predicate.cost(),
+            Self::Call(..) => parts().with_work(),
+            _ => parts(),
         }
     }
 
     /// Calls `see` with each property of packets that is asked for.
     pub(super) fn visit(&self, see: &mut dyn FnMut(Property)) {
         match self {
-            Self::Constant(_) => {}
             Self::Attribute(attribute) => see(Property::Attribute(*attribute)),
             Self::Field(place) => see(Property::Field(*place)),
-            Self::Call(_, operand) | Self::Negate(operand) | Self::Blocks(operand) => {
-                operand.visit(see);
-            }
-            Self::Distance(coordinates) | Self::Block(coordinates) => {
-                coordinates.iter().for_each(|it| it.visit(see));
-            }
-            Self::Compute(_, left, right) => {
-                left.visit(see);
-                right.visit(see);
-            }
             Self::Predicate(predicate) => predicate.visit(see),
+            _ => self.parts().iter().for_each(|part| part.visit(see)),
         }
     }
 }

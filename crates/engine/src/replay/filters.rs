@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::rehearsal::Rehearsal;
-use crate::capture::{Entry, EventKind};
+use crate::capture::Entry;
 use crate::filter::{Message, RuleCount, RuleSet};
 
 /// Runs the rules of filter files over a capture, offline.
@@ -68,8 +68,7 @@ impl FilterReplay {
         let number = entry.context().session;
         let new = || Rehearsal::new(Arc::clone(&self.sets), entry.context().as_ref().clone());
         let session = self.sessions.entry(number).or_insert_with(new);
-        let closes =
-            matches!(&entry, Entry::Event(event) if matches!(event.kind, EventKind::Close(_)));
+        let closes = entry.is_close();
         let judged = session.handle(entry);
         if closes {
             self.sessions.remove(&number);

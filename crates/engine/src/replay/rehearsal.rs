@@ -100,7 +100,7 @@ impl Rehearsal {
         let (at, context) = (entry.at(), Arc::clone(entry.context()));
         let rest = self.resolve_pending(entry, context);
         if let Some(entry) = rest {
-            let closes = matches!(&entry, Entry::Event(Event { kind: EventKind::Close(_), .. }));
+            let closes = entry.is_close();
             self.release(if closes { None } else { Some(at) });
             if self.closed {
                 return self.judged();

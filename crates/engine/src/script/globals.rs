@@ -14,7 +14,7 @@ use super::place::{self, fail};
 use super::session_table::VARS;
 use super::timer::{MAX_TIMERS, Timer};
 use super::work::{CALL, charge};
-use crate::filter::{SHORTEST_TIMER, Var};
+use crate::filter::{SHORTEST_TIMER, Var, floor};
 use crate::lang::amount::Period;
 use mitmcraft_protocol::packet::{plain_nbt, plain_text};
 use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, State, Value};
@@ -130,8 +130,7 @@ fn log(lua: &Lua, values: MultiValue) -> Result<(), Error> {
     }
     charge(lua, CALL + text.len())?;
     if text.len() > MAX_MESSAGE {
-        let end = (0..=MAX_MESSAGE).rev().find(|at| text.is_char_boundary(*at));
-        text.truncate(end.unwrap_or(0));
+        text.truncate(floor(&text, MAX_MESSAGE));
         text.push_str("..");
     }
     host_mut(lua)?.say(text, false);

@@ -5,7 +5,7 @@ use super::entities::EntityIds;
 use super::fields::Equal;
 use super::item::DiffItem;
 use super::{Difference, Ignore};
-use crate::capture::{Entry, EventKind};
+use crate::capture::Entry;
 use crate::lang::Expr;
 use mitmcraft_protocol::schema::{Direction, PerDirection};
 
@@ -105,11 +105,8 @@ impl Differ {
                 self.with(place, direction, |aligner, found| aligner.push(side, item, found));
                 self.make_room();
             }
-            Entry::Event(event) => {
-                if let EventKind::Close(_) = event.kind {
-                    self.close(side, session, place);
-                }
-            }
+            Entry::Event(_) if entry.is_close() => self.close(side, session, place),
+            Entry::Event(_) => {}
         }
     }
 

@@ -3,7 +3,7 @@ use std::collections::{HashMap, VecDeque};
 use super::entities::EntityIds;
 use super::fields::{Equal, compare};
 use super::{Change, Difference, Ignore};
-use crate::capture::{Entry, EventKind, Outcome, Record};
+use crate::capture::{Entry, Outcome, Record};
 use crate::lang::Expr;
 use mitmcraft_protocol::schema::Value;
 
@@ -57,11 +57,8 @@ impl LegDiffer {
         }
         match entry {
             Entry::Packet(record) => self.record(session, record),
-            Entry::Event(event) => {
-                if let EventKind::Close(_) = event.kind {
-                    self.give_up(|(own, _)| *own == session);
-                }
-            }
+            Entry::Event(_) if entry.is_close() => self.give_up(|(own, _)| *own == session),
+            Entry::Event(_) => {}
         }
     }
 

@@ -100,6 +100,11 @@ pub fn check_file(path: &Path, overwrite: bool) -> io::Result<()> {
     }
 }
 
+/// Adds the path to an error.
+pub(super) fn named(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+}
+
 /// Options that create files which only their owner can read: captures hold chat and addresses.
 fn owner_only() -> OpenOptions {
     let mut options = OpenOptions::new();

@@ -8,12 +8,10 @@ use std::sync::Arc;
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
-use super::super::{
-    Compression, Entry, JsonlReader, PcapngReader, ReadError, edit_block, edit_line,
-};
+use super::super::{Entry, JsonlReader, PcapngReader, ReadError, edit_block, edit_line};
 use super::claim::{check_file, claim_new, is_claimed};
 use super::compressed_writer::compress;
-use super::unpack::{peek, unpack};
+use super::unpack::{compression, peek, unpack};
 use mitmcraft_protocol::schema::Catalog;
 
 /// Changes the comments of packets in a capture that exists.
@@ -98,8 +96,8 @@ impl CommentEditor {
         let mut name = tempfile::Builder::new();
         let new = name.prefix(&prefix).suffix(SUFFIX).make_in(folder, claim_new)?;
         self.keep_owner(&new)?;
-        let mut out =
-            compress(Box::new(BufWriter::new(new.as_file().try_clone()?)), self.compression()?);
+        let compression = compression(&peek(self.raw())?.0);
+        let mut out = compress(Box::new(BufWriter::new(new.as_file().try_clone()?)), compression);
         let found = self.write(&mut out, comments)?;
         out.flush()?;
         drop(out);
@@ -181,15 +179,6 @@ impl CommentEditor {
             same && (now.dev(), now.ino()) == (self.seen.dev(), self.seen.ino())
         };
         if same { Ok(()) } else { Err(CommentError::Changed) }
-    }
-
-    fn compression(&self) -> io::Result<Compression> {
-        let (head, _) = peek(self.raw())?;
-        Ok(match head[..] {
-            [0x1f, 0x8b, ..] => Compression::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
-            _ => Compression::None,
-        })
     }
 
     /// Returns the bytes of the capture as it was opened, not compressed.

@@ -98,14 +98,8 @@ impl Lake {
     pub fn compact(&self, raw: &Path, catalog: &Catalog) -> io::Result<CompactedPart> {
         let unfinished = raw.with_extension("parquet.part");
         let written = self.write(raw, &unfinished, catalog);
-        let (last, fault) = match written {
-            Ok(written) => written,
-            Err(error) => {
-                // It is written anew when the part is compacted the next time.
-                let _ = fs::remove_file(&unfinished);
-                return Err(error);
-            }
-        };
+        // After an error, it is written anew when the part is compacted the next time.
+        let (last, fault) = written.inspect_err(|_| drop(fs::remove_file(&unfinished)))?;
         let file = match last {
             Some(last) => Some(self.publish(raw, &unfinished, last)?),
             None => {

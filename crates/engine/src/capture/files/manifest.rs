@@ -2,6 +2,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::claim::named;
+
 /// The list of the files that a capture with several files has written, in the folder that is the same for
 /// all of them. What is not in it is never deleted.
 ///
@@ -28,10 +30,7 @@ impl Manifest {
 
     /// Adds a file. Returns those that are there already, the oldest first.
     pub(super) fn add(&self, file: &Path) -> io::Result<Vec<PathBuf>> {
-        let named = |error: io::Error| {
-            io::Error::new(error.kind(), format!("`{}`: {error}", self.path().display()))
-        };
-        self.add_line(file).map_err(named)
+        self.add_line(file).map_err(|error| named(&self.path(), error))
     }
 
     fn add_line(&self, file: &Path) -> io::Result<Vec<PathBuf>> {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Unrecorded, Wire};
-use super::claim::claim_new;
+use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Wire};
+use super::claim::{claim_new, named};
 use super::file_sink::FileSink;
 use super::retention::Retention;
 use super::rotation::Rotation;
@@ -194,20 +194,8 @@ impl Sink for RotatingSink {
         self.current.as_ref().is_some_and(|current| current.sink.wants_wire())
     }
 
-    fn take_unrecorded(&mut self) -> Unrecorded {
-        self.current.as_mut().map(|current| current.sink.take_unrecorded()).unwrap_or_default()
-    }
-
-    fn unwritten(&mut self) -> u64 {
-        self.current.as_mut().map_or(0, |current| current.sink.unwritten())
-    }
-
-    fn batch_done(&mut self) -> io::Result<()> {
-        self.current.as_mut().map_or(Ok(()), |current| current.sink.batch_done())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.current.as_mut().map_or(Ok(()), |current| current.sink.flush())
+    fn inner(&mut self) -> Option<&mut dyn Sink> {
+        self.current.as_mut().map(|current| &mut current.sink as &mut dyn Sink)
     }
 
     fn finish(&mut self) -> io::Result<()> {
@@ -253,10 +241,7 @@ impl FileSeries {
             match claim_new(&path) {
                 Ok(file) => return Ok((file, path)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    let message = format!("`{}`: {error}", path.display());
-                    return Err(io::Error::new(error.kind(), message));
-                }
+                Err(error) => return Err(named(&path, error)),
             }
         }
     }

@@ -3,10 +3,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::super::{
-    CreateOptions, Entry, Event, EventKind, FileType, Format, Sink, Unrecorded, Wire, WireKind,
-};
-use super::claim::claim_new;
+use super::super::{CreateOptions, Entry, FileType, Format, Sink, Unrecorded, Wire, WireKind};
+use super::claim::{claim_new, named};
 use super::file_sink::FileSink;
 use super::name_pattern::NamePattern;
 use super::retention::Retention;
@@ -89,9 +87,7 @@ impl SessionSink {
     /// Creates a session's file.
     fn begin(&self, context: &Context) -> io::Result<OpenFile> {
         let path = self.pattern.fill(context);
-        let named = |error: io::Error| {
-            io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
-        };
+        let named = |error| named(&path, error);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(named)?;
         }
@@ -175,7 +171,7 @@ impl Sink for SessionSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let context = entry.context();
         self.last = entry.at();
-        let last = matches!(entry, Entry::Event(Event { kind: EventKind::Close(_), .. }));
+        let last = entry.is_close();
         let waiting = || SessionFile::Waiting(Vec::new(), 0);
         let written = match self.sessions.entry(context.session).or_insert_with(waiting) {
             SessionFile::Open(writing) => writing.sink.write(entry),

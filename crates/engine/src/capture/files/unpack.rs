@@ -2,6 +2,8 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::super::Compression;
+
 /// Decompresses a file if its first bytes are those of gzip or zstd; otherwise reads it unchanged.
 ///
 /// # Errors
@@ -13,13 +15,20 @@ pub fn unpack(reader: impl BufRead + Send + 'static) -> io::Result<Box<dyn BufRe
 /// [`unpack`], compiled once for all readers.
 fn unpack_boxed(reader: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
     let (head, whole) = peek(reader)?;
-    Ok(match head[..] {
-        [0x1f, 0x8b, ..] => buffered(MultiGzDecoder::new(whole)),
-        [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
-            buffered(zstd::stream::read::Decoder::with_buffer(whole)?)
-        }
-        _ => Box::new(whole),
+    Ok(match compression(&head) {
+        Compression::None => Box::new(whole),
+        Compression::Gzip => buffered(MultiGzDecoder::new(whole)),
+        Compression::Zstd => buffered(zstd::stream::read::Decoder::with_buffer(whole)?),
     })
+}
+
+/// Returns the compression of a file that begins with `head`.
+pub(super) fn compression(head: &[u8]) -> Compression {
+    match head {
+        [0x1f, 0x8b, ..] => Compression::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
+        _ => Compression::None,
+    }
 }
 
 /// Returns the first bytes, and a reader of the whole including them.

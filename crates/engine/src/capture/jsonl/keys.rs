@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use base64_simd::STANDARD;
 use bytes::Bytes;
-use serde_core::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde_core::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::super::EntryError;
@@ -114,31 +114,8 @@ impl<'j> Deserialize<'j> for Keys<'j> {
 }
 
 /// A key, copied only if it has escapes.
-struct Key<'j>(Cow<'j, str>);
-
-impl<'j> Deserialize<'j> for Key<'j> {
-    fn deserialize<D: Deserializer<'j>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-
-        impl<'j> Visitor<'j> for Text {
-            type Value = Key<'j>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E: Error>(self, text: &'j str) -> Result<Key<'j>, E> {
-                Ok(Key(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Key<'j>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
-            }
-        }
-
-        deserializer.deserialize_str(Text)
-    }
-}
+#[derive(serde::Deserialize)]
+struct Key<'j>(#[serde(borrow)] Cow<'j, str>);
 
 /// Members of most lines, at most.
 const USUAL: usize = 20;

@@ -55,13 +55,15 @@ pub(in crate::capture) fn write_entry(
     }
 }
 
-/// Appends the line of a packet, without a line feed.
-pub(in crate::capture) fn write_packet(out: &mut Vec<u8>, record: &Record) {
+/// Appends a packet as an object of JSON without a line feed, as it is in JSONL captures of version 2
+/// (`docs/captures.md`), without what values mean.
+pub fn write_packet(out: &mut Vec<u8>, record: &Record) {
     write_record(out, record, Form::Full(None), Version::V2);
 }
 
-/// Appends the line of a packet on which a program is to decide, without the number of the question.
-pub(in crate::capture) fn write_question(out: &mut Vec<u8>, packet: Packet) {
+/// Appends a packet as a line of JSON without a line feed, for a program that decides on it: as in a capture,
+/// but its own id is `packet_id`, and it has no verdict. An `id` is still to be added.
+pub(crate) fn write_question(out: &mut Vec<u8>, packet: Packet) {
     write_record(out, &Record::passed(packet), Form::Question, Version::V2);
 }
 
@@ -102,16 +104,18 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
     if let Some(comment) = &record.comment {
         map.text("comment", comment);
     }
-    if version != Version::V1 {
-        write_diagnostics(&mut map, packet, form);
+    if let Some(list) = diagnostics(packet, form).filter(|_| version != Version::V1) {
+        map.bare("diagnostic", list);
     }
     match body {
         Ok(body) => {
             if let Form::Full(_) | Form::NoBody(_) | Form::Question = form {
                 write_fields(&mut map, packet, version);
             }
-            if let Form::Full(Some(meanings)) | Form::NoBody(Some(meanings)) = form {
-                write_meanings(&mut map, packet, meanings);
+            if let Form::Full(Some(meanings)) | Form::NoBody(Some(meanings)) = form
+                && let Some(object) = meaning_object(packet, meanings)
+            {
+                map.key("meaning").extend_from_slice(&object);
             }
             if form.has_bytes() {
                 map.bytes("body", &body);
@@ -135,14 +139,8 @@ fn write_family(map: &mut JsonMap<'_>, protocol: &Protocol, version: Version) {
 
 fn write_identity(map: &mut JsonMap<'_>, packet: &Packet, form: Form) {
     let key = if form == Form::Question { "packet_id" } else { "id" };
-    match packet.id() {
-        Some(id) => map.int(key, id.into()),
-        None => map.null(key),
-    }
-    match packet.kind() {
-        Some(packet) => map.text("packet", packet.name()),
-        None => map.null("packet"),
-    }
+    map.or_null(key, packet.id(), |map, id| map.int(key, id.into()));
+    map.or_null("packet", packet.kind(), |map, packet| map.text("packet", packet.name()));
 }
 
 /// Writes the fields up to the first that does not decode, and the error if there is one.
@@ -179,13 +177,6 @@ pub(in crate::capture) fn write_values(
     decoded
 }
 
-/// Writes the list of a packet's diagnostics, unless it is empty.
-fn write_diagnostics(map: &mut JsonMap<'_>, packet: &Packet, form: Form) {
-    if let Some(list) = diagnostics(packet, form) {
-        map.bare("diagnostic", list);
-    }
-}
-
 /// Returns a list in JSON of what a peer would disconnect for: what the body does not show, and with
 /// meanings the rest, for which the packet is checked. `None` if there is nothing.
 pub(in crate::capture) fn diagnostics(packet: &Packet, form: Form) -> Option<String> {
@@ -198,13 +189,6 @@ pub(in crate::capture) fn diagnostics(packet: &Packet, form: Form) -> Option<Str
     }
     let names: Vec<&str> = found.iter().map(Diagnostic::name).collect();
     Some(format!("[\"{}\"]", names.join("\",\"")))
-}
-
-/// Writes what values mean, unless none has a meaning.
-fn write_meanings(map: &mut JsonMap<'_>, packet: &Packet, known: Meanings) {
-    if let Some(object) = meaning_object(packet, known) {
-        map.key("meaning").extend_from_slice(&object);
-    }
 }
 
 /// Returns an object in JSON of what values mean, by the paths of their fields; `None` if none has a
@@ -303,38 +287,26 @@ fn write_end(map: &mut JsonMap<'_>, key: &str, address: Option<SocketAddr>, vers
 }
 
 fn write_address(map: &mut JsonMap<'_>, key: &str, address: Option<SocketAddr>) {
-    match address {
-        Some(address) => map.plain(key, address),
-        None => map.null(key),
-    }
+    map.or_null(key, address, |map, address| map.plain(key, address));
 }
 
 fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState, version: Version) {
     let context = &event.context;
     map.word("state", legs.state.name());
-    match context.version {
-        Some(number) => map.int("protocol", number.into()),
-        None => map.null("protocol"),
-    }
+    map.or_null("protocol", context.version, |map, number| map.int("protocol", number.into()));
     map.text("version", context.protocol.name());
     write_family(map, &context.protocol, version);
     if context.guess {
         map.flag("guess", true);
     }
-    match &context.player {
-        Some(player) => map.text("player", player),
-        None => map.null("player"),
-    }
+    map.or_null("player", context.player.as_ref(), |map, player| map.text("player", player));
     for (key, address, threshold, encrypted) in [
         ("client", Some(context.client), legs.client_threshold, legs.client_encrypted),
         ("server", context.server, legs.server_threshold, legs.server_encrypted),
     ] {
         let mut leg = JsonMap::open(map.key(key));
         write_address(&mut leg, "address", address);
-        match threshold {
-            Some(threshold) => leg.size("threshold", threshold),
-            None => leg.null("threshold"),
-        }
+        leg.or_null("threshold", threshold, |leg, threshold| leg.size("threshold", threshold));
         leg.flag("encrypted", encrypted);
         leg.close();
     }

@@ -80,8 +80,18 @@ impl<'o> JsonMap<'o> {
         write_json_base64(self.key(key), value);
     }
 
-    pub(in crate::capture) fn null(&mut self, key: &str) {
-        self.key(key).extend_from_slice(b"null");
+    /// Adds a member by `write`, or `null` where there is no value.
+    #[inline]
+    pub(in crate::capture) fn or_null<T>(
+        &mut self,
+        key: &str,
+        value: Option<T>,
+        write: impl FnOnce(&mut Self, T),
+    ) {
+        match value {
+            Some(value) => write(self, value),
+            None => self.key(key).extend_from_slice(b"null"),
+        }
     }
 
     /// Appends, as text, a value whose display does not need escaping.

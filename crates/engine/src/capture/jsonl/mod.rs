@@ -14,9 +14,9 @@ mod version;
 
 pub(super) use edit::edit_line;
 pub(super) use forms::Forms;
-pub(super) use line::{
-    Form, diagnostics, meaning_object, write_entry, write_packet, write_question, write_values,
-};
+pub use line::write_packet;
+pub(crate) use line::write_question;
+pub(super) use line::{Form, diagnostics, meaning_object, write_entry, write_values};
 pub(super) use map::JsonMap;
 pub(super) use preamble::{Preamble, first_line};
 pub use reader::JsonlReader;

@@ -52,28 +52,20 @@ impl<R: BufRead> JsonlReader<R> {
             self.line += 1;
             let place = FilePosition::Line(self.line);
             let mut limited = (&mut self.reader).take(self.limit as u64 + 1);
-            let count = limited.read_until(b'\n', &mut self.text).map_err(|error| {
-                self.done = true;
-                ReadError::at(place, error)
-            })?;
+            let failed = |error| ReadError::at(place, error);
+            let count = limited.read_until(b'\n', &mut self.text).map_err(failed)?;
             self.span = self.span.end..self.span.end + count as u64;
             if count == 0 {
-                self.done = true;
                 return Ok(None);
             }
             let whole = self.text.ends_with(b"\n");
             if !whole && self.text.len() > self.limit {
                 self.text = Vec::new();
-                let rest = self.reader.skip_until(b'\n').map_err(|error| {
-                    self.done = true;
-                    ReadError::at(place, error)
-                })?;
+                let rest = self.reader.skip_until(b'\n').map_err(failed)?;
                 self.span.end += rest as u64;
                 let length = count as u64 + rest as u64;
-                return Err(ReadError::Entry(
-                    place,
-                    EntryError::TooLong { length, limit: self.limit },
-                ));
+                let error = EntryError::TooLong { length, limit: self.limit };
+                return Err(ReadError::Entry(place, error));
             }
             if self.text.trim_ascii().is_empty() {
                 continue;
@@ -81,10 +73,7 @@ impl<R: BufRead> JsonlReader<R> {
             return match self.rebuilder.line(self.text.trim_ascii()) {
                 Ok(Some(entry)) => Ok(Some(entry)),
                 Ok(None) => continue,
-                Err(EntryError::Json { .. }) if !whole => {
-                    self.done = true;
-                    Err(ReadError::CutOff(place))
-                }
+                Err(EntryError::Json { .. }) if !whole => Err(ReadError::CutOff(place)),
                 Err(error) => Err(ReadError::Entry(place, error)),
             };
         }
@@ -101,7 +90,9 @@ impl<R: BufRead> Iterator for JsonlReader<R> {
         if let Some(crowded) = self.rebuilder.take_crowded() {
             return Some(Err(ReadError::Entry(FilePosition::Line(self.line), crowded)));
         }
-        self.read().transpose()
+        let read = self.read();
+        self.done = !matches!(read, Ok(Some(_)) | Err(ReadError::Entry(..)));
+        read.transpose()
     }
 }
 

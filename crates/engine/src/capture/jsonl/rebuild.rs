@@ -168,23 +168,16 @@ impl Rebuilder {
             "close" => EventKind::Close(summary(keys)?),
             _ => return Err(EntryError::invalid("event", name)),
         };
-        let context = match kind {
-            EventKind::Close(_) => self.contexts.remove(&session),
-            _ => self.contexts.get(&session).map(Arc::clone),
-        };
-        let context = match context {
-            Some(context) => context,
-            None => Arc::new(self.stranger(session, at)?),
-        };
+        let context = self.known(session, at)?;
+        if let EventKind::Close(_) = kind {
+            self.contexts.remove(&session);
+        }
         Ok(Event { context, at, kind })
     }
 
     /// Reads a `state` event and updates the session's context.
     fn legs(&mut self, keys: &Keys<'_>, session: u64, at: Timestamp) -> Read<LegState> {
-        let mut context = match self.contexts.get(&session) {
-            Some(context) => Context::clone(context),
-            None => self.stranger(session, at)?,
-        };
+        let mut context = Context::clone(&*self.known(session, at)?);
         context.version = keys.integer("protocol")?;
         context.guess = keys.flag("guess")?;
         context.player = keys.text("player")?;
@@ -257,10 +250,7 @@ impl Rebuilder {
         let session = head.session;
         let (protocol, exact) = self.tables.find(head.protocol)?;
         let guess = head.guess || !exact;
-        let known = match self.contexts.get(&session) {
-            Some(context) => Arc::clone(context),
-            None => Arc::new(self.stranger(session, opened.unwrap_or(at))?),
-        };
+        let known = self.known(session, opened.unwrap_or(at))?;
         // The `open` event has nanoseconds, `t` only microseconds.
         let opened = opened.filter(|opened| opened.0 / 1000 != known.opened.0 / 1000);
         let same = known.guess == guess && Arc::ptr_eq(&known.protocol, &protocol);
@@ -275,6 +265,14 @@ impl Rebuilder {
         };
         self.remember(session, Arc::clone(&context));
         Ok(context)
+    }
+
+    /// Returns the context of a session, or a new one if nothing is known of it.
+    fn known(&self, session: u64, opened: Timestamp) -> Read<Arc<Context>> {
+        match self.contexts.get(&session) {
+            Some(context) => Ok(Arc::clone(context)),
+            None => self.stranger(session, opened).map(Arc::new),
+        }
     }
 
     /// Returns the context of a session whose beginning is not in the capture.

@@ -7,16 +7,8 @@ pub(super) struct RowBatch {
     reader: ColumnReader,
     /// For each row 1, or 0 if its value is null.
     levels: std::vec::IntoIter<i16>,
-    values: Values,
-}
-
-/// The values that are not null.
-enum Values {
-    Flags(std::vec::IntoIter<bool>),
-    Shorts(std::vec::IntoIter<i32>),
-    Ints(std::vec::IntoIter<i64>),
-    Doubles(std::vec::IntoIter<f64>),
-    Bytes(std::vec::IntoIter<ByteArray>),
+    /// The values that are not null.
+    values: std::vec::IntoIter<Found>,
 }
 
 /// A value that is not null.
@@ -29,21 +21,22 @@ pub(super) enum Found {
 
 impl RowBatch {
     pub(super) fn new(reader: ColumnReader) -> Self {
-        let (levels, values) = (Vec::new().into_iter(), Values::Flags(Vec::new().into_iter()));
-        Self { reader, levels, values }
+        Self { reader, levels: Vec::new().into_iter(), values: Vec::new().into_iter() }
     }
 
     /// Reads the next `rows` values.
     pub(super) fn read(&mut self, rows: usize) -> Result<(), ParquetError> {
         let (levels, values) = match &mut self.reader {
-            ColumnReader::BoolColumnReader(reader) => read(reader, rows, Values::Flags),
-            ColumnReader::Int32ColumnReader(reader) => read(reader, rows, Values::Shorts),
-            ColumnReader::Int64ColumnReader(reader) => read(reader, rows, Values::Ints),
-            ColumnReader::DoubleColumnReader(reader) => read(reader, rows, Values::Doubles),
-            ColumnReader::ByteArrayColumnReader(reader) => read(reader, rows, Values::Bytes),
+            ColumnReader::BoolColumnReader(reader) => read(reader, rows, Found::Flag),
+            ColumnReader::Int32ColumnReader(reader) => {
+                read(reader, rows, |short| Found::Int(short.into()))
+            }
+            ColumnReader::Int64ColumnReader(reader) => read(reader, rows, Found::Int),
+            ColumnReader::DoubleColumnReader(reader) => read(reader, rows, Found::Double),
+            ColumnReader::ByteArrayColumnReader(reader) => read(reader, rows, Found::Bytes),
             _ => Err(ParquetError::NYI("a column of this type".into())),
         }?;
-        (self.levels, self.values) = (levels.into_iter(), values);
+        (self.levels, self.values) = (levels.into_iter(), values.into_iter());
         Ok(())
     }
 
@@ -52,21 +45,15 @@ impl RowBatch {
         if self.levels.next()? == 0 {
             return None;
         }
-        match &mut self.values {
-            Values::Flags(flags) => flags.next().map(Found::Flag),
-            Values::Shorts(shorts) => shorts.next().map(|short| Found::Int(short.into())),
-            Values::Ints(ints) => ints.next().map(Found::Int),
-            Values::Doubles(doubles) => doubles.next().map(Found::Double),
-            Values::Bytes(bytes) => bytes.next().map(Found::Bytes),
-        }
+        self.values.next()
     }
 }
 
 fn read<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
-    wrap: fn(std::vec::IntoIter<T::T>) -> Values,
-) -> Result<(Vec<i16>, Values), ParquetError> {
+    wrap: fn(T::T) -> Found,
+) -> Result<(Vec<i16>, Vec<Found>), ParquetError> {
     let (mut levels, mut values) = (Vec::new(), Vec::new());
     let (read, count, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
     if read != rows {
@@ -76,5 +63,5 @@ fn read<T: DataType>(
         // No value of the column may be null.
         levels.resize(count, 1);
     }
-    Ok((levels, wrap(values.into_iter())))
+    Ok((levels, values.into_iter().map(wrap).collect()))
 }

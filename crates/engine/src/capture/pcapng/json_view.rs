@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use super::super::{Describe, Entry};
 use crate::capture::jsonl::{Form, Version, write_entry};
 use crate::capture::pcap::{Endpoints, endpoints};
+use crate::filter::floor;
 use mitmcraft_protocol::schema::Direction;
 
 /// Makes packets of link type 252: tags (Wireshark, `epan/exported_pdu.h`) followed by JSON.
@@ -31,8 +32,9 @@ impl JsonView {
         };
         put(out, DISSECTOR, b"json");
         put_ends(out, direction, &ends);
-        put(out, PROTOCOL_COLUMN, cut(&name(entry), MAX_NAME).as_bytes());
-        put(out, INFO_COLUMN, cut(&self.info, MAX_INFO).as_bytes());
+        let name = name(entry);
+        put(out, PROTOCOL_COLUMN, &name.as_bytes()[..floor(&name, MAX_NAME)]);
+        put(out, INFO_COLUMN, &self.info.as_bytes()[..floor(&self.info, MAX_INFO)]);
         put(out, END, &[]);
         self.json.clear();
         write_entry(&mut self.json, entry, Form::NoBody(None), Version::V2);
@@ -114,15 +116,6 @@ fn shorten(json: &[u8]) -> Vec<u8> {
     }
     out.extend_from_slice(rest);
     out
-}
-
-/// Cuts a text to at most `limit` bytes, on a character boundary.
-fn cut(text: &str, limit: usize) -> &str {
-    let mut end = text.len().min(limit);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 const END: u16 = 0;

@@ -12,11 +12,11 @@ use super::blocks::{
 use super::derived::Derived;
 use super::json_view::JsonView;
 use super::metadata::Metadata;
-use super::wire_view::{WireFrameSink, WireView};
+use super::wire_view::WireView;
 use crate::capture::head::Head;
 use crate::capture::jsonl::{Form, Preamble, Version, write_entry};
 use crate::capture::pcap::{Carried, MAX_PAYLOAD, PlainFrame, PlainFrameSink, PlainView};
-use mitmcraft_protocol::packet::Timestamp;
+use crate::filter::floor;
 use mitmcraft_protocol::schema::Family;
 
 /// Writes a capture as pcapng, which Wireshark opens without a plugin. Each view has interfaces of
@@ -61,7 +61,6 @@ impl<W: Write + Send> PcapngSink<W> {
                 text: Vec::new(),
                 preamble: Preamble::default(),
                 derived: BTreeMap::new(),
-                wire: interfaces.wire,
             },
         })
     }
@@ -103,12 +102,22 @@ impl<W: Write + Send> Sink for PcapngSink<W> {
     }
 
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
-        if !self.wants_wire() {
-            return Ok(());
-        }
-        self.blocks.writer.begin()?;
-        self.wire.write(wire, &mut self.plain.used, &mut self.blocks)?;
-        self.blocks.writer.end_part();
+        let Some(first) = self.interfaces.wire else { return Ok(()) };
+        let interface = match wire.leg {
+            WireLeg::Client => first,
+            WireLeg::Server => first + 1,
+        };
+        let writer = &mut self.blocks.writer;
+        writer.begin()?;
+        self.wire.write(wire, &mut self.plain.used, |frame, comment| {
+            write_packet(writer.buffer(), interface, wire.at, frame, |out| {
+                if let Some(comment) = comment {
+                    write_option(out, COMMENT, &[cut(comment).as_bytes()]);
+                    write_option(out, END_OF_OPTIONS, &[]);
+                }
+            });
+        });
+        writer.end_part();
         Ok(())
     }
 
@@ -137,8 +146,6 @@ struct Blocks<W: Write> {
     preamble: Preamble,
     /// Data that readers derive from earlier packets, by session number.
     derived: BTreeMap<u64, Derived>,
-    /// The first interface of the view `wire`.
-    wire: Option<u32>,
 }
 
 impl<W: Write> Blocks<W> {
@@ -229,29 +236,6 @@ impl<W: Write> PlainFrameSink for Blocks<W> {
     }
 }
 
-impl<W: Write> WireFrameSink for Blocks<W> {
-    fn wire(
-        &mut self,
-        leg: WireLeg,
-        at: Timestamp,
-        frame: [&[u8]; 2],
-        comment: Option<&str>,
-    ) -> io::Result<()> {
-        let Some(first) = self.wire else { return Ok(()) };
-        let interface = match leg {
-            WireLeg::Client => first,
-            WireLeg::Server => first + 1,
-        };
-        write_packet(self.writer.buffer(), interface, at, frame, |out| {
-            if let Some(comment) = comment {
-                write_option(out, COMMENT, &[cut(comment).as_bytes()]);
-                write_option(out, END_OF_OPTIONS, &[]);
-            }
-        });
-        Ok(())
-    }
-}
-
 /// The numbers of a file's interfaces by view; `None` for a view that the file does not have.
 #[derive(Debug, Clone, Copy)]
 struct Interfaces {
@@ -286,11 +270,7 @@ fn write_head(out: &mut Vec<u8>, interfaces: &Interfaces) {
 
 /// Truncates a comment to `MAX_COMMENT` bytes on a character boundary.
 pub(super) fn cut(comment: &str) -> &str {
-    let mut end = comment.len().min(MAX_COMMENT);
-    while !comment.is_char_boundary(end) {
-        end -= 1;
-    }
-    &comment[..end]
+    &comment[..floor(comment, MAX_COMMENT)]
 }
 
 /// Greatest length of a head in an option, which has at most 65,535 bytes, four of them the number.

@@ -1,9 +1,7 @@
 use std::collections::HashMap;
-use std::io;
 
 use super::super::{Wire, WireKind, WireLeg};
 use crate::capture::pcap::{Endpoints, MAX_PAYLOAD, Segment, TcpFlow, UsedEndpoints};
-use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{Direction, PerDirection};
 
 /// The view `wire`: the bytes of the proxy's two connections. Only the boundaries of segments are
@@ -14,18 +12,6 @@ pub(super) struct WireView {
     headers: Vec<u8>,
 }
 
-/// A consumer of the view's frames.
-pub(super) trait WireFrameSink {
-    /// Takes an Ethernet frame of a leg: its headers, and its payload.
-    fn wire(
-        &mut self,
-        leg: WireLeg,
-        at: Timestamp,
-        frame: [&[u8]; 2],
-        comment: Option<&str>,
-    ) -> io::Result<()>;
-}
-
 /// The view's state of a connection.
 #[derive(Debug)]
 struct Crossing {
@@ -34,28 +20,30 @@ struct Crossing {
 }
 
 impl WireView {
-    pub(super) fn write<T: WireFrameSink>(
+    /// Calls `sink` with the Ethernet frames of what crossed: the headers and the payload of each, and a
+    /// comment.
+    pub(super) fn write(
         &mut self,
         wire: &Wire,
         used: &mut UsedEndpoints,
-        sink: &mut T,
-    ) -> io::Result<()> {
+        mut sink: impl FnMut([&[u8]; 2], Option<&str>),
+    ) {
         let key = (wire.session, wire.leg);
         let Self { flows, headers } = self;
         let mut put = |flow: &TcpFlow, segment: Segment<'_>, comment: Option<&str>| {
             flow.ends.write(headers, &segment);
             mark(headers, wire.leg, segment.direction);
-            sink.wire(wire.leg, wire.at, [headers, segment.payload], comment)
+            sink([headers, segment.payload], comment);
         };
         let crossing = match flows.entry(key) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             // The connection has been removed: it ended before.
-            _ if matches!(wire.kind, WireKind::End(_)) => return Ok(()),
+            _ if matches!(wire.kind, WireKind::End(_)) => return,
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let (ends, comment) = used.take(Endpoints::new(wire.from, wire.to));
                 let mut flow = TcpFlow::new(ends);
                 for (segment, comment) in flow.begin().into_iter().zip([comment.as_deref(), None]) {
-                    put(&flow, segment, comment)?;
+                    put(&flow, segment, comment);
                 }
                 entry.insert(Crossing { flow, ended: PerDirection::default() })
             }
@@ -65,20 +53,19 @@ impl WireView {
             WireKind::Bytes(direction, bytes) => {
                 for payload in bytes.chunks(MAX_PAYLOAD) {
                     let segment = crossing.flow.data(*direction, payload);
-                    put(&crossing.flow, segment, None)?;
+                    put(&crossing.flow, segment, None);
                 }
             }
             WireKind::End(direction) => {
                 if !std::mem::replace(&mut crossing.ended[*direction], true) {
                     let segment = crossing.flow.end(*direction);
-                    put(&crossing.flow, segment, None)?;
+                    put(&crossing.flow, segment, None);
                 }
                 if crossing.ended == PerDirection::new(true, true) {
                     flows.remove(&key);
                 }
             }
         }
-        Ok(())
     }
 }
 

@@ -265,10 +265,8 @@ pub(super) fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(Key<'a, 't>, Item
 /// Parses bytes in hex, with any whitespace between digits.
 pub(crate) fn hex(text: &str) -> Option<Bytes> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    if digits.is_empty() || !digits.len().is_multiple_of(2) {
-        return None;
-    }
+    let (pairs @ [_, ..], []) = digits.as_chunks::<2>() else { return None };
     let digit = |byte: u8| char::from(byte).to_digit(16);
-    let bytes = digits.chunks(2).map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8));
+    let bytes = pairs.iter().map(|[high, low]| Some((digit(*high)? << 4 | digit(*low)?) as u8));
     bytes.collect::<Option<Vec<u8>>>().map(Bytes::from)
 }

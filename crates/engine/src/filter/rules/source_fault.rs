@@ -114,7 +114,7 @@ impl fmt::Display for SourceFault {
 }
 
 /// Returns the nearest character boundary at or before an offset.
-fn floor(text: &str, at: usize) -> usize {
+pub(crate) fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;
