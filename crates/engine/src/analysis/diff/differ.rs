@@ -66,6 +66,13 @@ impl Differ {
         Self { ignore, ..Self::default() }
     }
 
+    /// Compares bytes too: packets with equal values and different bytes differ.
+    #[must_use]
+    pub fn bytes(mut self, bytes: bool) -> Self {
+        self.bytes = bytes;
+        self
+    }
+
     /// Compares only packets that match `condition`.
     #[must_use]
     pub fn only(mut self, condition: Option<Expr>) -> Self {
