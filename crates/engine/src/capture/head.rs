@@ -1,3 +1,5 @@
+use bytes::Bytes;
+
 use super::{Outcome, Record};
 use mitmcraft_protocol::codec::CodecError;
 use mitmcraft_protocol::packet::{Content, Diagnostics, Origin, RawReason};
@@ -72,6 +74,14 @@ impl Head {
             wire: packet.wire_size(),
             raw: RawKind::of(packet.content()),
         }
+    }
+}
+
+/// Returns the bytes of a packet as they crossed.
+pub(super) fn crossed(content: &Content) -> &Bytes {
+    match content {
+        Content::Frame(frame) => frame.wire(),
+        Content::Raw(bytes, _) => bytes,
     }
 }
 

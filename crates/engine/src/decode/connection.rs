@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::end_reason::EndReason;
 use super::stream::{Piece, Stream};
-use super::{DecodeNotice, DecodedConnection};
+use super::{DecodeNotice, DecodedConnection, TrafficCounts};
 use crate::capture::Entry;
 use crate::link::Upstream;
 use crate::link::{Engine as _, Input, PerSide, Side, is_minecraft};
@@ -58,15 +58,14 @@ pub(super) struct Segment {
 }
 
 /// The parts of a recording that its connections share.
-pub(super) struct ConnectionContext<'a> {
-    pub(super) config: &'a Arc<Config>,
-    pub(super) keys: &'a Arc<KeyRing>,
-    /// The number of the last session.
-    pub(super) sessions: &'a mut u64,
-    pub(super) entries: &'a mut Vec<Entry>,
-    pub(super) notices: &'a mut Vec<DecodeNotice>,
-    /// The number of connections that are not the game's.
-    pub(super) others: &'a mut u64,
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    pub(super) config: Arc<Config>,
+    pub(super) keys: Arc<KeyRing>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) notices: Vec<DecodeNotice>,
+    /// The number of sessions is that of the last one.
+    pub(super) counts: TrafficCounts,
 }
 
 impl Connection {
@@ -99,12 +98,7 @@ impl Connection {
         matches!(self.phase, Phase::Ignored)
     }
 
-    pub(super) fn handle(
-        &mut self,
-        side: Side,
-        segment: Segment,
-        around: &mut ConnectionContext<'_>,
-    ) {
+    pub(super) fn handle(&mut self, side: Side, segment: Segment, around: &mut Shared) {
         self.last = segment.at;
         if self.is_ignored() {
             return;
@@ -128,12 +122,7 @@ impl Connection {
     }
 
     /// Ends the connection: the recording has no more of it.
-    pub(super) fn end(
-        &mut self,
-        at: Timestamp,
-        why: EndReason,
-        around: &mut ConnectionContext<'_>,
-    ) {
+    pub(super) fn end(&mut self, at: Timestamp, why: EndReason, around: &mut Shared) {
         self.finish(at, around);
         self.tell(at, Input::Stop(Cause::new(why)), around);
         self.settle();
@@ -141,7 +130,7 @@ impl Connection {
     }
 
     /// Passes on the bytes that are in order, of each side in turn.
-    fn drain(&mut self, at: Timestamp, around: &mut ConnectionContext<'_>) {
+    fn drain(&mut self, at: Timestamp, around: &mut Shared) {
         for side in Side::ALL {
             while let Some(piece) = self.streams[side].poll(at) {
                 self.take(at, side, piece, around);
@@ -151,7 +140,7 @@ impl Connection {
     }
 
     /// Passes on the remaining bytes and reports what is missing.
-    fn finish(&mut self, at: Timestamp, around: &mut ConnectionContext<'_>) {
+    fn finish(&mut self, at: Timestamp, around: &mut Shared) {
         for side in Side::ALL {
             while let Some(piece) = self.streams[side].poll_last() {
                 self.take(at, side, piece, around);
@@ -159,13 +148,7 @@ impl Connection {
         }
     }
 
-    fn take(
-        &mut self,
-        at: Timestamp,
-        side: Side,
-        piece: Piece,
-        around: &mut ConnectionContext<'_>,
-    ) {
+    fn take(&mut self, at: Timestamp, side: Side, piece: Piece, around: &mut Shared) {
         if let Phase::Undecided(held) = &mut self.phase {
             let last = match (&piece, side) {
                 (Piece::Bytes(bytes), Side::Client) => {
@@ -184,7 +167,7 @@ impl Connection {
                 Some(false) if self.named => self.open(at, &held, around),
                 Some(false) => {
                     let silent = held.is_empty() && !matches!(piece, Piece::Bytes(_));
-                    *around.others += u64::from(!silent);
+                    around.counts.others += u64::from(!silent);
                     self.phase = Phase::Ignored;
                     return;
                 }
@@ -210,12 +193,12 @@ impl Connection {
     }
 
     /// Begins the session with the bytes that the client has sent.
-    fn open(&mut self, at: Timestamp, held: &[u8], around: &mut ConnectionContext<'_>) {
-        *around.sessions += 1;
+    fn open(&mut self, at: Timestamp, held: &[u8], around: &mut Shared) {
+        around.counts.sessions += 1;
         let upstream = Upstream { host: self.server.ip().to_string(), port: self.server.port() };
-        let number = *around.sessions;
+        let number = around.counts.sessions;
         let start = Start { session: number, at: self.opened, client: self.client, upstream };
-        let (config, keys) = (Arc::clone(around.config), Arc::clone(around.keys));
+        let (config, keys) = (Arc::clone(&around.config), Arc::clone(&around.keys));
         let Some(session) = Session::observe(config, start, self.server, keys) else {
             self.phase = Phase::Ignored;
             return;
@@ -227,12 +210,12 @@ impl Connection {
         self.tell(at, Input::Received(Side::Client, held), around);
     }
 
-    fn tell(&mut self, at: Timestamp, input: Input<'_>, around: &mut ConnectionContext<'_>) {
+    fn tell(&mut self, at: Timestamp, input: Input<'_>, around: &mut Shared) {
         let Phase::Session(_, session) = &mut self.phase else { return };
         let before = session.relayed().is_some();
         session.handle(at, input);
         while session.poll_output().is_some() {}
-        session.take_entries(around.entries);
+        session.take_entries(&mut around.entries);
         if before {
             return;
         }
@@ -242,11 +225,7 @@ impl Connection {
         }
     }
 
-    fn notice(
-        &self,
-        around: &mut ConnectionContext<'_>,
-        notice: impl FnOnce(DecodedConnection) -> DecodeNotice,
-    ) {
+    fn notice(&self, around: &mut Shared, notice: impl FnOnce(DecodedConnection) -> DecodeNotice) {
         if let Phase::Session(session, _) = self.phase {
             let (client, server) = (self.client, self.server);
             around.notices.push(notice(DecodedConnection { session, client, server }));

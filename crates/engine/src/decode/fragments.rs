@@ -23,17 +23,16 @@ pub(super) struct Key {
     pub(super) protocol: u8,
 }
 
-/// A part of an IP packet's payload.
-pub(super) struct Fragment<'a> {
-    pub(super) offset: IpFragOffset,
-    /// `true` if more of the payload follows it.
-    pub(super) more: bool,
-    pub(super) bytes: &'a [u8],
-}
-
 impl Fragments {
-    /// Adds a fragment. Returns the packet's payload if it is complete now.
-    pub(super) fn add(&mut self, at: Timestamp, key: Key, fragment: Fragment<'_>) -> Option<Bytes> {
+    /// Adds `bytes` of a packet's payload, given their offset and `true` if more of it follows them. Returns
+    /// the payload if it is complete now.
+    pub(super) fn add(
+        &mut self,
+        at: Timestamp,
+        key: Key,
+        (offset, more): (IpFragOffset, bool),
+        bytes: &[u8],
+    ) -> Option<Bytes> {
         self.make_room(at, &key);
         let new = || (at, IpDefragBuf::new(IpNumber(key.protocol), Vec::new(), Vec::new()));
         let (begun, packet) = self.packets.entry(key).or_insert_with(new);
@@ -41,7 +40,7 @@ impl Fragments {
         if at.since(*begun) > TIMEOUT {
             (*begun, *packet) = new();
         }
-        if packet.add(fragment.offset, fragment.more, fragment.bytes).is_err() {
+        if packet.add(offset, more, bytes).is_err() {
             self.packets.remove(&key);
             return None;
         }

@@ -6,55 +6,44 @@ use etherparse::{
 };
 
 use super::datagram::Datagram;
-use super::fragments::{Fragment, Fragments, Key};
+use super::fragments::{Fragments, Key};
 use super::{CapturedPacket, LinkType};
 
-/// Extracts the payload of IP from recorded packets.
-#[derive(Debug, Default)]
-pub(super) struct Network {
-    fragments: Fragments,
-}
-
-impl Network {
-    /// Returns the packet's payload, or `None` if it is not IP or a fragment of an incomplete packet.
-    pub(super) fn handle(&mut self, captured: &CapturedPacket) -> Option<Datagram> {
-        let sliced = slice(captured)?;
-        let (from, to): (IpAddr, IpAddr);
-        let (fragment, identification) = match sliced.net.as_ref()? {
-            LaxNetSlice::Ipv4(ip) => {
-                let header = ip.header();
-                (from, to) = (header.source_addr().into(), header.destination_addr().into());
-                let place = (header.fragments_offset(), header.more_fragments());
-                (Some(place), u32::from(header.identification()))
-            }
-            LaxNetSlice::Ipv6(ip) => {
-                let header = ip.header();
-                (from, to) = (header.source_addr().into(), header.destination_addr().into());
-                let fragment = fragment_header(ip.extensions());
-                let identification = fragment.as_ref().map_or(0, |it| it.identification());
-                (fragment.map(|it| (it.fragment_offset(), it.more_fragments())), identification)
-            }
-            LaxNetSlice::Arp(_) => return None,
-        };
-        let payload = sliced.ip_payload()?;
-        let protocol = payload.ip_number.0;
-        let mut datagram = Datagram {
-            at: captured.at,
-            from,
-            to,
-            protocol,
-            bytes: captured.bytes.slice_ref(payload.payload),
-            missing: captured.missing,
-        };
-        if payload.fragmented {
-            let key = Key { from, to, identification, protocol };
-            let (offset, more) = fragment?;
-            let fragment = Fragment { offset, more, bytes: payload.payload };
-            let parts = &mut self.fragments;
-            datagram.bytes = parts.add(captured.at, key, fragment)?;
+/// Returns the packet's payload, or `None` if it is not IP or a fragment of an incomplete packet.
+pub(super) fn datagram(captured: &CapturedPacket, fragments: &mut Fragments) -> Option<Datagram> {
+    let sliced = slice(captured)?;
+    let (from, to): (IpAddr, IpAddr);
+    let (fragment, identification) = match sliced.net.as_ref()? {
+        LaxNetSlice::Ipv4(ip) => {
+            let header = ip.header();
+            (from, to) = (header.source_addr().into(), header.destination_addr().into());
+            let place = (header.fragments_offset(), header.more_fragments());
+            (Some(place), u32::from(header.identification()))
         }
-        Some(datagram)
+        LaxNetSlice::Ipv6(ip) => {
+            let header = ip.header();
+            (from, to) = (header.source_addr().into(), header.destination_addr().into());
+            let fragment = fragment_header(ip.extensions());
+            let identification = fragment.as_ref().map_or(0, |it| it.identification());
+            (fragment.map(|it| (it.fragment_offset(), it.more_fragments())), identification)
+        }
+        LaxNetSlice::Arp(_) => return None,
+    };
+    let payload = sliced.ip_payload()?;
+    let protocol = payload.ip_number.0;
+    let mut datagram = Datagram {
+        at: captured.at,
+        from,
+        to,
+        protocol,
+        bytes: captured.bytes.slice_ref(payload.payload),
+        missing: captured.missing,
+    };
+    if payload.fragmented {
+        let key = Key { from, to, identification, protocol };
+        datagram.bytes = fragments.add(captured.at, key, fragment?, payload.payload)?;
     }
+    Some(datagram)
 }
 
 /// Returns the fragment header among the extensions of IPv6.

@@ -24,20 +24,14 @@ struct QueryServer {
     sessions: HashMap<SocketAddr, u64>,
 }
 
-/// A UDP datagram that may belong to Query.
-pub(super) struct QueryDatagram {
-    pub(super) at: Timestamp,
-    pub(super) from: SocketAddr,
-    pub(super) to: SocketAddr,
-    pub(super) bytes: Bytes,
-}
-
 impl Queries {
     /// Takes a datagram, which is ignored unless it belongs to Query. `sessions` is the number of the
     /// last session.
     pub(super) fn handle(
         &mut self,
-        QueryDatagram { at, from, to, bytes }: QueryDatagram,
+        at: Timestamp,
+        (from, to): (SocketAddr, SocketAddr),
+        bytes: Bytes,
         sessions: &mut u64,
         entries: &mut Vec<Entry>,
     ) {

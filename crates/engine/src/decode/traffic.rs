@@ -6,11 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use etherparse::{TcpSlice, UdpHeaderSlice};
 
-use super::connection::{Connection, ConnectionContext, Segment};
+use super::connection::{Connection, Segment, Shared};
 use super::datagram::Datagram;
 use super::end_reason::EndReason;
-use super::network::{Network, TCP, UDP};
-use super::queries::{Queries, QueryDatagram};
+use super::fragments::Fragments;
+use super::network::{TCP, UDP, datagram};
+use super::queries::Queries;
 use super::{CapturedPacket, DecodeNotice, LinkType};
 use crate::capture::Entry;
 use crate::link::Side;
@@ -20,22 +21,18 @@ use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::Catalog;
 
 /// Decodes the game's sessions in a recording into entries.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Traffic {
-    config: Arc<Config>,
-    keys: Arc<KeyRing>,
+    shared: Shared,
     ports: Vec<u16>,
-    network: Network,
+    fragments: Fragments,
     connections: HashMap<ConnectionKey, Connection>,
     queries: Queries,
-    entries: Vec<Entry>,
-    notices: Vec<DecodeNotice>,
     /// Unsupported link types that have been reported.
     reported: HashSet<u32>,
     cut: bool,
     crowded: bool,
     last: Timestamp,
-    counts: TrafficCounts,
 }
 
 /// Options for decoding a recording.
@@ -71,31 +68,37 @@ impl Traffic {
     #[must_use]
     pub fn new(options: TrafficOptions) -> Self {
         let catalog = options.catalog.unwrap_or_else(|| Catalog::embedded().clone());
+        let config = Arc::new(Config {
+            catalog,
+            memory: options.memory,
+            keep_host: true,
+            follow_transfers: false,
+            ..Config::default()
+        });
         Self {
-            config: Arc::new(Config {
-                catalog,
-                memory: options.memory,
-                keep_host: true,
-                follow_transfers: false,
-                ..Config::default()
-            }),
-            keys: Arc::new(options.keys),
+            shared: Shared { config, keys: Arc::new(options.keys), ..Shared::default() },
             ports: options.ports,
-            ..Self::default()
+            fragments: Fragments::default(),
+            connections: HashMap::new(),
+            queries: Queries::default(),
+            reported: HashSet::new(),
+            cut: false,
+            crowded: false,
+            last: Timestamp::default(),
         }
     }
 
     /// Takes the next packet of the recording.
     pub fn handle(&mut self, captured: &CapturedPacket) {
-        self.counts.packets += 1;
+        self.shared.counts.packets += 1;
         self.last = self.last.max(captured.at);
         if let LinkType::Other(number) = captured.link {
             if self.reported.insert(number) {
-                self.notices.push(DecodeNotice::LinkType(number));
+                self.shared.notices.push(DecodeNotice::LinkType(number));
             }
             return;
         }
-        let Some(datagram) = self.network.handle(captured) else { return };
+        let Some(datagram) = datagram(captured, &mut self.fragments) else { return };
         match datagram.protocol {
             TCP => self.handle_tcp(datagram),
             UDP => self.handle_udp(datagram),
@@ -109,25 +112,25 @@ impl Traffic {
         open.sort_by_key(|connection| connection.last);
         let last = self.last;
         for mut connection in open {
-            connection.end(last, EndReason::Recording, &mut self.around());
+            connection.end(last, EndReason::Recording, &mut self.shared);
         }
-        self.queries.end(last, EndReason::Recording, &mut self.entries);
+        self.queries.end(last, EndReason::Recording, &mut self.shared.entries);
     }
 
     /// Appends the entries since the last call to `into`.
     pub fn take_entries(&mut self, into: &mut Vec<Entry>) {
-        into.append(&mut self.entries);
+        into.append(&mut self.shared.entries);
     }
 
     /// Returns the notices since the last call.
     pub fn take_notices(&mut self) -> Vec<DecodeNotice> {
-        mem::take(&mut self.notices)
+        mem::take(&mut self.shared.notices)
     }
 
     /// Returns the counts so far.
     #[must_use]
     pub fn counts(&self) -> TrafficCounts {
-        self.counts
+        self.shared.counts
     }
 
     /// The number of connections being tracked.
@@ -144,7 +147,7 @@ impl Traffic {
             return;
         }
         if datagram.missing > 0 && !mem::replace(&mut self.cut, true) {
-            self.notices.push(DecodeNotice::CutPackets);
+            self.shared.notices.push(DecodeNotice::CutPackets);
         }
         let segment = Segment {
             at: datagram.at,
@@ -161,7 +164,7 @@ impl Traffic {
         let replaced =
             asks && self.connections.get(&ends).is_some_and(|it| it.is_replaced_by(segment.seq));
         if replaced && let Some(mut old) = self.connections.remove(&ends) {
-            old.end(segment.at, EndReason::PortReused, &mut self.around());
+            old.end(segment.at, EndReason::PortReused, &mut self.shared);
         }
         let mut connection = match self.connections.remove(&ends) {
             Some(connection) => connection,
@@ -172,7 +175,7 @@ impl Traffic {
                 self.begin(from, to, &segment)
             }
         };
-        connection.handle(connection.side_of(from), segment, &mut self.around());
+        connection.handle(connection.side_of(from), segment, &mut self.shared);
         self.connections.insert(ends, connection);
     }
 
@@ -185,7 +188,7 @@ impl Traffic {
             (false, _) if self.is_server(from, to) => (Side::Server, None),
             (false, _) => (Side::Client, None),
         };
-        let (named, memory) = (self.is_named(from, to), &self.config.memory);
+        let (named, memory) = (self.is_named(from, to), &self.shared.config.memory);
         match client {
             Side::Client => Connection::new(from, to, segment.at, isn, named, memory),
             Side::Server => Connection::new(to, from, segment.at, isn, named, memory),
@@ -201,9 +204,8 @@ impl Traffic {
         }
         let end = usize::from(udp.length()).clamp(UDP_HEADER, datagram.bytes.len());
         let bytes: Bytes = datagram.bytes.slice(UDP_HEADER..end);
-        let (sessions, entries) = (&mut self.counts.sessions, &mut self.entries);
-        let datagram = QueryDatagram { at: datagram.at, from, to, bytes };
-        self.queries.handle(datagram, sessions, entries);
+        let Shared { counts, entries, .. } = &mut self.shared;
+        self.queries.handle(datagram.at, (from, to), bytes, &mut counts.sessions, entries);
     }
 
     /// Drops connections that are ignored, and if there are still too many, the longest idle ones.
@@ -216,13 +218,13 @@ impl Traffic {
             return;
         }
         if !mem::replace(&mut self.crowded, true) {
-            self.notices.push(DecodeNotice::Crowded { limit: MAX_CONNECTIONS });
+            self.shared.notices.push(DecodeNotice::Crowded { limit: MAX_CONNECTIONS });
         }
         let mut idle: Vec<_> = self.connections.iter().map(|(ends, it)| (it.last, *ends)).collect();
         idle.sort_unstable();
         for (last, ends) in idle.into_iter().take(MAX_CONNECTIONS / 8) {
             if let Some(mut connection) = self.connections.remove(&ends) {
-                connection.end(last, EndReason::Crowded, &mut self.around());
+                connection.end(last, EndReason::Crowded, &mut self.shared);
             }
         }
     }
@@ -244,17 +246,6 @@ impl Traffic {
             (true, false) => true,
             (false, true) => false,
             _ => from.port() < to.port(),
-        }
-    }
-
-    fn around(&mut self) -> ConnectionContext<'_> {
-        ConnectionContext {
-            config: &self.config,
-            keys: &self.keys,
-            sessions: &mut self.counts.sessions,
-            entries: &mut self.entries,
-            notices: &mut self.notices,
-            others: &mut self.counts.others,
         }
     }
 }

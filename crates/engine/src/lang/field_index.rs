@@ -1,16 +1,15 @@
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::field::Field;
+use super::memo::Memo;
 use mitmcraft_protocol::schema::{Kinds, PacketType, Protocol};
 
 /// The packets of one protocol that have the fields that expressions ask for. A field is looked up
 /// once, however many expressions ask for it.
 pub(crate) struct FieldIndex {
     protocol: Arc<Protocol>,
-    fields: RefCell<HashMap<Field, Owners>>,
+    fields: Memo<Field, Owners>,
 }
 
 /// The packets that have a field.
@@ -20,7 +19,7 @@ pub(super) struct Owners(Rc<[(u16, Kinds)]>);
 impl FieldIndex {
     /// Creates an index without fields, which are looked up on demand.
     pub(crate) fn new(protocol: Arc<Protocol>) -> Self {
-        Self { protocol, fields: RefCell::default() }
+        Self { protocol, fields: Memo::default() }
     }
 
     pub(crate) fn protocol(&self) -> &Arc<Protocol> {
@@ -28,18 +27,15 @@ impl FieldIndex {
     }
 
     pub(super) fn owners(&self, field: &Field) -> Owners {
-        if let Some(known) = self.fields.borrow().get(field) {
-            return known.clone();
-        }
-        #[cfg(test)]
-        lookups::LOOKUPS.set(lookups::LOOKUPS.get() + 1);
-        let packets = self.protocol.packets().iter().map(|packet| {
-            let kinds = field.kinds(&self.protocol, packet);
-            (self.protocol.place(packet), kinds)
-        });
-        let owners = Owners(packets.filter(|(_, kinds)| !kinds.is_empty()).collect());
-        self.fields.borrow_mut().insert(field.clone(), owners.clone());
-        owners
+        self.fields.get(field, || {
+            #[cfg(test)]
+            lookups::LOOKUPS.set(lookups::LOOKUPS.get() + 1);
+            let packets = self.protocol.packets().iter().map(|packet| {
+                let kinds = field.kinds(&self.protocol, packet);
+                (self.protocol.place(packet), kinds)
+            });
+            Owners(packets.filter(|(_, kinds)| !kinds.is_empty()).collect())
+        })
     }
 
     /// Adds the kinds of a field to `found`, of as many packets as are `enough`.

@@ -41,6 +41,7 @@ mod field_index;
 mod fit;
 mod formula;
 mod lexer;
+mod memo;
 mod names;
 mod packets;
 mod parser;

@@ -1,10 +1,11 @@
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::field::{Field, holders};
 use super::field_index::FieldIndex;
+use super::memo::Memo;
 use super::names::Mentioned;
 use super::packets::{Packets, RoleName};
 use mitmcraft_protocol::packet::{Glob, PathStep};
@@ -26,9 +27,9 @@ pub struct Vocabulary<'c> {
     old: OnceCell<Vec<FieldIndex>>,
     /// The versions that the catalog has left out.
     others: OnceCell<Vec<FieldIndex>>,
-    packets: RefCell<HashMap<Packets, Rc<[i32]>>>,
-    fields: RefCell<HashMap<Field, Rc<[i32]>>>,
-    warnings: RefCell<HashMap<Mentioned, Option<String>>>,
+    packets: Memo<Packets, Rc<[i32]>>,
+    fields: Memo<Field, Rc<[i32]>>,
+    warnings: Memo<Mentioned, Option<String>>,
 }
 
 impl<'c> Vocabulary<'c> {
@@ -76,14 +77,11 @@ impl<'c> Vocabulary<'c> {
     /// Returns the versions since 1.7 that have a packet of that name, in ascending order. Compiles
     /// nothing.
     pub(super) fn versions_with(&self, packets: &Packets) -> Rc<[i32]> {
-        if let Some(known) = self.packets.borrow().get(packets) {
-            return Rc::clone(known);
-        }
-        let versions = self.catalog.versions().map(|(version, _)| version);
-        let has = |version: &i32| self.catalog.has_packet(*version, |name| packets.has(name));
-        let versions: Rc<[i32]> = versions.filter(has).collect();
-        self.packets.borrow_mut().insert(packets.clone(), Rc::clone(&versions));
-        versions
+        self.packets.get(packets, || {
+            let versions = self.catalog.versions().map(|(version, _)| version);
+            let has = |version: &i32| self.catalog.has_packet(*version, |name| packets.has(name));
+            versions.filter(has).collect()
+        })
     }
 
     /// Returns the versions since 1.7 that have what is named, in ascending order. For a field that the
@@ -93,19 +91,16 @@ impl<'c> Vocabulary<'c> {
             Mentioned::Packets(packets) => return self.versions_with(packets),
             Mentioned::Field(field) => field,
         };
-        if let Some(known) = self.fields.borrow().get(field) {
-            return Rc::clone(known);
-        }
-        let mut versions: Vec<i32> = if self.ends().all(|index| index.has(field)) {
-            self.versions.iter().map(|(version, _)| *version).collect()
-        } else {
-            let java = (0..self.versions.len()).filter_map(|place| self.java(place));
-            java.filter(|index| index.has(field)).map(|it| it.protocol().version()).collect()
-        };
-        versions.sort_unstable();
-        let versions: Rc<[i32]> = versions.into();
-        self.fields.borrow_mut().insert(field.clone(), Rc::clone(&versions));
-        versions
+        self.fields.get(field, || {
+            let mut versions: Vec<i32> = if self.ends().all(|index| index.has(field)) {
+                self.versions.iter().map(|(version, _)| *version).collect()
+            } else {
+                let java = (0..self.versions.len()).filter_map(|place| self.java(place));
+                java.filter(|index| index.has(field)).map(|it| it.protocol().version()).collect()
+            };
+            versions.sort_unstable();
+            versions.into()
+        })
     }
 
     /// Returns whether the catalog has left out versions.
@@ -147,12 +142,7 @@ impl<'c> Vocabulary<'c> {
 
     /// Returns a message that says which releases have the name, unless all have.
     pub(super) fn warning(&self, what: &Mentioned) -> Option<String> {
-        if let Some(known) = self.warnings.borrow().get(what) {
-            return known.clone();
-        }
-        let message = what.partial(self);
-        self.warnings.borrow_mut().insert(what.clone(), message.clone());
-        message
+        self.warnings.get(what, || what.partial(self))
     }
 
     /// Returns the kinds of a field in all versions, or in as many as are `enough`; those in the versions

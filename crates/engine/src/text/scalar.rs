@@ -173,6 +173,9 @@ pub(super) fn write_hex_dump(out: &mut String, bytes: &[u8], limit: usize) {
 /// Milliseconds of a day.
 const DAY: i128 = 86_400_000;
 
+/// Greatest number of bytes shown of a buffer.
+const MAX_BYTES: usize = 32;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,6 +208,3 @@ mod tests {
         assert_eq!(TimeOfDay::new(Timestamp(0), -1).to_string(), "23:59:59.000");
     }
 }
-
-/// Greatest number of bytes shown of a buffer.
-const MAX_BYTES: usize = 32;

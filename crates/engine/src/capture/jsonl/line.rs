@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use super::super::{Entry, Event, EventKind, LegState, Record};
 use super::map::JsonMap;
 use super::version::Version;
-use crate::capture::head::RawKind;
+use crate::capture::head::{RawKind, crossed};
 use mitmcraft_protocol::meaning::{About, diagnose, meanings};
-use mitmcraft_protocol::packet::{Content, Diagnostic, Packet, RawReason, Timestamp, Undecoded};
+use mitmcraft_protocol::packet::{Diagnostic, Packet, RawReason, Timestamp, Undecoded};
 use mitmcraft_protocol::schema::{Family, JsonVisitor, Protocol};
 use mitmcraft_protocol::wire::json::write_json_uint;
 
@@ -235,11 +235,7 @@ fn write_raw(
         RawKind::Bytes(_) => {}
     }
     if form.has_bytes() {
-        let bytes = match packet.content() {
-            Content::Frame(frame) => frame.wire(),
-            Content::Raw(bytes, _) => bytes,
-        };
-        map.bytes(version.raw_key(), bytes);
+        map.bytes(version.raw_key(), crossed(packet.content()));
     }
 }
 

@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use flate2::Crc;
 
-use super::super::head::RawKind;
+use super::super::head::{RawKind, crossed};
 use super::super::jsonl::{
     Form, Forms, Preamble, Version, diagnostics, first_line, meaning_object, write_entry,
     write_values,
@@ -189,11 +189,7 @@ impl ParquetSink {
             RawKind::Bytes(_) => {}
         }
         if bodies {
-            let bytes = match content {
-                Content::Frame(frame) => frame.wire(),
-                Content::Raw(bytes, _) => bytes,
-            };
-            self.put(Field::RawBytes, Cell::Bytes(bytes));
+            self.put(Field::RawBytes, Cell::Bytes(crossed(content)));
         }
     }
 

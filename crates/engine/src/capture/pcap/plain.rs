@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use super::super::head::crossed;
 use super::super::{Entry, Event, EventKind, Outcome, Reason, Record};
 use super::flow::{FIRST_EPHEMERAL, TcpFlow, UsedEndpoints};
 use super::ip::{Endpoints, MAX_DATAGRAM, MAX_PAYLOAD};
@@ -169,12 +170,11 @@ impl PlainView {
     fn close<T: PlainFrameSink>(&mut self, event: &Event, sink: &mut T) -> io::Result<()> {
         let Some(mut session) = self.flows.remove(&event.context.session) else { return Ok(()) };
         let Some(flow) = &mut session.flow else { return Ok(()) };
-        let mut comment = if T::COMMENTS { session.notes.take() } else { None };
-        for direction in [Direction::Serverbound, Direction::Clientbound] {
+        let comment = if T::COMMENTS { session.notes.take() } else { None };
+        let ends = [(Direction::Serverbound, comment.as_deref()), (Direction::Clientbound, None)];
+        for (direction, comment) in ends {
             let fin = flow.end(direction);
             flow.ends.write(&mut self.headers, &fin);
-            let comment = comment.take();
-            let comment = comment.as_deref();
             let (at, headers, payload) = (event.at, &self.headers, fin.payload);
             let carries = Carried::Nothing;
             sink.frame(&PlainFrame { at, headers, payload, comment, carries })?;
@@ -220,10 +220,7 @@ impl PendingNotes {
 fn streams(record: &Record) -> bool {
     let packet = &record.packet;
     let fits = !is_query(packet.context()) || packet.wire_size() <= MAX_DATAGRAM;
-    let has_bytes = match packet.content() {
-        Content::Raw(bytes, _) => !bytes.is_empty(),
-        Content::Frame(frame) => !frame.wire().is_empty(),
-    };
+    let has_bytes = !crossed(packet.content()).is_empty();
     record.outcome.went() && !switches(record) && has_bytes && fits
 }
 
@@ -234,7 +231,7 @@ fn is_query(context: &Context) -> bool {
 /// Returns `true` for the packets that enable encryption or compression.
 fn switches(record: &Record) -> bool {
     matches!(
-        record.packet.kind().and_then(|packet| packet.role()),
+        record.packet.role(),
         Some(
             Role::EncryptionRequest
                 | Role::EncryptionResponse

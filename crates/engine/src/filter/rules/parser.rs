@@ -84,12 +84,8 @@ impl Reader<'_, '_> {
                 _ => self.unknown(key, keys::CAPTURE),
             }
         }
-        for (missing, name) in
-            [(table.get("file").is_none(), "file"), (table.get("ring").is_none(), "ring")]
-        {
-            if missing {
-                self.source.error(span.clone(), format!("`{name}` is missing"));
-            }
+        for name in ["file", "ring"].into_iter().filter(|name| !table.contains_key(*name)) {
+            self.source.error(span.clone(), format!("`{name}` is missing"));
         }
         Some(RingCapture { file: file?, ring: ring?, bytes: bytes? })
     }
