@@ -336,17 +336,15 @@ impl<'v> Checker<'v> {
 
     fn path(&mut self, path: &Path, takes: Takes<'_>) -> Result<Typed, ExprError> {
         let span = path.span();
+        let condition = |property: &str, value: &str| {
+            ExprError::new(&span, format!("`{path}` is a condition, not a value"))
+                .hint(format!("write `pkt.{property} == \"{value}\"`"))
+        };
         match self.vocabulary.target(path, takes)? {
             Target::Attribute(attribute) => Ok((Operand::Attribute(attribute), attribute.kinds())),
             Target::Field(field, kinds) => Ok((self.field(&span, field), kinds)),
-            Target::State(state) => {
-                Err(ExprError::new(&span, format!("`{path}` is a condition, not a value"))
-                    .hint(format!("write `pkt.state == \"{state}\"`")))
-            }
-            Target::Direction(direction) => {
-                Err(ExprError::new(&span, format!("`{path}` is a condition, not a value"))
-                    .hint(format!("write `pkt.dir == \"{direction}\"`")))
-            }
+            Target::State(state) => Err(condition("state", state.name())),
+            Target::Direction(direction) => Err(condition("dir", direction.name())),
             Target::Packets(packets) => {
                 let error = ExprError::new(&span, format!("`{path}` names packets, not a value"));
                 let names = match path.is_glob() {

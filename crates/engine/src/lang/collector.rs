@@ -193,7 +193,7 @@ impl<'s> Collector<'s> {
         let slot = &mut self.slots[place];
         match self.fields[place].first_each() {
             Some(each) if each < self.depth => {
-                if !found.is_absent() {
+                if !matches!(found, Extracted::Absent) {
                     slot.found.push(found);
                 }
             }
@@ -395,10 +395,6 @@ impl Extracted {
                 Self::Nbt(NbtPlace { bytes: place(bytes), named: None, steps })
             }
         }
-    }
-
-    pub(super) fn is_absent(&self) -> bool {
-        matches!(self, Self::Absent)
     }
 
     /// Adds a value to those extracted by `[*]`.

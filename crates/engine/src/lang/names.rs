@@ -74,14 +74,16 @@ impl Vocabulary<'_> {
     ) -> Result<Target, ExprError> {
         let (first, rest) = path.parts.split_first().expect("a path has a first part");
         let name = match (&first.step, rest) {
-            (PathStep::Name(glob), []) if path.is_glob() => return self.lone_glob(path, glob),
             (PathStep::Name(glob), _) if path.is_glob() => {
                 let packets = self.packets(glob);
-                if !self.has_packet(&packets) {
-                    return Err(ExprError::new(
-                        &first.location.0,
-                        format!("no packet matches `{glob}`"),
-                    ));
+                match (rest, self.has_packet(&packets)) {
+                    ([], true) => return Ok(Target::Packets(packets)),
+                    ([], false) => return Err(no_match(path)),
+                    (_, true) => {}
+                    (_, false) => {
+                        let message = format!("no packet matches `{glob}`");
+                        return Err(ExprError::new(&first.location.0, message));
+                    }
                 }
                 let field = Field { packets: Some(packets), path: path.steps_from(1) };
                 return self.found(path, 1, field, takes);
@@ -220,14 +222,6 @@ impl Vocabulary<'_> {
         if is_official && !self.has_packet(&named) { Packets::Official(glob) } else { named }
     }
 
-    fn lone_glob(&self, path: &Path, glob: &str) -> Result<Target, ExprError> {
-        let packets = self.packets(glob);
-        if self.has_packet(&packets) {
-            return Ok(Target::Packets(packets));
-        }
-        Err(no_match(path))
-    }
-
     fn no_condition(&self, path: &Path, field: Field) -> ExprError {
         let (span, name) = (path.span(), &*path.to_string());
         if path.is_glob() {
@@ -319,29 +313,30 @@ const PROPERTIES: [(&str, &str); 21] = [
 
 /// Resolves `prefix.name`; `more` says whether further parts follow.
 fn attribute(prefix: &str, name: &str, more: bool, span: &Span) -> Result<Attribute, ExprError> {
-    let error = |hint| ExprError::new(span, format!("no `{prefix}.{name}`")).hint(hint);
-    match (Attribute::named(prefix, name), closest(name, Attribute::names(prefix))) {
-        (Some(_), _) if more => {
-            Err(ExprError::new(span, format!("`{prefix}.{name}` has no parts")))
-        }
-        (Some(attribute), _) => Ok(attribute),
-        (None, Some(near)) => Err(error(format!("did you mean `{prefix}.{near}`?"))),
-        (None, None) => {
-            let names: Vec<&str> = Attribute::names(prefix).collect();
-            Err(error(format!("there are `{}`", names.join("`, `"))))
-        }
+    match Attribute::named(prefix, name) {
+        Some(_) if more => Err(ExprError::new(span, format!("`{prefix}.{name}` has no parts"))),
+        Some(attribute) => Ok(attribute),
+        None => Err(ExprError::new(span, format!("no `{prefix}.{name}`")).hint(among(
+            prefix,
+            name,
+            Attribute::names(prefix).collect(),
+        ))),
     }
 }
 
 fn role_name(name: &str, span: &Span) -> Result<&'static RoleName, ExprError> {
     RoleName::named(name).ok_or_else(|| {
-        let names: Vec<&str> = RoleName::ALL.iter().map(|role| role.name).collect();
-        let error = ExprError::new(span, format!("no role `{name}`"));
-        error.hint(match closest(name, names.iter().copied()) {
-            Some(near) => format!("did you mean `role.{near}`?"),
-            None => format!("there are `{}`", names.join("`, `")),
-        })
+        let names = RoleName::ALL.iter().map(|role| role.name).collect();
+        ExprError::new(span, format!("no role `{name}`")).hint(among("role", name, names))
     })
+}
+
+/// Returns a hint that says which of the names after a prefix may be meant, or lists them.
+fn among(prefix: &str, name: &str, names: Vec<&str>) -> String {
+    match closest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean `{prefix}.{near}`?"),
+        None => format!("there are `{}`", names.join("`, `")),
+    }
 }
 
 fn listed(error: ExprError, names: &BTreeSet<String>) -> ExprError {

@@ -25,12 +25,7 @@ pub(super) fn blank_body(
     pseudonyms: &Pseudonyms,
     names: &HashSet<String>,
 ) -> Option<Bytes> {
-    let field = FieldContext {
-        family: packet.context().protocol.family(),
-        state: packet.state(),
-        packet: packet.kind().map_or("", |packet| packet.name()),
-        name: "",
-    };
+    let field = FieldContext::of(packet);
     let start = packet.fields_at();
     let mut blanks = Blanks {
         body: body.to_vec(),

@@ -1,6 +1,6 @@
 //! Decides which values belong to the game and are kept.
 
-use mitmcraft_protocol::packet::TextColor;
+use mitmcraft_protocol::packet::{Packet, TextColor};
 use mitmcraft_protocol::schema::{Family, State};
 
 /// The position of a value in a packet.
@@ -13,7 +13,17 @@ pub(super) struct FieldContext<'a> {
     pub(super) name: &'a str,
 }
 
-impl FieldContext<'_> {
+impl<'a> FieldContext<'a> {
+    /// Returns the position of the packet's fields as a whole.
+    pub(super) fn of(packet: &'a Packet) -> Self {
+        Self {
+            family: packet.context().protocol.family(),
+            state: packet.state(),
+            packet: packet.kind().map_or("", |packet| packet.name()),
+            name: "",
+        }
+    }
+
     /// Returns `true` for texts of the game: a sound, a dimension, the name of a plugin channel.
     pub(super) fn keeps_text(self) -> bool {
         if self.family == Family::Query {

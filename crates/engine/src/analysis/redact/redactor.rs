@@ -109,12 +109,7 @@ impl Redactor {
         let channel = value.get("channel").and_then(Value::as_text);
         let mut fields = ValueRedaction {
             payload: channel.is_some_and(keeps_payload),
-            field: FieldContext {
-                family: protocol.family(),
-                state: packet.state(),
-                packet: known.name(),
-                name: "",
-            },
+            field: FieldContext::of(packet),
             kinds: leaves.kinds.into_iter(),
             redactor: self,
         };

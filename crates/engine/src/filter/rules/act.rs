@@ -13,7 +13,7 @@ use super::template::Template;
 use crate::filter::{Delay, Effects, Injection, Notes, Verdict};
 use crate::lang::amount::{Jittered, Rate};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Shape, Value};
+use mitmcraft_protocol::schema::{Direction, PacketType, Shape, Value};
 
 pub(super) fn act(
     rule: &Rule,
@@ -118,9 +118,9 @@ pub(crate) fn apply_changes(
 ) -> Result<Bytes, String> {
     let ty = packet.kind().ok_or("what its id means is not known")?;
     let protocol = &packet.context().protocol;
-    let (inside, edits): (Vec<_>, Vec<_>) = changes
-        .iter()
-        .partition(|(path, _)| path.in_payload().is_some() && !has_field(protocol, ty, "payload"));
+    let has_own = || Shape::of(protocol, ty).field("payload").is_some();
+    let (inside, edits): (Vec<_>, Vec<_>) =
+        changes.iter().partition(|(path, _)| path.in_payload().is_some() && !has_own());
     let mut body = packet.body().map_err(|error| error.to_string())?;
     if !edits.is_empty() {
         let value =
@@ -134,10 +134,6 @@ pub(crate) fn apply_changes(
         body = payload_edit::rewrite(protocol, ty, (&body, packet.fields_at()), &edits)?.into();
     }
     Ok(body)
-}
-
-fn has_field(protocol: &Protocol, packet: &PacketType, name: &str) -> bool {
-    Shape::of(protocol, packet).field(name).is_some()
 }
 
 /// Returns the bytes of a packet that a rule makes, and whether they get a frame.
