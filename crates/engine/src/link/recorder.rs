@@ -26,7 +26,7 @@ impl Recorder {
         Self {
             now: context.opened,
             context: Arc::new(context),
-            states: PerDirection::from_fn(|_| State::Handshaking),
+            states: PerDirection::default(),
             sequence: 0,
             packets: PerDirection::default(),
             bytes: PerDirection::default(),

@@ -11,7 +11,7 @@ use mitmcraft_protocol::packet::{Context, Timestamp};
 use mitmcraft_protocol::schema::{PerDirection, State};
 
 /// Everything outside Lua that the functions of a script read and change: the data of its state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Host {
     /// The script's name, as places have it.
     pub(super) file: Arc<str>,

@@ -10,7 +10,6 @@ use super::place;
 use super::sandbox::Sandbox;
 use super::script::Script;
 use super::session_table::{SessionTable, VARS};
-use super::work::Work;
 use crate::filter::{Effects, Filter, Kept, Moment, SessionEvent, Var, Verdict};
 use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::packet::{Packet, Timestamp};
@@ -64,7 +63,7 @@ struct Failed {
 
 impl LuaFilter {
     pub(super) fn new(script: Script) -> Self {
-        let states = PerDirection::from_fn(|_| State::Handshaking);
+        let states = PerDirection::default();
         Self { script, budget: None, kept: None, machine: Loaded::NotYet, states, due: None }
     }
 
@@ -411,17 +410,10 @@ impl Host {
             file,
             run,
             loading: Some(Registered::default()),
-            timers: Vec::new(),
-            last_timer: 0,
-            stopped: Vec::new(),
-            call: 0,
-            draft: None,
-            work: Work::default(),
-            effects: Effects::default(),
-            at: moment.map_or(Timestamp(0), |moment| moment.at),
+            at: moment.map(|moment| moment.at).unwrap_or_default(),
             context: moment.map(|moment| Arc::clone(moment.context)),
-            states: moment
-                .map_or_else(|| PerDirection::from_fn(|_| State::Handshaking), |it| it.states),
+            states: moment.map(|moment| moment.states).unwrap_or_default(),
+            ..Self::default()
         }
     }
 }

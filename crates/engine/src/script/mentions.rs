@@ -158,8 +158,7 @@ impl<'t> Reader<'t> {
                     && error.span == span
                     && !METHODS.contains(&field)
                 {
-                    let (span, message) = (self.tokens[place + 2].span.clone(), error.message);
-                    self.found.push(Missing { span, message, hint: error.hint });
+                    self.found(place + 2, error.message, error.hint);
                 }
             }
         }
@@ -193,8 +192,7 @@ impl<'t> Reader<'t> {
             && name.bytes().all(plain)
             && let Some(error) = self.check(name.to_owned(), vocabulary)
         {
-            let span = self.tokens[place].span.clone();
-            self.found.push(Missing { span, message: error.message, hint: error.hint });
+            self.found(place, error.message, error.hint);
         }
     }
 
@@ -213,6 +211,10 @@ impl<'t> Reader<'t> {
         let word = self.tokens[place].word().unwrap_or_default();
         let near = closest(word, known.into_iter().map(AsRef::as_ref));
         let hint = near.map(|near| format!("did you mean `{near}`?"));
+        self.found(place, message, hint);
+    }
+
+    fn found(&mut self, place: usize, message: String, hint: Option<String>) {
         self.found.push(Missing { span: self.tokens[place].span.clone(), message, hint });
     }
 

@@ -80,18 +80,9 @@ impl<'a> Matcher<'a> {
 
     /// Takes steps for work outside a match.
     pub(super) fn take(&mut self, steps: usize) -> Result<(), String> {
-        match self.steps.checked_sub(steps as u64) {
-            Some(left) => *self.steps = left,
-            None => {
-                *self.steps = 0;
-                return Err(TOO_MANY_STEPS.to_owned());
-            }
-        }
-        Ok(())
-    }
-
-    fn step(&mut self) -> Result<(), String> {
-        self.take(1)
+        let left = self.steps.checked_sub(steps as u64);
+        *self.steps = left.unwrap_or(0);
+        left.map(drop).ok_or_else(|| TOO_MANY_STEPS.to_owned())
     }
 
     fn run(&mut self, s: usize, p: usize) -> Found {
@@ -106,7 +97,7 @@ impl<'a> Matcher<'a> {
 
     fn advance(&mut self, mut s: usize, mut p: usize) -> Found {
         loop {
-            self.step()?;
+            self.take(1)?;
             let Some(&char) = self.pattern.get(p) else { return Ok(Some(s)) };
             match char {
                 b'(' if self.pattern.get(p + 1) == Some(&b')') => {
@@ -213,7 +204,7 @@ impl<'a> Matcher<'a> {
         }
         let mut depth = 1;
         for at in s + 1..self.source.len() {
-            self.step()?;
+            self.take(1)?;
             let char = self.source[at];
             if char == close {
                 depth -= 1;

@@ -86,9 +86,7 @@ fn search(
                 values.push_back(integer(at + 1));
                 values.push_back(integer(end));
             }
-            for number in 0..matcher.count(!find) {
-                values.push_back(captured(lua, &matcher, number, at, end)?);
-            }
+            values.extend(captures(lua, &matcher, !find, at, end)?);
         }
         None => values.push_back(LuaValue::Nil),
     }
@@ -101,25 +99,21 @@ fn gmatch(lua: &Lua, (text, pattern): (LuaString, LuaString)) -> Result<Function
         let (source, pattern) = (text.as_bytes(), pattern.as_bytes());
         let mut steps = MAX_STEPS;
         let mut matcher = Matcher::new(&source, &pattern, &mut steps);
-        let mut values = MultiValue::new();
         while at <= source.len() {
             let start = at;
             match matcher.match_at(start).map_err(|why| unmatched(lua, &matcher, why))? {
                 Some(end) if last != Some(end) => {
                     at = end;
                     last = Some(end);
-                    for number in 0..matcher.count(true) {
-                        values.push_back(captured(lua, &matcher, number, start, end)?);
-                    }
+                    let values = captures(lua, &matcher, true, start, end)?;
                     charge_steps(lua, &matcher)?;
                     return Ok(values);
                 }
                 _ => at += 1,
             }
         }
-        values.push_back(LuaValue::Nil);
         charge_steps(lua, &matcher)?;
-        Ok(values)
+        Ok(MultiValue::from_iter([LuaValue::Nil]))
     })
 }
 
@@ -176,10 +170,7 @@ fn replace(
     let value = match replacement {
         LuaValue::Table(table) => table.get(captured(lua, matcher, 0, start, end)?)?,
         LuaValue::Function(function) => {
-            let captures = (0..matcher.count(true))
-                .map(|number| captured(lua, matcher, number, start, end))
-                .collect::<Result<MultiValue, _>>()?;
-            function.call::<LuaValue>(captures)?
+            function.call::<LuaValue>(captures(lua, matcher, true, start, end)?)?
         }
         LuaValue::String(_) | LuaValue::Integer(_) | LuaValue::Number(_) => {
             let text = lua.coerce_string(replacement.clone())?;
@@ -225,6 +216,16 @@ fn replace(
         }
     }
     Ok(())
+}
+
+fn captures(
+    lua: &Lua,
+    matcher: &Matcher<'_>,
+    whole: bool,
+    start: usize,
+    end: usize,
+) -> Result<MultiValue, Error> {
+    (0..matcher.count(whole)).map(|number| captured(lua, matcher, number, start, end)).collect()
 }
 
 fn captured(

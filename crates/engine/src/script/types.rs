@@ -10,8 +10,9 @@ pub fn lua_types(protocol: &Protocol) -> String {
     let schema = json_schema(protocol, protocol.packets());
     let mut out = include_str!("types.lua").to_owned();
     let _ = write!(out, "\n-- {}", schema["title"].as_str().unwrap_or_default());
+    let lines = schema["anyOf"].as_array().into_iter().flatten();
     let packets: Vec<&str> =
-        schema["anyOf"].as_array().into_iter().flatten().filter_map(fields).collect();
+        lines.filter_map(|line| definition(&line["properties"]["fields"])).collect();
     for (name, definition) in schema["definitions"].as_object().into_iter().flatten() {
         let fields = definition["properties"].as_object();
         match fields.filter(|_| name != NBT) {
@@ -24,21 +25,13 @@ pub fn lua_types(protocol: &Protocol) -> String {
                 }
             }
             None => {
-                let _ = write!(
-                    out,
-                    "\n\n---@alias {name} {}",
-                    if name == NBT { "any".to_owned() } else { of(definition) }
-                );
+                let ty = if name == NBT { "any".to_owned() } else { of(definition) };
+                let _ = write!(out, "\n\n---@alias {name} {ty}");
             }
         }
     }
     out.push('\n');
     out
-}
-
-/// Returns the name of the definition of a packet's fields.
-fn fields(line: &Json) -> Option<&str> {
-    definition(&line["properties"]["fields"])
 }
 
 fn definition(schema: &Json) -> Option<&str> {

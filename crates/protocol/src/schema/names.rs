@@ -71,11 +71,14 @@ impl Direction {
 by_name!(Direction);
 
 /// The state of a connection, which determines the meaning of packet ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
 pub enum State {
     /// The state of a new connection: the client sends its handshake.
+    #[default]
     Handshaking,
     /// The Server List Ping.
     Status,
