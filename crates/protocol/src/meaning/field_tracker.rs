@@ -67,16 +67,14 @@ impl FieldTracker {
     /// Creates a tracker for a packet.
     #[must_use]
     pub fn new(packet: &Packet) -> Self {
-        let kind = packet.kind();
-        let tracker = kind.map(|kind| Self::of(&packet.context().protocol, kind));
-        let sent = Some(Arc::clone(&packet.context().registries));
-        let mut tracker = Self { sent, ..tracker.unwrap_or_default() };
+        let context = packet.context();
+        let of = || packet.kind().map(|kind| Self::of(&context.protocol, kind)).unwrap_or_default();
+        let mut tracker = Self { sent: Some(Arc::clone(&context.registries)), ..of() };
         if tracker.meanings.is_some_and(|meanings| meanings.looks_ahead()) {
-            let scout = kind.map(|kind| Self::of(&packet.context().protocol, kind));
             let act = &mut |tracker: &mut Self, leaf: &Leaf<'_>| {
                 tracker.leaf(leaf);
             };
-            let mut visitor = MeaningVisitor { tracker: scout.unwrap_or_default(), act };
+            let mut visitor = MeaningVisitor { tracker: of(), act };
             // An error leaves what was found before it.
             let _ = packet.walk(&mut visitor);
             tracker.seen = visitor.tracker.seen;

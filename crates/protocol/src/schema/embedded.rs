@@ -72,10 +72,8 @@ impl Embedded {
 
     /// Returns the names of a section's packets, reading nothing but their list.
     fn packet_names(&self, section: u16) -> Option<Vec<Name>> {
-        let mut lines = self.sections.get(usize::from(section))?.iter().filter_map(|id| {
-            let (start, end) = *self.lines.get(usize::from(*id))?;
-            self.text[start as usize..end as usize].strip_prefix("packet\t")
-        });
+        let ids = self.sections.get(usize::from(section))?.iter();
+        let mut lines = ids.filter_map(|id| self.line(*id)?.strip_prefix("packet\t"));
         let list: Json = serde_json::from_str(lines.next()?).ok()?;
         let names = list.as_array()?.iter().map(|packet| packet.as_str().or(packet[1].as_str()));
         names.map(|name| name.map(Name::from)).collect()
@@ -85,13 +83,17 @@ impl Embedded {
         let ids = self.sections.get(usize::from(section))?;
         let mut types = Map::with_capacity(ids.len());
         for id in ids {
-            let (start, end) = *self.lines.get(usize::from(*id))?;
-            let (name, definition) = self.text[start as usize..end as usize].split_once('\t')?;
+            let (name, definition) = self.line(*id)?.split_once('\t')?;
             let definition = serde_json::from_str(definition).ok()?;
             let definition = if name == "packet" { packets(&definition)? } else { definition };
             types.insert(name.to_owned(), definition);
         }
         Some(Json::Object(types))
+    }
+
+    fn line(&self, id: u16) -> Option<&str> {
+        let (start, end) = *self.lines.get(usize::from(id))?;
+        Some(&self.text[start as usize..end as usize])
     }
 
     fn inflate(file: &[u8]) -> Option<Self> {

@@ -53,10 +53,8 @@ impl<'p> Layout<'p> {
                 }
             }
             _ => {
-                let (path, wire) = (path.to_owned(), self.wire(id));
-                let condition = condition.map(str::to_owned);
-                self.fields.push(LayoutField { path: path.clone(), wire, condition });
-                self.content(id, &path, None, depth);
+                self.leaf(path.to_owned(), self.wire(id), condition);
+                self.content(id, path, None, depth);
             }
         }
     }

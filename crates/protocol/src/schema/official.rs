@@ -5,11 +5,9 @@ impl PacketType {
     /// differs: `level_chunk_with_light` for `map_chunk`. Known for packets of the game.
     #[must_use]
     pub fn official_name(&self) -> Option<&'static str> {
-        let own = |(direction, name): (&str, &str)| {
-            direction == self.direction().name() && name == &**self.name()
-        };
+        let own = (self.direction().name(), &**self.name());
         let mut of_the_game = official_names().filter(|_| self.state() == State::Play);
-        of_the_game.find(|(direction, name, _)| own((direction, name))).map(|(.., name)| name)
+        of_the_game.find(|(direction, name, _)| (*direction, *name) == own).map(|(.., name)| name)
     }
 }
 

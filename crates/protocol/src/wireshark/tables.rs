@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::fields::clean;
-use crate::schema::types::{Count, Path, Type, TypeId};
+use crate::schema::types::{Count, Path, Symbol, Type, TypeId};
 use crate::schema::{Direction, Protocol, Role, State};
 use crate::wire::Encoding;
 
@@ -82,10 +82,7 @@ impl Table<'_> {
             Type::Container(fields) => {
                 let fields = fields.iter().map(|field| {
                     let name = field.name.as_ref().map_or_else(no, |it| quoted(&clean(it)));
-                    match field.symbol {
-                        Some(symbol) => format!("{{{name},{},{symbol}}}", self.refer(&field.ty)),
-                        None => format!("{{{name},{}}}", self.refer(&field.ty)),
-                    }
+                    format!("{{{name},{}{}}}", self.refer(&field.ty), symbol(field.symbol))
                 });
                 format!("{{13,{{{}}}}}", list(fields))
             }
@@ -110,7 +107,7 @@ impl Table<'_> {
                     "{{15,{},{},{}}}",
                     count(length),
                     self.refer(element),
-                    self.smallest(*element)
+                    self.protocol.smallest(*element)
                 )
             }
             Type::Option(some) => format!("{{16,{}}}", self.refer(some)),
@@ -123,10 +120,7 @@ impl Table<'_> {
                 let total: u32 = bits.iter().map(|it| it.size).sum();
                 let bits = bits.iter().map(|it| {
                     let (name, size, signed) = (quoted(&clean(&it.name)), it.size, it.signed);
-                    match it.symbol {
-                        Some(symbol) => format!("{{{name},{size},{signed},{symbol}}}"),
-                        None => format!("{{{name},{size},{signed}}}"),
-                    }
+                    format!("{{{name},{size},{signed}{}}}", symbol(it.symbol))
                 });
                 format!("{{18,{{{}}},{total}}}", list(bits))
             }
@@ -162,7 +156,7 @@ impl Table<'_> {
                 self.refer(&base.ty),
                 quoted(&clean(&entries.name)),
                 self.refer(&entries.ty),
-                self.smallest(entries.ty)
+                self.protocol.smallest(entries.ty)
             ),
             Type::Vec3 => "{28}".into(),
             Type::TextForms(forms) => {
@@ -191,10 +185,6 @@ impl Table<'_> {
     fn next(&self) -> Option<TypeId> {
         self.wanted.borrow_mut().pop()
     }
-
-    fn smallest(&self, id: TypeId) -> u32 {
-        self.protocol.smallest(id)
-    }
 }
 
 fn path(path: &Path) -> String {
@@ -202,6 +192,11 @@ fn path(path: &Path) -> String {
         Some(part) => format!("{{{},{},{}}}", path.up, path.symbol, quoted(&clean(part))),
         None => format!("{{{},{}}}", path.up, path.symbol),
     }
+}
+
+/// Returns the last entry of a field that paths refer to.
+fn symbol(symbol: Option<Symbol>) -> String {
+    symbol.map(|symbol| format!(",{symbol}")).unwrap_or_default()
 }
 
 /// Returns the number of an encoding in the interpreter.

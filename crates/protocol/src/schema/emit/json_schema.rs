@@ -1,10 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json, json};
 
 use super::members::Members;
 use crate::schema::types::{Field, Type, TypeId};
-use crate::schema::{Name, PacketType, Protocol, rest_name, vec3};
+use crate::schema::{PacketType, Protocol, rest_name, vec3};
 
 /// Returns a JSON Schema (draft 7) of the lines of a JSONL capture that have these packets, which must
 /// belong to `protocol`.
@@ -130,10 +130,10 @@ impl Writer<'_> {
                 list(self.element(*element, field))
             }
             Type::Mapper { base, names } => {
-                let names: Vec<&Name> = names.iter().map(|(_, name)| name).collect();
+                let names: BTreeSet<&str> = names.iter().map(|(_, name)| &**name).collect();
                 // A number without a name stays a number.
                 let number = self.value(*base, field)?;
-                any_of([json!({ "type": "string", "enum": unique(&names) }), number])
+                any_of([json!({ "type": "string", "enum": names }), number])
             }
             Type::Nbt { .. } | Type::CompressedNbt { .. } => {
                 self.definitions.insert(NBT.into(), nbt());
@@ -265,13 +265,6 @@ fn type_name(name: &str) -> String {
 
 fn reference(name: &str) -> Json {
     json!({ "$ref": format!("#/definitions/{name}") })
-}
-
-fn unique<'n>(names: &[&'n Name]) -> Vec<&'n str> {
-    let mut names: Vec<&str> = names.iter().map(|name| &***name).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
 }
 
 fn text() -> Json {

@@ -8,7 +8,10 @@ use serde_json::Value as Json;
 /// Integers of 64 bits are `number` too: read them with a parser that keeps all their digits.
 #[must_use]
 pub fn typescript(schema: &Json) -> String {
-    let mut out = format!("// {}: the packets of JSONL captures.\n\n", text(&schema["title"]));
+    let mut out = format!(
+        "// {}: the packets of JSONL captures.\n\n",
+        schema["title"].as_str().unwrap_or_default()
+    );
     for (name, definition) in schema["definitions"].as_object().into_iter().flatten() {
         let _ = writeln!(out, "export type {} = {};\n", name, of(definition, 0));
     }
@@ -59,8 +62,4 @@ fn object(schema: &Json, level: usize) -> String {
     }
     let _ = write!(out, "{}}}", "  ".repeat(level));
     out
-}
-
-fn text(json: &Json) -> &str {
-    json.as_str().unwrap_or_default()
 }

@@ -231,7 +231,11 @@ impl<'a, 'c> Maker<'a, 'c> {
     }
 
     fn text(&mut self, count: &Count, encoding: Encoding, wishes: &[Wish]) -> FieldValue {
-        let texts: Vec<&Name> = wishes.iter().filter_map(Wish::text).collect();
+        let texts = wishes.iter().filter_map(|wish| match wish {
+            Wish::Text(text, _) => Some(text),
+            _ => None,
+        });
+        let texts: Vec<&Name> = texts.collect();
         let mut bytes = Vec::new();
         if !texts.is_empty() && self.choices.chance(200) {
             bytes.extend_from_slice(texts[self.choices.below(texts.len())].as_bytes());

@@ -12,15 +12,6 @@ pub(super) enum Wish {
     Count,
 }
 
-impl Wish {
-    pub(super) fn text(&self) -> Option<&Name> {
-        match self {
-            Self::Text(text, _) => Some(text),
-            _ => None,
-        }
-    }
-}
-
 impl<'a> Shapes<'a> {
     /// Returns the values wished for the field at that place of a container.
     pub(super) fn wishes(
