@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::io;
 use std::num::NonZero;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,15 +13,19 @@ use std::vec;
 /// that memory does not depend on the number of items or their size.
 pub(crate) struct InOrder<R> {
     /// The results of the items after the current one.
-    items: vec::IntoIter<Receiver<Vec<R>>>,
-    current: Option<Receiver<Vec<R>>>,
+    items: vec::IntoIter<Receiver<Batch>>,
+    current: Option<Receiver<Batch>>,
     batch: vec::IntoIter<R>,
     threads: Vec<JoinHandle<()>>,
 }
 
+/// A `Vec` of results, as threads pass it on. That their type is open spares to compile threads and
+/// channels for each.
+type Batch = Box<dyn Any + Send>;
+
 /// Takes the results of an item.
 pub(crate) struct Outlet<R> {
-    results: SyncSender<Vec<R>>,
+    results: SyncSender<Batch>,
     batch: Vec<R>,
     /// Bytes of the results in the batch.
     bytes: usize,
@@ -36,30 +41,40 @@ impl<R: Send + 'static> InOrder<R> {
         items: usize,
         work: impl Fn(usize, &mut Outlet<R>) + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        let work = move |item, results| {
+            let mut outlet = Outlet { results, batch: Vec::new(), bytes: 0 };
+            work(item, &mut outlet);
+            outlet.flush();
+        };
         let (senders, receivers): (Vec<_>, Vec<_>) =
             (0..items).map(|_| sync_channel(QUEUE)).unzip();
-        let (waiting, work) = (Mutex::new(senders.into_iter().enumerate()), work);
-        let shared = Arc::new((waiting, work));
-        let count = available_parallelism().map_or(1, NonZero::get).min(items);
-        let start = |_| {
-            let shared = Arc::clone(&shared);
-            Builder::new().name("reader".into()).spawn(move || {
-                let (waiting, work) = &*shared;
-                let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
-                while let Some((item, results)) = next() {
-                    let mut outlet = Outlet { results, batch: Vec::new(), bytes: 0 };
-                    work(item, &mut outlet);
-                    outlet.flush();
-                }
-            })
-        };
-        let threads = (0..count).map(start).collect::<io::Result<_>>()?;
+        let threads = start(senders, Box::new(work))?;
         let mut items = receivers.into_iter();
         Ok(Self { current: items.next(), items, batch: Vec::new().into_iter(), threads })
     }
 }
 
-impl<R> Iterator for InOrder<R> {
+/// What a thread does with an item, and where its batches go.
+type Work = Box<dyn Fn(usize, SyncSender<Batch>) + Send + Sync>;
+
+/// Starts threads that work on items, which have one sender each.
+fn start(senders: Vec<SyncSender<Batch>>, work: Work) -> io::Result<Vec<JoinHandle<()>>> {
+    let count = available_parallelism().map_or(1, NonZero::get).min(senders.len());
+    let shared = Arc::new((Mutex::new(senders.into_iter().enumerate()), work));
+    let start = |_| {
+        let shared = Arc::clone(&shared);
+        Builder::new().name("reader".into()).spawn(move || {
+            let (waiting, work) = &*shared;
+            let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+            while let Some((item, results)) = next() {
+                work(item, results);
+            }
+        })
+    };
+    (0..count).map(start).collect()
+}
+
+impl<R: 'static> Iterator for InOrder<R> {
     type Item = R;
 
     fn next(&mut self) -> Option<R> {
@@ -75,14 +90,17 @@ impl<R> Iterator for InOrder<R> {
                 return None;
             };
             match current.recv() {
-                Ok(batch) => self.batch = batch.into_iter(),
+                Ok(batch) => {
+                    let batch: Box<Vec<R>> = batch.downcast().expect("an outlet sends results");
+                    self.batch = batch.into_iter();
+                }
                 Err(_) => self.current = self.items.next(),
             }
         }
     }
 }
 
-impl<R> Outlet<R> {
+impl<R: Send + 'static> Outlet<R> {
     /// Takes a result of about `bytes` bytes. Returns `false` if nobody wants more.
     pub(crate) fn put(&mut self, result: R, bytes: usize) -> bool {
         self.batch.push(result);
@@ -94,7 +112,7 @@ impl<R> Outlet<R> {
     pub(crate) fn flush(&mut self) -> bool {
         self.bytes = 0;
         let batch = std::mem::take(&mut self.batch);
-        batch.is_empty() || self.results.send(batch).is_ok()
+        batch.is_empty() || self.results.send(Box::new(batch)).is_ok()
     }
 }
 
