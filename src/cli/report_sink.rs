@@ -20,7 +20,7 @@ impl<S: Sink + 'static, R: Send + 'static> ReportSink<S, R> {
         (Self { sink, report, done: Some(done), wants_packets: true }, receiver)
     }
 
-    /// Does without packets that were forwarded unchanged.
+    /// Declines packets that were forwarded unchanged.
     pub(super) fn without_passed(self) -> Self {
         Self { wants_packets: false, ..self }
     }

@@ -129,7 +129,7 @@ pub(crate) async fn logged<T>(
     Ok((result, recorded))
 }
 
-/// What [`logged`] does with runs of all kinds.
+/// Drives `running` until it ends or the log fails, then completes the log.
 async fn complete(
     running: Pin<&mut dyn Future<Output = ()>>,
     stop: &Stop,

@@ -5,8 +5,6 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use tempfile::NamedTempFile;
-
 /// Reads a text file that a user has named, such as a filter file, a protocol description or a key log.
 ///
 /// A pipe that nobody writes to, or a file system that does not answer, costs this call ten seconds and
@@ -25,15 +23,26 @@ pub fn read_source(path: &Path) -> io::Result<String> {
 /// If the file cannot be written. It is as before then: it is replaced at once, so that a reader sees the
 /// old text or the new one.
 pub fn write_source(path: &Path, text: &str) -> io::Result<()> {
-    let Ok(path) = path.canonicalize() else {
-        return File::create_new(path)?.write_all(text.as_bytes());
+    let (target, exists) = match path.canonicalize() {
+        Ok(target) => (target, true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), false),
+        Err(error) => return Err(error),
     };
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    let mut new = NamedTempFile::new_in(folder)?;
+    let folder = target.parent().filter(|it| !it.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut new = builder.tempfile_in(folder.unwrap_or_else(|| Path::new(".")))?;
     new.write_all(text.as_bytes())?;
-    new.as_file().set_permissions(File::open(&path)?.metadata()?.permissions())?;
-    new.persist(&path).map_err(|error| error.error)?;
-    Ok(())
+    if exists {
+        new.as_file().set_permissions(target.metadata()?.permissions())?;
+    }
+    // A link that leads nowhere gives way to the file, but not a file that has appeared meanwhile.
+    let persisted = match exists || path.is_symlink() {
+        true => new.persist(&target),
+        false => new.persist_noclobber(&target),
+    };
+    persisted.map(drop).map_err(|error| error.error)
 }
 
 fn read_within(path: &Path, patience: Duration) -> io::Result<String> {
@@ -76,6 +85,36 @@ const MAX_LENGTH: u64 = 64 << 20;
 
 #[cfg(test)]
 mod tests {
+    /// As `config --write` and the page write them.
+    #[cfg(unix)]
+    #[test]
+    fn a_written_file_keeps_its_link_and_its_permissions() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, lost] = ["a.toml", "link", "lost"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "old").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&file, &link).unwrap();
+        symlink(folder.path().join("nowhere"), &lost).unwrap();
+        for (path, text) in [(&link, "new"), (&lost, "first")] {
+            write_source(path, text).unwrap();
+            assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+        }
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+        assert!(link.is_symlink() && !lost.is_symlink());
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        // As of any new file, which others may read unless the user's mask forbids it.
+        let plain = folder.path().join("plain");
+        std::fs::write(&plain, "").unwrap();
+        assert_eq!(lost.metadata().unwrap().permissions(), plain.metadata().unwrap().permissions());
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            4,
+            "nothing is left beside them"
+        );
+    }
+
     use super::*;
 
     #[cfg(unix)]

@@ -173,7 +173,7 @@ impl Conversion {
     }
 }
 
-/// Says that a session was not found.
+/// Warns that session `missing` is not in the captures, if it is set.
 fn warn(missing: Option<u64>, output: &Output) {
     if let Some(session) = missing {
         output.warning(&format!("there is no session {session}: nothing was written"));

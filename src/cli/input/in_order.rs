@@ -19,8 +19,7 @@ pub(crate) struct InOrder<R> {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A `Vec` of results, as threads pass it on. That their type is open spares to compile threads and
-/// channels for each.
+/// A boxed `Vec` of results. Erasing its type means that threads and channels are compiled once.
 type Batch = Box<dyn Any + Send>;
 
 /// Takes the results of an item.
@@ -54,7 +53,7 @@ impl<R: Send + 'static> InOrder<R> {
     }
 }
 
-/// What a thread does with an item, and where its batches go.
+/// Work on one item, with the sender of its batches.
 type Work = Box<dyn Fn(usize, SyncSender<Batch>) + Send + Sync>;
 
 /// Starts threads that work on items, which have one sender each.

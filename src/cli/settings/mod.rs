@@ -6,8 +6,8 @@
 //! values are added depends on the verb and on the options that were typed.
 //!
 //! ripgrep's configuration file takes 176 lines, because it is a list of flags. What is beyond it here:
-//! tables and types of a file, all whose faults are told with their places; variables; where each value
-//! comes from; a file that `config --write` completes; and options that override or need others.
+//! tables and types in the file, with every fault reported at its place; variables; where each value comes
+//! from; a file that `config --write` completes; and options that override or need others.
 
 mod completion;
 mod environment;
@@ -37,6 +37,8 @@ pub(super) struct Settings {
     words: Vec<OsString>,
     /// Its verb, such as `proxy` or `replay.server`; empty if there is none.
     verb: String,
+    /// `true` if it asks for help or the version, or has no verb: settings do not matter, nor their faults.
+    is_question: bool,
     /// The values of the verb's options and of those of all verbs; of all options if there is no verb.
     typed: Values,
     variables: Values,
@@ -85,8 +87,22 @@ impl Settings {
             }
         }
         let unknown_variables = environment::unknown(&environment, &all);
+        let asks = |id| line.words(id).is_some();
+        let is_question = line.verb.is_empty() || asks("help") || asks("version");
         let verb = line.verb;
-        Self { all, words, verb, typed, variables, in_file, text, path, fault, unknown_variables }
+        Self {
+            all,
+            words,
+            verb,
+            is_question,
+            typed,
+            variables,
+            in_file,
+            text,
+            path,
+            fault,
+            unknown_variables,
+        }
     }
 
     /// Returns the command line with the values of variables and file.
@@ -96,8 +112,7 @@ impl Settings {
     pub(super) fn complete(&self) -> anyhow::Result<Vec<OsString>> {
         let escape = self.words.iter().position(|word| word == "--");
         let (typed, escaped) = self.words.split_at(escape.unwrap_or(self.words.len()));
-        let (Some((program, typed)), false) = (typed.split_first(), self.verb.is_empty()) else {
-            // It asks for help, or is wrong.
+        let (Some((program, typed)), false) = (typed.split_first(), self.is_question) else {
             return Ok(self.words.clone());
         };
         self.check()?;
@@ -121,7 +136,7 @@ impl Settings {
     /// there is none, in the format of the configuration file.
     ///
     /// # Errors
-    /// As of [`Self::complete`].
+    /// As for [`complete`](Self::complete).
     pub(super) fn effective(&self) -> anyhow::Result<String> {
         self.check()?;
         let (mut text, mut table) = (String::new(), "");
@@ -155,9 +170,13 @@ impl Settings {
 
     /// Returns the value of an option, if it is set.
     fn value(&self, place: usize) -> Option<&Value> {
-        // A flag overrides what conflicts with it elsewhere, and a variable overrides the file.
-        let overrides = |it: &usize| self.all[*it].overrides(&self.all[place]);
         let sources = [&self.typed, &self.variables, &self.in_file];
-        sources.into_iter().find(|source| source.keys().any(overrides))?.get(&place)
+        let source = sources.iter().position(|source| source.contains_key(&place))?;
+        // A flag overrides what conflicts with it elsewhere, and a variable overrides the file, unless it
+        // is overridden itself.
+        let overrides =
+            |it: &usize| self.all[*it].overrides(&self.all[place]) && self.value(*it).is_some();
+        let is_overridden = sources[..source].iter().any(|before| before.keys().any(overrides));
+        sources[source].get(&place).filter(|_| !is_overridden)
     }
 }

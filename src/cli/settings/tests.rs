@@ -59,6 +59,26 @@ fn what_is_typed_beats_what_contradicts_it_elsewhere() {
 }
 
 #[test]
+fn what_is_overridden_overrides_nothing_itself() {
+    let file = file("[diff]\nverbose = 1\n");
+    let quiet = [("MITMCRAFT_QUIET", "yes")];
+    let has = |words: &[OsString], option: &str| words.iter().any(|word| word == option);
+    let words = completed("mitmcraft diff a b", &quiet, &file);
+    assert!(has(&words, "--quiet") && !has(&words, "--verbose"), "{words:?}");
+    let words = completed("mitmcraft diff --json a b", &quiet, &file);
+    assert!(!has(&words, "--quiet") && has(&words, "--verbose"), "{words:?}");
+}
+
+#[test]
+fn help_and_the_version_need_no_file_without_faults() {
+    let file = file("[proxy]\nlisten = 'nowhere\n");
+    for line in ["mitmcraft proxy --help", "mitmcraft -V", "mitmcraft proxy -h x", "mitmcraft"] {
+        assert_eq!(completed(line, &[], &file), words(line, Some(&file)));
+    }
+    fails("mitmcraft proxy x", &[], Some(&file));
+}
+
+#[test]
 fn a_variable_of_one_verb_beats_that_of_all_and_is_none_of_the_others() {
     let variables = [("MITMCRAFT_TIMEOUT", "7"), ("MITMCRAFT_PING__TIMEOUT", "9")];
     let ping = held("mitmcraft ping localhost", &variables, None, "timeout");

@@ -117,7 +117,7 @@ impl EngineRunner {
         *engine.downcast().expect("the engine that `client` has made")
     }
 
-    /// [`run`](Self::run), where the type of the engine does not matter.
+    /// Runs the engine that `client` makes as [`run`](Self::run) does, and returns it boxed.
     pub(super) async fn run_boxed(
         &self,
         connection: ServerConnection,

@@ -30,7 +30,7 @@ pub struct Listener {
     reserve: Vec<socket2::Socket>,
 }
 
-/// What serves a client until it is gone.
+/// A future that serves one client until it is gone.
 type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An accepted client.
@@ -104,7 +104,7 @@ impl Listener {
         self.accept_all(stop, &mut |accepted| Some(Box::pin(serve(accepted)?))).await;
     }
 
-    /// [`run`](Self::run), compiled once for all kinds of clients.
+    /// Does what [`run`](Self::run) promises. It is compiled once for all kinds of clients.
     async fn accept_all(
         mut self,
         stop: &Stop,

@@ -64,7 +64,7 @@ pub(super) struct Shared {
     pub(super) keys: Arc<KeyRing>,
     pub(super) entries: Vec<Entry>,
     pub(super) notices: Vec<DecodeNotice>,
-    /// The number of sessions is that of the last one.
+    /// The counts so far; `sessions` is also the number of the last session.
     pub(super) counts: TrafficCounts,
 }
 

@@ -1,8 +1,8 @@
 //! Decodes recordings of other programs (tcpdump, Wireshark) into entries of captures; sans-IO.
 //!
 //! ```text
-//! PcapReader ──CapturedPacket──> Network ──Datagram──> Traffic ──┬─> Connection: Stream, Stream ──> Session (observing)
-//! (pcap, pcapng)           (link, IP, fragments)           └─> Queries ─────────────────────> query::Relay
+//! PcapReader ──CapturedPacket──> network::datagram ──Datagram──> Traffic ──┬─> Connection: Stream, Stream ──> Session (observing)
+//! (pcap, pcapng)               (link, IP, fragments)                       └─> Queries ─────────────────────> query::Relay
 //! ```
 //!
 //! Packets are interpreted by the same [`Session`](crate::session::Session) as in the proxy. The

@@ -122,6 +122,17 @@ pub(crate) fn holders<'p: 's, 's>(
     })
 }
 
+/// Returns the shapes at `steps` in the packet, and in payloads of plugin channels that it may carry; none
+/// within NBT.
+pub(super) fn shapes_at<'p: 's, 's>(
+    protocol: &'p Protocol,
+    packet: &'p PacketType,
+    steps: &'s [PathStep],
+) -> impl Iterator<Item = Shape<'p>> {
+    let holders = holders(protocol, packet, steps);
+    holders.filter_map(|(packet, steps, _)| shape_at(Shape::of(protocol, packet), steps))
+}
+
 /// Returns the steps within the payload of a plugin channel, if the path may lead into one.
 pub(crate) fn payload_steps(steps: &[PathStep]) -> Option<&[PathStep]> {
     match steps {

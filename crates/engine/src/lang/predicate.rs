@@ -143,8 +143,7 @@ impl Predicate {
         })
     }
 
-    /// Evaluates the predicate where `atom` does not know the result of every atom; `None` if the others
-    /// do not decide.
+    /// Evaluates the predicate with the results that `atom` knows; `None` if these do not decide.
     pub(super) fn known(&self, atom: &impl Fn(&Atom) -> Option<bool>) -> Option<bool> {
         let (predicates, decisive) = match self {
             Self::Constant(bool) => return Some(*bool),

@@ -3,7 +3,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::field::{Field, holders};
+use super::field::{Field, shapes_at};
 use super::field_index::FieldIndex;
 use super::memo::Memo;
 use super::names::Mentioned;
@@ -186,7 +186,7 @@ impl<'c> Vocabulary<'c> {
                 .iter()
                 .filter(|packet| packets.is_none_or(|packets| packets.matches(packet)));
             for packet in packets {
-                for (.., shape) in holders(protocol, packet, steps) {
+                for shape in shapes_at(protocol, packet, steps) {
                     names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
                 }
                 if steps.is_empty() && protocol.payload_layouts(packet).next().is_some() {
@@ -215,8 +215,8 @@ pub(super) fn has_packet(protocol: &Protocol, packets: &Packets) -> bool {
 pub(super) fn mapped_names(index: &FieldIndex, field: &Field) -> Vec<Name> {
     let protocol = index.protocol();
     let shapes = index.packets(field);
-    let shapes = shapes.flat_map(|it| holders(protocol, it, field.path.steps()));
-    shapes.flat_map(|(.., shape)| shape.names()).map(|(_, name)| name).collect()
+    let shapes = shapes.flat_map(|it| shapes_at(protocol, it, field.path.steps()));
+    shapes.flat_map(|shape| shape.names()).map(|(_, name)| name).collect()
 }
 
 /// The protocol version of 1.8, which has most names.

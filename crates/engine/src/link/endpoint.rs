@@ -262,7 +262,7 @@ impl Endpoint {
     }
 }
 
-/// What every client does.
+/// The behaviour that all clients share.
 impl Endpoint {
     /// Sends the handshake of a client of this version, and enters the state that it asks for.
     pub fn shake_hands(&mut self, version: i32, server: &Upstream, next: State) {

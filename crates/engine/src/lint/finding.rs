@@ -28,7 +28,7 @@ pub struct Finding {
     pub count: u64,
 }
 
-/// What is wrong with a packet.
+/// A rule that a packet breaks, and where.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) rule: LintRule,

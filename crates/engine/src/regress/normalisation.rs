@@ -14,7 +14,7 @@ use mitmcraft_protocol::packet::{Glob, any_position};
 #[derive(Debug, Clone)]
 pub struct Normalisation {
     pub(super) ignore: Ignore,
-    /// The packets that may differ in other ways.
+    /// Packets with a freedom other than that of fields to be ignored.
     free: Vec<(Freedom, Glob)>,
     /// How much later than recorded a periodic packet may come.
     pub(super) late: Duration,

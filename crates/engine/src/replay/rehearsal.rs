@@ -19,7 +19,7 @@ use mitmcraft_protocol::schema::{Direction, Family, PacketType, PerDirection, Ro
 #[derive(Debug)]
 pub(super) struct Rehearsal {
     sets: Arc<[RuleSet]>,
-    /// What has come of the entries since the last call.
+    /// The results for the entries taken since the last call.
     judged: Judged,
     delivery: Delivery,
     wire: NoPeer,

@@ -415,7 +415,8 @@ impl Packet {
         })
     }
 
-    /// [`walk`](Self::walk), compiled once for all visitors: for those whose speed does not matter.
+    /// Walks through the fields as [`walk`](Self::walk) does. It is compiled once for all visitors, so that
+    /// each call of a method is indirect: for visitors whose speed does not matter.
     ///
     /// # Errors
     /// [`Undecoded`]: the reason why not all fields could be decoded.

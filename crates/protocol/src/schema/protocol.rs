@@ -254,10 +254,11 @@ impl Protocol {
         Ok(end)
     }
 
-    /// [`walk`](Self::walk), compiled once for all visitors: for those whose speed does not matter.
+    /// Reports the fields of a packet as [`walk`](Self::walk) does. It is compiled once for all visitors, so
+    /// that each call of a method is indirect: for visitors whose speed does not matter.
     ///
     /// # Errors
-    /// As of [`walk`](Self::walk).
+    /// [`DecodeError`], as for [`walk`](Self::walk).
     pub fn walk_dyn(
         &self,
         packet: &PacketType,

@@ -35,8 +35,17 @@ pub(super) fn display_pair(a: Option<&Value>, b: Option<&Value>) -> (String, Str
 
 /// Converts a value to JSON as in captures.
 pub(super) fn to_json(value: &Value) -> Json {
-    let json = field_json(value).ok().and_then(|json| serde_json::from_str(json.get()).ok());
-    json.unwrap_or(Json::Null)
+    match value {
+        Value::List(items) => items.iter().map(to_json).collect(),
+        Value::Map(fields) => {
+            let fields = fields.iter().map(|(name, value)| (name.to_string(), to_json(value)));
+            Json::Object(fields.collect())
+        }
+        value => {
+            let json = field_json(value).ok();
+            json.and_then(|json| serde_json::from_str(json.get()).ok()).unwrap_or(Json::Null)
+        }
+    }
 }
 
 fn one(value: Option<&Value>) -> String {

@@ -47,9 +47,9 @@ pub(super) fn compare(
 /// The numbers of pairs of packets without a difference.
 #[derive(Debug, Default)]
 pub(super) struct Equal {
-    /// All of them.
+    /// The number of equal pairs.
     pub(super) same: u64,
-    /// Those whose bytes differ although their values are equal.
+    /// The number of equal pairs whose bytes differ.
     pub(super) recoded: u64,
 }
 

@@ -75,7 +75,7 @@ pub fn read_capture_within(
     read_unpacked(unpack(reader)?, catalog, memory)
 }
 
-/// [`read_capture_within`], compiled once for all readers.
+/// Does what [`read_capture_within`] promises. It is compiled once for all readers.
 fn read_unpacked(
     reader: Box<dyn BufRead + Send>,
     catalog: &Catalog,

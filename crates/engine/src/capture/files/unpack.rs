@@ -12,7 +12,7 @@ pub fn unpack(reader: impl BufRead + Send + 'static) -> io::Result<Box<dyn BufRe
     unpack_boxed(Box::new(reader))
 }
 
-/// [`unpack`], compiled once for all readers.
+/// Does what [`unpack`] promises. It is compiled once for all readers.
 fn unpack_boxed(reader: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
     let (head, whole) = peek(reader)?;
     Ok(match compression(&head) {

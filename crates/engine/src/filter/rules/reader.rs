@@ -200,7 +200,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Reads a formula, whose text begins `skip` characters into that of the item.
+    /// Reads a formula, whose text begins `skip` bytes into that of the item.
     pub(super) fn formula(
         &mut self,
         text: &str,
