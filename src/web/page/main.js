@@ -278,16 +278,26 @@ async function openRow(row) {
   await applyView({ filter: "" }, row);
 }
 
+/** The number of the last search, or press that asked for a match. */
+let findings = 0;
+
 /** @param {boolean} back */
 async function find(back) {
   if (!searchInput.value) return;
   const row = packets.selected ?? (back ? Number.MAX_SAFE_INTEGER : 0);
-  const answer = await connection.ask("find", { row, back });
+  const turn = (findings += 1);
+  let answer = await connection.ask("find", { row, back });
+  // What is asked for is shown as soon as it is found, unless something else is asked for meanwhile.
+  while (answer.searching && turn === findings) {
+    stateLine.found.textContent = "searching…";
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    answer = await connection.ask("find", { row, back });
+  }
   if (answer.found) {
     showTab("packets");
     packets.select(answer.found.index, answer.found.row);
-  } else if (state) {
-    stateLine.found.textContent = answer.searching ? "searching…" : "no more matches";
+  } else if (state && !answer.searching) {
+    stateLine.found.textContent = "no more matches";
   }
 }
 
@@ -408,6 +418,7 @@ async function resend(targets = packets.targets) {
 
 /** Looks for the text that was typed. */
 async function search() {
+  findings += 1;
   const answer = await connection.ask("search", { text: searchInput.value });
   stateLine.found.textContent = answer.error?.message ?? "";
 }

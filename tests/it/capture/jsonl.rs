@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mitmcraft_engine::capture::{Entry, EntryError, FilePosition, JsonlSink, Outcome, ReadError};
 use mitmcraft_protocol::packet::{Content, Origin, RawReason};
 use proptest::prelude::*;
+use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 use super::{from_jsonl, interleaved, put, to_jsonl};
@@ -420,7 +421,8 @@ proptest! {
 
         // Every line is an entry or an error, and a line that is not JSON is an error.
         let lines = || text.split(|byte| *byte == b'\n').filter(|it| !it.trim_ascii().is_empty());
-        let broken = lines().filter(|it| serde_json::from_slice::<Json>(it).is_err()).count();
+        // The digits of a duration may become an exponent that no float has: grammar, but no value.
+        let broken = lines().filter(|it| serde_json::from_slice::<&RawValue>(it).is_err()).count();
         prop_assert_eq!(read.len() + errors.len(), lines().count(), "{:?}", errors);
         prop_assert!(errors.len() >= broken, "{:?}", errors);
         // A line feed in a line makes two lines of it; no other line is affected.

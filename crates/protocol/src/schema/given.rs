@@ -20,6 +20,7 @@ pub(super) trait Inside {
 }
 
 impl Inside for EncodeError {
+    #[cold]
     fn inside(mut self, step: impl Display) -> Self {
         put_before(&mut self.path, step);
         self
@@ -27,6 +28,7 @@ impl Inside for EncodeError {
 }
 
 impl<T> Inside for Encoded<T> {
+    #[inline]
     fn inside(self, step: impl Display) -> Self {
         self.map_err(|error| error.inside(step))
     }

@@ -112,6 +112,7 @@ impl Type {
     }
 
     /// Returns the numbers that an integer type can have; those of a VarInt for other types.
+    #[inline]
     pub(crate) fn range(&self) -> RangeInclusive<i128> {
         match self {
             Self::Int(Int { bytes, signed, .. }) => {

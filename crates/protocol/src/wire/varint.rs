@@ -99,7 +99,12 @@ impl VarLong {
 
 /// Appends the shortest VarInt encoding of `value`, 1 to 5 bytes.
 pub fn write_varint(out: &mut Vec<u8>, value: i32) {
-    write_varlong(out, value.cast_unsigned().into());
+    let mut rest = value.cast_unsigned();
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
 }
 
 /// Appends the shortest VarLong encoding of `value`, 1 to 10 bytes.

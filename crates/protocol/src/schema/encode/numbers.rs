@@ -118,6 +118,7 @@ impl<'a> Encode<'a, '_> {
     }
 
     /// Writes the bits of flags, ignoring the sign of their type.
+    #[inline]
     pub(super) fn raw_number(&mut self, id: TypeId, raw: u64) {
         match &self.types[id.0 as usize] {
             Type::Int(int) => write_int(self.out, *int, raw),
