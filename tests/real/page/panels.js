@@ -230,8 +230,11 @@ async function reconnected (it) {
   assert.deepStrictEqual((await rows()).map(it => it.text), shown)
   await selected(1, /./)
   await shows('#search-count', new RegExp(`^${found}$`))
+  // Whether the echo of the first line comes before the second line is up to the server.
+  await press('Home')
+  await selected(0, /./)
   await press('n')
-  await until(async () => (await chosen())?.index > 1, 'the search goes on')
+  await until(async () => (await chosen())?.index > 0, 'the search goes on')
   await page.fill('#search', '')
   await click('#tab-conversation')
   await shows('#conversation', /<Tester> hello from a real client/)
