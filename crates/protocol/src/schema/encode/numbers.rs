@@ -108,12 +108,25 @@ impl<'a> Encode<'a, '_> {
 
     /// Writes a number as an integer of this type; holders count with a VarInt.
     pub(super) fn number(&mut self, id: TypeId, number: i128) -> Encoded<()> {
-        let range = self.types[id.0 as usize].range();
-        if !range.contains(&number) {
-            let (low, high) = range.into_inner();
-            return Err(fault(EncodeCause::Range { number, low, high }));
+        let within = |low: i128, high: i128| match (low..=high).contains(&number) {
+            true => Ok(()),
+            false => Err(fault(EncodeCause::Range { number, low, high })),
+        };
+        match &self.types[id.0 as usize] {
+            ty @ Type::Int(int) => {
+                let (low, high) = ty.range().into_inner();
+                within(low, high)?;
+                write_int(self.out, *int, number as u64);
+            }
+            Type::VarLong => {
+                within(i64::MIN.into(), i64::MAX.into())?;
+                write_varlong(self.out, number as i64);
+            }
+            _ => {
+                within(i32::MIN.into(), i32::MAX.into())?;
+                write_varint(self.out, number as i32);
+            }
         }
-        self.raw_number(id, number as u64);
         Ok(())
     }
 
