@@ -31,7 +31,7 @@ pub(super) fn read(path: &Path, settings: &[Setting]) -> anyhow::Result<(String,
 /// for each verb.
 ///
 /// # Errors
-/// With all its faults.
+/// An error that lists every fault in the file, with its line and column.
 pub(super) fn parse(path: &Path, text: &str, settings: &[Setting]) -> anyhow::Result<Values> {
     let file = path.display().to_string();
     let mut parser = Parser { file, text, settings, values: Values::new(), faults: Vec::new() };

@@ -21,7 +21,8 @@ pub(super) type Values = BTreeMap<usize, Value>;
 
 /// The value of an option.
 pub(super) struct Value {
-    /// What stands on a command line, `true` for a switch, or a count.
+    /// The option's arguments as they would be typed; `true` for a switch, the number of repetitions for a
+    /// counted one.
     pub(super) words: Vec<String>,
     /// Where it comes from, for the user.
     pub(super) origin: String,

@@ -14,7 +14,7 @@ pub struct Finding {
     pub rule: LintRule,
     /// `false` if the game may accept the packet after all.
     pub certain: bool,
-    /// How the packet breaks the rule, as a message for the user.
+    /// A message for the user that says what is wrong with the packet.
     pub reason: String,
     /// The capture, if it is named.
     pub source: Option<Arc<str>>,
