@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::event::write_state;
-use crate::capture::{Entry, Event, EventKind, LegState, Outcome};
+use crate::capture::{Entry, Event, EventKind, LegState};
 use mitmcraft_protocol::meaning::{About, SessionMemory};
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Direction, Role};
@@ -46,33 +46,29 @@ impl LineAnnotator {
 
     /// Takes the next entry and returns the annotation of its line.
     pub fn annotate(&mut self, entry: &Entry) -> LineAnnotation {
+        let mut annotation = LineAnnotation::default();
         let record = match entry {
             Entry::Packet(record) => record,
             Entry::Event(event) => {
-                let news = self.news(event);
-                return LineAnnotation { news, ..LineAnnotation::default() };
+                annotation.news = self.news(event);
+                return annotation;
             }
         };
         let packet = &record.packet;
         let Some(kind) = packet.kind().filter(|_| packet.direction() == Direction::Clientbound)
         else {
-            return LineAnnotation::default();
+            return annotation;
         };
-        let about = self.memory.take(packet);
-        let known = self.sessions.get(&packet.context().session);
+        annotation.about = self.memory.take(packet);
+        let session = packet.context().session;
         if kind.role() != Some(Role::BundleDelimiter) {
-            let bundled = known.is_some_and(|state| state.bundled);
-            let bracket = bundled.then_some('⎢');
-            return LineAnnotation { bracket, about, ..LineAnnotation::default() };
+            let bundled = self.sessions.get(&session).is_some_and(|state| state.bundled);
+            annotation.bracket = bundled.then_some('⎢');
+        } else if !self.is_full(session) {
+            let state = self.sessions.entry(session).or_default();
+            annotation.bracket = Some(if state.bundled { '⎣' } else { '⎡' });
+            state.bundled ^= record.outcome.went();
         }
-        if self.is_full(packet.context().session) {
-            return LineAnnotation { about, ..LineAnnotation::default() };
-        }
-        let state = self.sessions.entry(packet.context().session).or_default();
-        let mut annotation = LineAnnotation::default();
-        let went = matches!(record.outcome, Outcome::Pass | Outcome::Send);
-        annotation.bracket = Some(if state.bundled { '⎣' } else { '⎡' });
-        state.bundled ^= went;
         annotation
     }
 

@@ -4,16 +4,6 @@ use super::plural::count;
 use mitmcraft_protocol::contents::{Blocks, Column, Contents, Missing, Palette, Section};
 use mitmcraft_protocol::packet::Packet;
 
-/// Appends lines about the chunks that a packet contains, each after `indent`; nothing if it contains
-/// none. With `whole`, every section is shown.
-pub(super) fn write_contents(out: &mut String, packet: &Packet, indent: &str, whole: bool) {
-    for line in contents_lines(packet, whole) {
-        out.push_str(indent);
-        out.push_str(&line);
-        out.push('\n');
-    }
-}
-
 /// Returns lines about the chunks that a packet contains; none if it contains none. With `whole`, every
 /// section is shown, and how it looks from above.
 #[must_use]

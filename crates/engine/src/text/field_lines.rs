@@ -9,7 +9,7 @@ use super::inside::{inflated, nbt_spans, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::Paint;
 use super::plural;
-use super::scalar::{ByteSize, write_bytes, write_scalar, write_value};
+use super::scalar::{ByteSize, write_bytes, write_scalar};
 use mitmcraft_protocol::meaning::{About, FieldTracker};
 use mitmcraft_protocol::packet::{Packet, StyledText};
 use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Span, SpanVisitor, Visitor};
@@ -154,7 +154,8 @@ impl FieldLines {
         let first = *index - self.numbers;
         line.name = format!("[{first}..{index}]");
         line.value.push(' ');
-        write_scalar(&mut line.value, &leaf.value, None, leaf.wire.len(), usize::MAX, true);
+        let width = leaf.wire.len();
+        write_scalar(&mut line.value, &leaf.value, None, None, width, usize::MAX, true);
         line.bytes.end = leaf.span().end;
         *index += 1;
         self.numbers += 1;
@@ -174,7 +175,7 @@ impl FieldLines {
         write_nbt_summary(&mut summary, &leaf.value, nbt, leaf.wire.len());
         self.set(summary);
         let mut tags = String::new();
-        write_nbt(&mut tags, nbt, 0, Paint::new(false), &self.tracker);
+        write_nbt(&mut tags, nbt, 0, Paint(false), &self.tracker);
         let start = leaf.span().start;
         // Compressed tags have no places of their own.
         let spans = match leaf.value {
@@ -225,7 +226,7 @@ impl Visitor for FieldLines {
         }
         let mut value = String::new();
         let width = leaf.wire.len();
-        write_value(&mut value, &leaf.value, meaning, name.as_ref(), width, usize::MAX, true);
+        write_scalar(&mut value, &leaf.value, meaning, name.as_ref(), width, usize::MAX, true);
         if let Scalar::Bytes(bytes) = leaf.value {
             write_bytes(&mut value, bytes);
         }

@@ -1,6 +1,7 @@
 //! Prints what is inside fields that are compressed or hold NBT.
 
 use std::fmt::Write as _;
+use std::iter::repeat_n;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -72,9 +73,7 @@ struct NbtTree<'o> {
 
 impl NbtTree<'_> {
     fn write_tag(&mut self, name: &str, tag: &Tag, depth: usize) {
-        for _ in 0..depth {
-            self.out.push_str("    ");
-        }
+        self.out.extend(repeat_n("    ", depth));
         let label = format!("{} ({}):", Escaped(name), tag.tag_type().name());
         self.paint.text(self.out, Color::Dim, &label);
         if let Some(number) = tag.as_int() {
@@ -200,7 +199,7 @@ mod tests {
             nbt.name = name.map(|name| Bytes::copy_from_slice(name.as_bytes()));
             let (mut bytes, mut lines) = (Vec::new(), String::new());
             nbt.write(&mut bytes);
-            write_nbt(&mut lines, &nbt, 0, Paint::new(false), &FieldTracker::default());
+            write_nbt(&mut lines, &nbt, 0, Paint(false), &FieldTracker::default());
             let spans = nbt_spans(&nbt);
             assert_eq!(spans.len(), lines.lines().count(), "{lines}");
             for (line, span) in lines.lines().zip(spans) {

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::annotator::LineAnnotation;
-use super::contents::write_contents;
+use super::contents::contents_lines;
 use super::cut::{cut, cut_before};
 use super::escape::Escaped;
 use super::event::write_event_text;
@@ -57,7 +57,7 @@ fn write_record(
     if main && record.outcome == Outcome::Rewrite {
         return;
     }
-    let paint = Paint::new(options.color);
+    let paint = Paint(options.color);
     let packet = &record.packet;
     packet.inflate();
     let start = out.len();
@@ -100,11 +100,13 @@ fn write_record(
             out.push('\n');
         }
         let dumped = verbosity == Verbosity::Hex;
-        let paint = Paint::new(options.color);
+        let paint = Paint(options.color);
         let mut fields = FieldTree::new(out, paint, packet, annotation.about, dumped);
         let walked = packet.walk_with_payload(&mut fields);
         fields.finish();
-        write_contents(out, packet, "    ", dumped);
+        for line in contents_lines(packet, dumped) {
+            let _ = writeln!(out, "    {line}");
+        }
         if dumped || walked.is_err() {
             let bytes = packet.body_or_bytes();
             let limit = if dumped { usize::MAX } else { MAX_UNDECODED };
@@ -115,7 +117,7 @@ fn write_record(
 
 /// Appends time, session, direction, state, id and name.
 fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
-    let paint = Paint::new(options.color);
+    let paint = Paint(options.color);
     write_moment(out, packet.at(), packet.context(), options);
     if options.number {
         let _ = write!(out, "@{:<5} ", packet.seq());
@@ -135,11 +137,7 @@ fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
     let name = state_name(packet.state());
     paint.text(out, state, &format_args!("{name:<STATE_WIDTH$}"));
     out.push(' ');
-    let mut name = match (packet.kind(), packet.frame()) {
-        (Some(packet), _) => Escaped(packet.name()).to_string(),
-        (None, Some(_)) => "(unknown)".to_owned(),
-        (None, None) => "(no packet)".to_owned(),
-    };
+    let mut name = Escaped(packet_name(packet)).to_string();
     if packet.context().guess {
         name.push('?');
     }
@@ -151,8 +149,17 @@ fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
     let _ = write!(out, "{:padding$}", "");
 }
 
+/// Returns the packet's name, or its replacement in lines and tables.
+pub(crate) fn packet_name(packet: &Packet) -> &str {
+    match (packet.kind(), packet.frame()) {
+        (Some(packet), _) => packet.name(),
+        (None, Some(_)) => "(unknown)",
+        (None, None) => "(no packet)",
+    }
+}
+
 fn write_moment(out: &mut String, at: Timestamp, context: &Context, options: &LineOptions) {
-    let paint = Paint::new(options.color);
+    let paint = Paint(options.color);
     let seconds = |earlier| at.since(earlier).as_secs_f64();
     match options.time {
         TimeForm::Absolute => {
@@ -187,7 +194,7 @@ fn write_event(out: &mut String, event: &Event, news: Option<&str>, options: &Li
     let start = out.len();
     out.extend(std::iter::repeat_n(' ', gutter_width(options.verbosity)));
     write_moment(out, event.at, &event.context, options);
-    Paint::new(options.color).text(out, Color::Bold, &text);
+    Paint(options.color).text(out, Color::Bold, &text);
     if let Some(width) = options.width {
         cut(out, start, width);
     }

@@ -31,6 +31,7 @@ pub use escape::{Escaped, EscapedJson, EscapedJsonWriter, EscapedLines, Styled};
 pub use field_lines::{FieldLine, FieldLines};
 pub use field_value::{field_json, field_text};
 pub use info::{write_info, write_summary};
+pub(crate) use line::packet_name;
 pub use line::{write_annotated_line, write_line};
 pub use options::{LineOptions, TimeForm, Verbosity};
 pub(crate) use plural::count;

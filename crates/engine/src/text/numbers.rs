@@ -1,4 +1,5 @@
 use std::fmt::Write as _;
+use std::iter::repeat_n;
 
 use super::scalar::write_scalar;
 use mitmcraft_protocol::schema::Scalar;
@@ -36,7 +37,7 @@ impl Numbers {
         }
         let start = out.len();
         out.push(' ');
-        write_scalar(out, number, None, 0, usize::MAX, true);
+        write_scalar(out, number, None, None, 0, usize::MAX, true);
         let width = out.len() - start;
         if self.width > 0 && self.width + width <= MAX_WIDTH {
             self.width += width;
@@ -51,9 +52,7 @@ impl Numbers {
         if self.lines > 0 {
             out.push('\n');
         }
-        for _ in 0..self.depth {
-            out.push_str("    ");
-        }
+        out.extend(repeat_n("    ", self.depth));
         out.push_str(&number);
         self.width = 4 * self.depth + number.len();
         self.lines += 1;

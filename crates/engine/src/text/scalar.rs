@@ -65,23 +65,25 @@ impl Display for LocalTime {
     }
 }
 
-/// Appends a scalar. `limit` is the greatest number of characters of text; with `inside`, the content
-/// of NBT is shown.
+/// Appends a scalar; an integer whose bits have names, as a field's meaning or name says, in hex. `limit` is
+/// the greatest number of characters of text; with `inside`, the content of NBT is shown.
 pub(super) fn write_scalar(
     out: &mut String,
     scalar: &Scalar<'_>,
+    meaning: Option<FieldMeaning>,
     name: Option<&Name>,
     width: usize,
     limit: usize,
     inside: bool,
 ) {
+    let flags = meaning.is_some_and(|meaning| meaning.is_flags());
     let bits = name.is_some_and(|name| name.to_ascii_lowercase().contains("bitmap"));
     let digits = 2 * width;
     // Writing to a string does not fail.
     let _ = match *scalar {
         Scalar::Absent => write!(out, "none"),
         Scalar::Bool(bool) => write!(out, "{bool}"),
-        Scalar::Int(int) if bits => return write_bits(out, int, width),
+        Scalar::Int(int) if bits || flags => return write_bits(out, int, width),
         Scalar::Int(int) => write!(out, "{int}"),
         Scalar::Unsigned(int) if bits => write!(out, "0x{int:0digits$x}"),
         Scalar::Unsigned(int) => write!(out, "{int}"),
@@ -107,26 +109,8 @@ pub(super) fn write_scalar(
     };
 }
 
-/// Appends a scalar as [`write_scalar`] does; numbers whose bits have names in hex.
-pub(super) fn write_value(
-    out: &mut String,
-    scalar: &Scalar<'_>,
-    meaning: Option<FieldMeaning>,
-    name: Option<&Name>,
-    width: usize,
-    limit: usize,
-    inside: bool,
-) {
-    match *scalar {
-        Scalar::Int(int) if meaning.is_some_and(|meaning| meaning.is_flags()) => {
-            write_bits(out, int, width);
-        }
-        _ => write_scalar(out, scalar, name, width, limit, inside),
-    }
-}
-
 /// Appends the bits of an integer of `width` bytes in hex.
-pub(super) fn write_bits(out: &mut String, int: i64, width: usize) {
+fn write_bits(out: &mut String, int: i64, width: usize) {
     let mask = u64::MAX >> (64 - 8 * width.clamp(1, 8));
     let digits = 2 * width;
     let _ = write!(out, "0x{:0digits$x}", int.cast_unsigned() & mask);

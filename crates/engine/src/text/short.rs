@@ -5,7 +5,7 @@ use super::component::Components;
 use super::cut::cut;
 use super::escape::{Escaped, QuotedText};
 use super::plural::count;
-use super::scalar::{ByteSize, write_scalar, write_value};
+use super::scalar::{ByteSize, write_scalar};
 use mitmcraft_protocol::meaning::{About, FieldTracker};
 use mitmcraft_protocol::packet::{Content, Packet, Undecoded};
 use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Visitor};
@@ -31,7 +31,8 @@ pub(super) fn write_short(
         true => FieldTracker::new(packet).about(about),
         false => FieldTracker::default(),
     };
-    let mut fields = ShortFields::new(out, Components::of(packet), tracker, color);
+    let (components, name, maps, list) = (Components::of(packet), None, Vec::new(), None);
+    let mut fields = ShortFields { out, components, tracker, color, name, maps, list };
     let walked = packet.walk_with_payload(&mut fields);
     fields.finish();
     walked
@@ -82,17 +83,7 @@ struct OpenMap {
     other: bool,
 }
 
-impl<'o> ShortFields<'o> {
-    fn new(
-        out: &'o mut String,
-        components: Components,
-        tracker: FieldTracker,
-        color: bool,
-    ) -> Self {
-        let (name, maps, list) = (None, Vec::new(), None);
-        Self { out, components, tracker, color, name, maps, list }
-    }
-
+impl ShortFields<'_> {
     /// Closes containers that an error left open.
     fn finish(mut self) {
         if let Some(list) = self.list.take() {
@@ -141,15 +132,13 @@ impl<'o> ShortFields<'o> {
         let fits = self.out.len() - list.start <= MAX_TEXTS;
         if let Some(text) = text.filter(|_| fits && list.shown + 1 == list.count) {
             self.out.push(if list.count == 1 { '[' } else { ' ' });
-            write_scalar(self.out, text, None, 0, MAX_TEXT, false);
+            write_scalar(self.out, text, None, None, 0, MAX_TEXT, false);
             list.shown += 1;
             list.is_shown = true;
         }
         true
     }
-}
 
-impl ShortFields<'_> {
     /// Enters a list or container within a list that is not shown one by one. Returns `false` if none is
     /// open.
     fn enter(&mut self) -> bool {
@@ -190,7 +179,7 @@ impl Visitor for ShortFields<'_> {
                     write_rounded(self.out, float.into(), &format!("{float:?}"))
                 }
                 Scalar::Float64(float) => write_rounded(self.out, float, &format!("{float:?}")),
-                _ => write_value(self.out, &leaf.value, meaning, name, width, MAX_TEXT, false),
+                _ => write_scalar(self.out, &leaf.value, meaning, name, width, MAX_TEXT, false),
             },
         }
         let number = matches!(leaf.value, Scalar::Int(_) | Scalar::Float32(_) | Scalar::Float64(_));

@@ -1,4 +1,5 @@
 use std::fmt::Write as _;
+use std::iter::repeat_n;
 
 use super::component::Components;
 use super::escape::{Escaped, QuotedText};
@@ -6,7 +7,7 @@ use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::{Color, Paint};
 use super::plural::count;
-use super::scalar::{ByteSize, write_bytes, write_hex_dump, write_value};
+use super::scalar::{ByteSize, write_bytes, write_hex_dump, write_scalar};
 use mitmcraft_protocol::meaning::{About, FieldTracker};
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Flow, Leaf, Name, Scalar, Visitor};
@@ -50,9 +51,7 @@ impl<'o> FieldTree<'o> {
     /// Writes the indentation, and the name or index.
     fn begin(&mut self) {
         self.end_numbers();
-        for _ in 0..self.open.len().max(1) {
-            self.out.push_str("    ");
-        }
+        self.out.extend(repeat_n("    ", self.open.len().max(1)));
         match (self.open.last_mut(), self.name.take()) {
             (Some(Some(index)), _) => {
                 self.paint.text(self.out, Color::Dim, &format_args!("[{index}]:"));
@@ -97,7 +96,7 @@ impl Visitor for FieldTree<'_> {
         self.begin();
         self.out.push(' ');
         if let Some(component) = self.components.read(&leaf.value, name.as_ref()) {
-            let text = QuotedText(&component.text, usize::MAX, self.paint.is_on());
+            let text = QuotedText(&component.text, usize::MAX, self.paint.0);
             let _ = write!(self.out, "{text}  ");
             if let Some(raw) = leaf.value.text() {
                 self.paint.text(self.out, Color::Dim, &Escaped(raw));
@@ -124,7 +123,7 @@ impl Visitor for FieldTree<'_> {
             let _ = writeln!(self.out, "[{}, no NBT in gzip]", ByteSize(bytes.len() as u64));
             return Flow::Continue(());
         }
-        write_value(self.out, &leaf.value, meaning, name.as_ref(), width, usize::MAX, true);
+        write_scalar(self.out, &leaf.value, meaning, name.as_ref(), width, usize::MAX, true);
         if let Some(text) = self.tracker.words(meaning, &leaf.value) {
             let _ = write!(self.out, " ({text})");
         }
