@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use mitmcraft_engine::analysis::{DiffSide, Differ, Difference, Ignore, LegDiffer};
+use mitmcraft_engine::analysis::{DiffSide, Differ, Difference, EqualPairs, Ignore, LegDiffer};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::text::LineOptions;
 use mitmcraft_protocol::schema::Catalog;
@@ -120,8 +120,10 @@ fn two(
     if a.as_os_str() == "-" && b.as_os_str() == "-" {
         bail!("only one of the two captures can be stdin");
     }
-    let mut differ =
-        Differ::new(ignore).only(condition).sessions(arguments.session).bytes(arguments.bytes);
+    let mut differ = Differ::new(ignore);
+    differ.condition = condition;
+    differ.sessions = arguments.session;
+    differ.equal.bytes = arguments.bytes;
     let mut printer = Printer::new(arguments, output, (a, b));
     let [mut first, mut second] = inputs([a, b], arguments, catalog, output)?;
     // Reading both in turn keeps the number of unmatched packets low.
@@ -136,7 +138,7 @@ fn two(
     }
     differ.finish();
     printer.put_all(|| differ.poll())?;
-    let done = printer.finish(differ.same(), differ.recoded());
+    let done = printer.finish(&differ.equal);
     first.end()?;
     second.end()?;
     for (side, path) in [(DiffSide::A, a), (DiffSide::B, b)] {
@@ -158,8 +160,10 @@ fn legs(
     condition: Option<Expr>,
     output: &Output,
 ) -> anyhow::Result<Done> {
-    let session = arguments.session.map(|(session, _)| session);
-    let mut differ = LegDiffer::new(ignore).only(condition).session(session).bytes(arguments.bytes);
+    let mut differ = LegDiffer::new(ignore);
+    differ.condition = condition;
+    differ.session = arguments.session.map(|(session, _)| session);
+    differ.equal.bytes = arguments.bytes;
     let mut printer = Printer::new(arguments, output, (path, path));
     let [mut input] = inputs([path], arguments, catalog, output)?;
     for entry in input.by_ref() {
@@ -168,7 +172,7 @@ fn legs(
     }
     differ.finish();
     printer.put_all(|| differ.poll())?;
-    let done = printer.finish(differ.same(), differ.recoded());
+    let done = printer.finish(&differ.equal);
     input.end().map(|()| done)
 }
 
@@ -243,15 +247,15 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn finish(self, same: u64, recoded: u64) -> Done {
+    fn finish(self, equal: &EqualPairs) -> Done {
         if !self.arguments.quiet {
             let (removed, added, changed) = (self.removed, self.added, self.changed);
             self.output.note(&format!(
                 "{} the same, {changed} changed, {removed} removed, {added} added",
-                count(same, "packet")
+                count(equal.same, "packet")
             ));
-            if recoded > 0 {
-                let recoded = count(recoded, "packet");
+            if equal.recoded > 0 {
+                let recoded = count(equal.recoded, "packet");
                 self.output.note(&format!("{recoded} of the same with other bytes: see `--bytes`"));
             }
         }

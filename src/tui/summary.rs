@@ -25,7 +25,7 @@ pub(super) fn statistics(stats: &Stats) -> Vec<String> {
         let (packets, bytes) = (counts.packets, counts.bytes);
         lines.push(format!("{packets:>9} {bytes:>12}   {way} {}", Escaped(channel)));
     }
-    for (place, (name, _, trip)) in stats.round_trips().iter().enumerate() {
+    for (place, (name, _, trip)) in stats.round_trips.iter().enumerate() {
         if place == 0 {
             let heads = ["answered", "unanswered", "shortest", "mean", "longest"];
             let heads: String = heads.map(|head| format!("{head:>11}")).concat();

@@ -251,7 +251,7 @@ impl Viewer {
             if statistics.advance(&self.list, Statistics::SLICE) {
                 let stats = statistics.stats();
                 let mut report = stats.report(Sort::Bytes).json();
-                report["timeline"]["names"] = stats.timeline().names_json();
+                report["timeline"]["names"] = stats.timeline.names_json();
                 pushes.push(Push::Statistics { report });
                 self.counting = false;
             } else {

@@ -21,7 +21,7 @@ fn diff(a: &[Entry], b: &[Entry], ignore: Ignore) -> (Vec<Difference>, u64) {
     }
     differ.finish();
     found.extend(std::iter::from_fn(|| differ.poll()));
-    (found, differ.same())
+    (found, differ.equal.same)
 }
 
 /// Formats differences as `-3`, `+4` and `~5/6 path path`: packet numbers and differing fields.
@@ -202,12 +202,13 @@ fn packets_with_equal_values_and_other_bytes_are_counted_or_found() {
     // The length 2 in one byte, and in two.
     let (short, long) = (session(b"\x01\x02hi"), session(b"\x01\x82\x00hi"));
     let differ = |bytes| {
-        let mut differ = Differ::new(Ignore::default()).bytes(bytes);
+        let mut differ = Differ::new(Ignore::default());
+        differ.equal.bytes = bytes;
         short.iter().for_each(|entry| differ.push(DiffSide::A, entry));
         long.iter().for_each(|entry| differ.push(DiffSide::B, entry));
         differ.finish();
         let found: Vec<_> = std::iter::from_fn(|| differ.poll()).collect();
-        (differ.same(), differ.recoded(), found)
+        (differ.equal.same, differ.equal.recoded, found)
     };
     let (same, recoded, found) = differ(false);
     assert_eq!((same, recoded, found.len()), (1, 1, 0));
@@ -291,7 +292,8 @@ fn sessions_are_compared_in_the_order_in_which_they_begin() {
     let b = [session(1, "one"), session(2, "three")].concat();
     let (found, same) = diff(&a, &b, Ignore::default());
     assert_eq!((summary(&found), same), (vec!["~1/1 message".into()], 1));
-    let mut differ = Differ::new(Ignore::default()).sessions(Some((4, 1)));
+    let mut differ = Differ::new(Ignore::default());
+    differ.sessions = Some((4, 1));
     a.iter().for_each(|entry| differ.push(DiffSide::A, entry));
     b.iter().for_each(|entry| differ.push(DiffSide::B, entry));
     differ.finish();
@@ -317,7 +319,7 @@ fn the_legs_of_a_capture_differ_by_the_proxys_changes() {
     differ.finish();
     let found: Vec<_> = std::iter::from_fn(|| differ.poll()).collect();
     let expected = ["-2", "~3/4 message", "~5/6 (packet) message keepAliveId", "+7", "-8"];
-    assert_eq!((summary(&found), differ.same()), (expected.map(str::to_owned).to_vec(), 1));
+    assert_eq!((summary(&found), differ.equal.same), (expected.map(str::to_owned).to_vec(), 1));
 }
 
 #[test]

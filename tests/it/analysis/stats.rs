@@ -52,8 +52,8 @@ fn entities_and_blocks_are_counted_by_name() {
         stage.packet(Clientbound, Play, "spawn_entity", fields);
     }
     let stats = counted(&stage.entries);
-    assert_eq!(stats.named().entities(), [("arrow", 2), ("minecart", 1)]);
-    assert_eq!(stats.named().blocks(), [("bedrock", 3), ("stone", 2)]);
+    assert_eq!(stats.named.entities(), [("arrow", 2), ("minecart", 1)]);
+    assert_eq!(stats.named.blocks(), [("bedrock", 3), ("stone", 2)]);
     let json = stats.report(Sort::Bytes).json();
     assert_eq!(
         json["blocks"],
@@ -110,7 +110,7 @@ fn answers_are_matched_by_number_and_session() {
     let mut second = Stage::new(2, "127.0.0.1:51235", "192.0.2.7:25565");
     second.packet(Serverbound, Play, "keep_alive", alive(10));
     let stats = counted(&[first.entries, second.entries].concat());
-    let trips: Vec<_> = stats.round_trips().iter().collect();
+    let trips: Vec<_> = stats.round_trips.iter().collect();
     let [(name, asked, trip)] = trips[..] else { panic!("{trips:?}") };
     assert_eq!((name, asked), ("keep-alive", Clientbound));
     assert_eq!((trip.answered, trip.unanswered), (2, 1));
@@ -134,7 +134,7 @@ fn a_server_transaction_answers_a_click_or_is_a_request() {
     stage.packet(Clientbound, Play, "transaction", transaction(-3));
     stage.packet(Serverbound, Play, "transaction", transaction(-3));
     let stats = counted(&stage.entries);
-    let trips = stats.round_trips().iter().map(|(name, asked, it)| (name, asked, it.answered));
+    let trips = stats.round_trips.iter().map(|(name, asked, it)| (name, asked, it.answered));
     let expected = [("transaction", Clientbound, 1), ("window click", Serverbound, 1)];
     assert_eq!(trips.collect::<Vec<_>>(), expected);
 }
@@ -148,8 +148,8 @@ fn undecodable_packets_are_counted_by_reason_with_the_first_one_named() {
     }
     stage.body(Serverbound, Play, &[0x7f]);
     let stats = counted(&stage.entries);
-    assert_eq!(stats.undecoded().rows().iter().map(|(_, count, _)| count).sum::<u64>(), 4);
-    let rows = stats.undecoded().rows();
+    assert_eq!(stats.undecoded.rows().iter().map(|(_, count, _)| count).sum::<u64>(), 4);
+    let rows = stats.undecoded.rows();
     let (fault, count, first) = rows[0];
     assert_eq!((&*fault.packet, count, first), ("keep_alive", 3, (1, 2)));
     assert_eq!(rows[1].0.packet, "(unknown)");
@@ -165,7 +165,7 @@ fn a_timeline_is_bounded_whatever_its_length_and_order() {
         stage.body(Clientbound, Play, &[0x00, 5]);
     }
     let stats = counted(&stage.entries);
-    let timeline = stats.timeline();
+    let timeline = &stats.timeline;
     assert!((240..=480).contains(&timeline.len()), "{}", timeline.len());
     let sum = timeline.sum(Clientbound);
     assert_eq!(sum.bins.len(), timeline.len());
@@ -180,7 +180,7 @@ fn memory_for_names_chosen_by_peers_is_bounded() {
         stage.packet(Serverbound, Play, "custom_payload", fields);
     }
     let stats = counted(&stage.entries);
-    let channels: Vec<_> = stats.channels().iter().collect();
+    let channels: Vec<_> = stats.channels.iter().collect();
     assert_eq!(channels.len(), 513);
     assert_eq!(channels.iter().map(|(_, _, tally)| tally.packets).sum::<u64>(), 2000);
 }

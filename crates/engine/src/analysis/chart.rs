@@ -11,7 +11,7 @@ impl Report<'_> {
     /// Draws bytes and packets per second by packet and direction, as a complete SVG file.
     #[must_use]
     pub fn svg(&self) -> String {
-        let mut chart = Chart { timeline: self.stats.timeline(), out: String::new(), top: HEAD };
+        let mut chart = Chart { timeline: &self.stats.timeline, out: String::new(), top: HEAD };
         chart.write_head(self.stats);
         for direction in Direction::ALL {
             chart.write_direction(direction);

@@ -16,8 +16,8 @@ pub struct CountingSink {
     sessions: BTreeMap<u64, SessionCounts>,
     /// The sum of sessions that are no longer counted separately.
     earlier: CountsByPacket,
-    /// The number of these sessions.
-    forgotten: u64,
+    /// The number of sessions that are no longer counted separately.
+    pub(super) forgotten: u64,
     /// The number of closed ones in `sessions`.
     closed: usize,
 }
@@ -41,12 +41,6 @@ impl CountingSink {
     /// Iterates over the sessions that are counted separately, in order.
     pub fn sessions(&self) -> impl Iterator<Item = &SessionCounts> {
         self.sessions.values()
-    }
-
-    /// The number of sessions that are no longer counted separately.
-    #[must_use]
-    pub fn forgotten(&self) -> u64 {
-        self.forgotten
     }
 
     /// Sums up all sessions.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::PacketCounts;
 use super::report::arrow;
 use crate::capture::Record;
-use crate::text::{ByteSize, Escaped};
+use crate::text::{ByteSize, Escaped, packet_name};
 use mitmcraft_protocol::packet::{Packet, TypeCounts};
 use mitmcraft_protocol::schema::{Direction, Name, PacketType, Protocol, State};
 
@@ -130,15 +130,6 @@ impl CountsByPacket {
     }
 }
 
-/// Returns the packet's name, or its replacement in tables.
-pub(super) fn packet_name(packet: &Packet) -> &str {
-    match (packet.kind(), packet.frame()) {
-        (Some(packet), _) => packet.name(),
-        (None, Some(_)) => UNKNOWN,
-        (None, None) => NO_PACKET,
-    }
-}
-
 fn write_row(out: &mut String, counts: &PacketCounts, name: &str) {
     let (bytes, wire) = (ByteSize(counts.bytes).to_string(), ByteSize(counts.wire).to_string());
     let _ = write!(out, "{:>9}  {bytes:>11}  {wire:>11}  {name}", counts.packets);
@@ -151,6 +142,3 @@ fn write_row(out: &mut String, counts: &PacketCounts, name: &str) {
 
 /// The place of a row that there is not.
 const NONE: u16 = u16::MAX;
-
-const UNKNOWN: &str = "(unknown)";
-const NO_PACKET: &str = "(no packet)";

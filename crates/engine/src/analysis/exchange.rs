@@ -15,16 +15,14 @@ pub(super) enum Exchange {
     LoginPlugin,
 }
 
-/// The role of a packet in an exchange.
+/// What a packet is in the exchanges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ExchangeRole {
-    /// A request with that number.
-    Asks(Exchange, i64),
-    /// The answer to the request with that number.
-    Answers(Exchange, i64),
-    /// The answer to an open request of the second kind with that number, otherwise a request of the
-    /// first kind.
-    Either(Exchange, Exchange, i64),
+pub(super) struct ExchangeRole {
+    /// The exchange of which it answers a request, if one with its number is open.
+    pub(super) answers: Option<Exchange>,
+    /// The exchange of which it is a request, if it is no answer.
+    pub(super) asks: Option<Exchange>,
+    pub(super) number: i64,
 }
 
 impl Exchange {
@@ -50,7 +48,7 @@ impl Exchange {
 
     /// Returns the role of a packet if it belongs to an exchange.
     pub(super) fn role(packet: &Packet) -> Option<ExchangeRole> {
-        use Direction::{Clientbound, Serverbound};
+        let is_clientbound = packet.direction() == Direction::Clientbound;
         let known = packet.kind()?;
         let game = matches!(packet.state(), State::Play | State::Configuration);
         let (exchange, fields): (Self, &[&str]) = match (known.role(), &**known.name()) {
@@ -58,9 +56,7 @@ impl Exchange {
             (Some(Role::Ping), _) => (Self::StatusPing, &["time"]),
             (_, "ping" | "pong") if game => (Self::Ping, &["id"]),
             (_, "ping_request" | "ping_response") => (Self::PingRequest, &["id"]),
-            (_, "position") if packet.direction() == Clientbound => {
-                (Self::Teleport, &["teleportId"])
-            }
+            (_, "position") if is_clientbound => (Self::Teleport, &["teleportId"]),
             (_, "teleport_confirm") => (Self::Teleport, &["teleportId"]),
             (_, "window_click") => (Self::Click, &["windowId", "action"]),
             (_, "transaction") => (Self::Transaction, &["windowId", "action"]),
@@ -70,16 +66,13 @@ impl Exchange {
             _ => return None,
         };
         let number = number(&packet.value().ok()?, fields)?;
-        let asks = packet.direction() == exchange.asked();
-        Some(match (exchange, packet.direction()) {
+        let (answers, asks) = match exchange {
             // The server answers a click or makes a request of its own.
-            (Self::Transaction, Clientbound) => {
-                ExchangeRole::Either(Self::Transaction, Self::Click, number)
-            }
-            (Self::Transaction, Serverbound) => ExchangeRole::Answers(exchange, number),
-            _ if asks => ExchangeRole::Asks(exchange, number),
-            _ => ExchangeRole::Answers(exchange, number),
-        })
+            Self::Transaction if is_clientbound => (Some(Self::Click), Some(exchange)),
+            _ if packet.direction() == exchange.asked() => (None, Some(exchange)),
+            _ => (Some(exchange), None),
+        };
+        Some(ExchangeRole { answers, asks, number })
     }
 }
 

@@ -24,11 +24,10 @@ mod version_check;
 
 pub use channels::Channels;
 pub use counting_sink::{CountingSink, SessionCounts};
-use counts_by_packet::packet_name;
 pub use counts_by_packet::{CountedPacket, CountsByPacket};
 pub use diagnostic_counts::DiagnosticCounts;
 pub(crate) use diff::fingerprint;
-pub use diff::{Change, DiffSide, Differ, Difference, Ignore, IgnoreError, LegDiffer};
+pub use diff::{Change, DiffSide, Differ, Difference, EqualPairs, Ignore, IgnoreError, LegDiffer};
 pub use named_counts::NamedCounts;
 pub use packet_counts::PacketCounts;
 pub use redact::{RedactSink, Redactor};

@@ -56,8 +56,8 @@ impl<'a> Report<'a> {
             self.write_counts(out, "packet", self.packets(), &total);
             self.write_counts(out, "plugin channel", self.channels(), &total);
         }
-        self.write_named(out, "entity that appeared", self.stats.named().entities());
-        self.write_named(out, "block after a change", self.stats.named().blocks());
+        self.write_named(out, "entity that appeared", self.stats.named.entities());
+        self.write_named(out, "block after a change", self.stats.named.blocks());
         self.write_round_trips(out);
         self.write_faults(out);
         self.write_diagnostics(out);
@@ -92,7 +92,7 @@ impl<'a> Report<'a> {
     /// Returns the counts of every plugin channel, sorted.
     #[must_use]
     pub fn channel_rows(&self) -> Vec<(Direction, &'a str, PacketCounts)> {
-        let channels = self.stats.channels().iter();
+        let channels = self.stats.channels.iter();
         let mut rows: Vec<_> = channels.map(|(way, name, counts)| (way, name, *counts)).collect();
         match self.sort {
             Sort::Name => rows.sort_by_key(|(direction, name, _)| (*name, *direction)),
@@ -206,7 +206,7 @@ impl<'a> Report<'a> {
     }
 
     fn write_round_trips(&self, out: &mut String) {
-        for (place, (name, asked, trip)) in self.stats.round_trips().iter().enumerate() {
+        for (place, (name, asked, trip)) in self.stats.round_trips.iter().enumerate() {
             if place == 0 {
                 let _ = writeln!(
                     out,
@@ -230,7 +230,7 @@ impl<'a> Report<'a> {
     }
 
     fn write_faults(&self, out: &mut String) {
-        let rows = self.stats.undecoded().rows();
+        let rows = self.stats.undecoded.rows();
         if !rows.is_empty() {
             let _ = writeln!(out, "\n{:>9} {:>12}  does not decode", "packets", "first");
         }
@@ -282,7 +282,7 @@ impl<'a> Report<'a> {
     }
 
     fn write_timeline(&self, out: &mut String) {
-        let timeline = self.stats.timeline();
+        let timeline = &self.stats.timeline;
         if timeline.len() < 2 {
             return;
         }

@@ -36,8 +36,8 @@ impl Report<'_> {
             "round_trips": self.round_trips(),
             "undecoded": self.undecoded(),
             "diagnostics": self.diagnostics(),
-            "entities": named(stats.named().entities()),
-            "blocks": named(stats.named().blocks()),
+            "entities": named(stats.named.entities()),
+            "blocks": named(stats.named.blocks()),
             "sessions": stats.sessions().map(|(place, it)| session(place, it)).collect::<Vec<_>>(),
             "sessions_left_out": stats.forgotten(),
             "timeline": self.timeline(),
@@ -45,7 +45,7 @@ impl Report<'_> {
     }
 
     fn round_trips(&self) -> Vec<Json> {
-        let trips = self.stats.round_trips().iter();
+        let trips = self.stats.round_trips.iter();
         let trips = trips.map(|(name, asked, trip)| {
             let mut row = round_trip(&trip);
             row["name"] = name.into();
@@ -57,7 +57,7 @@ impl Report<'_> {
     }
 
     fn undecoded(&self) -> Vec<Json> {
-        let rows = self.stats.undecoded().rows().into_iter();
+        let rows = self.stats.undecoded.rows().into_iter();
         let rows = rows.map(|(fault, count, (session, seq))| {
             json!({
                 "dir": fault.direction.name(),
@@ -85,7 +85,7 @@ impl Report<'_> {
     }
 
     fn timeline(&self) -> Json {
-        let timeline = self.stats.timeline();
+        let timeline = &self.stats.timeline;
         let series = Direction::ALL.into_iter().map(|direction| {
             let sum = timeline.sum(direction);
             json!({

@@ -43,26 +43,14 @@ impl RoundTrips {
     /// answers.
     pub fn count(&mut self, record: &Record) -> Option<Duration> {
         let packet = &record.packet;
-        let role = Exchange::role(packet)?;
-        let request =
-            |exchange, number| Request { session: packet.context().session, exchange, number };
-        match role {
-            ExchangeRole::Asks(exchange, number) => {
-                self.ask(request(exchange, number), packet.at());
-                None
-            }
-            ExchangeRole::Answers(exchange, number) => {
-                let took = self.answer(request(exchange, number), packet.at());
-                took.filter(|_| exchange == Exchange::KeepAlive)
-            }
-            ExchangeRole::Either(asks, answers, number) => {
-                let took = self.answer(request(answers, number), packet.at());
-                if took.is_none() {
-                    self.ask(request(asks, number), packet.at());
-                }
-                took.filter(|_| answers == Exchange::KeepAlive)
-            }
+        let ExchangeRole { answers, asks, number } = Exchange::role(packet)?;
+        let session = packet.context().session;
+        let request = |exchange| Request { session, exchange, number };
+        let took = answers.and_then(|exchange| self.answer(request(exchange), packet.at()));
+        if let Some(exchange) = asks.filter(|_| took.is_none()) {
+            self.ask(request(exchange), packet.at());
         }
+        took.filter(|_| answers == Some(Exchange::KeepAlive))
     }
 
     /// Ends a session: its open requests remain unanswered.

@@ -19,12 +19,17 @@ pub struct Stats {
     captures: usize,
     /// The sum of captures whose sessions are no longer counted separately, and the number of these.
     earlier: (CountsByPacket, u64),
-    channels: Channels,
-    round_trips: RoundTrips,
-    undecoded: UndecodedCounts,
+    /// The traffic of plugin channels.
+    pub channels: Channels,
+    /// The round trips.
+    pub round_trips: RoundTrips,
+    /// The packets that do not decode.
+    pub undecoded: UndecodedCounts,
     pub(super) diagnostics: DiagnosticCounts,
-    named: NamedCounts,
-    timeline: Timeline,
+    /// The entities and blocks that packets name.
+    pub named: NamedCounts,
+    /// Packets and bytes over time.
+    pub timeline: Timeline,
     /// The times of the first and the last packet.
     pub(super) span: Option<(Timestamp, Timestamp)>,
 }
@@ -80,37 +85,7 @@ impl Stats {
     /// The number of sessions that are no longer counted separately.
     #[must_use]
     pub fn forgotten(&self) -> u64 {
-        self.earlier.1 + self.summaries.iter().map(|(_, it)| it.forgotten()).sum::<u64>()
-    }
-
-    /// The traffic of plugin channels.
-    #[must_use]
-    pub fn channels(&self) -> &Channels {
-        &self.channels
-    }
-
-    /// The round trips.
-    #[must_use]
-    pub fn round_trips(&self) -> &RoundTrips {
-        &self.round_trips
-    }
-
-    /// The packets that do not decode.
-    #[must_use]
-    pub fn undecoded(&self) -> &UndecodedCounts {
-        &self.undecoded
-    }
-
-    /// The entities and blocks that packets name.
-    #[must_use]
-    pub fn named(&self) -> &NamedCounts {
-        &self.named
-    }
-
-    /// Packets and bytes over time.
-    #[must_use]
-    pub fn timeline(&self) -> &Timeline {
-        &self.timeline
+        self.earlier.1 + self.summaries.iter().map(|(_, it)| it.forgotten).sum::<u64>()
     }
 
     /// The time from the first packet to the last, in seconds.
@@ -129,7 +104,7 @@ impl Stats {
         {
             let own = first.sessions().count();
             self.earlier.0.add(&first.overall());
-            self.earlier.1 += first.forgotten() + own as u64;
+            self.earlier.1 += first.forgotten + own as u64;
             sessions -= own;
         }
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::packet_name;
 use crate::capture::Record;
+use crate::text::packet_name;
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{Direction, Name};
 
@@ -127,21 +127,16 @@ impl Timeline {
         all
     }
 
-    /// Returns the series of the largest kinds of packets in both directions, most bytes on the wire first.
+    /// Returns the series of the largest kinds of packets in both directions as JSON, most bytes on the wire
+    /// first.
     #[must_use]
-    pub fn largest(&self) -> Vec<(Direction, Series)> {
+    pub fn names_json(&self) -> Json {
         let series = Direction::ALL.into_iter().flat_map(|direction| {
             self.series(direction).into_iter().take(MAX_NAMES).map(move |it| (direction, it))
         });
-        let mut all: Vec<_> = series.collect();
-        all.sort_by_key(|(_, series)| Reverse(series.total().wire));
-        all
-    }
-
-    /// Returns the [largest](Self::largest) series as JSON.
-    #[must_use]
-    pub fn names_json(&self) -> Json {
-        let names = self.largest().into_iter().map(|(direction, series)| {
+        let mut largest: Vec<_> = series.collect();
+        largest.sort_by_key(|(_, series)| Reverse(series.total().wire));
+        let names = largest.into_iter().map(|(direction, series)| {
             json!({
                 "dir": direction.name(),
                 "name": &*series.name,

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use super::packet_name;
 use crate::capture::Record;
+use crate::text::packet_name;
 use mitmcraft_protocol::packet::Undecoded;
 use mitmcraft_protocol::schema::{Direction, State};
 

@@ -89,7 +89,8 @@ impl<'c> Comparing<'c> {
 
     fn packets(&self, a: Vec<&'c Record>, b: Vec<&'c Record>) -> Vec<Deviation> {
         let (known, mut a, mut b) = self.matched(a, b);
-        let mut differ = Differ::new(self.normalisation.ignore.clone()).keep_compared();
+        let mut differ = Differ::new(self.normalisation.ignore.clone());
+        differ.compared = Some(Vec::new());
         let mut push = |side, record: &Record| differ.push(side, &Entry::Packet(record.clone()));
         // Equal spawns say first which entity ids correspond.
         for (a, b) in known {
@@ -102,7 +103,7 @@ impl<'c> Comparing<'c> {
         b.into_iter().for_each(|record| push(DiffSide::B, record));
         differ.finish();
         let differences: Vec<Difference> = std::iter::from_fn(|| differ.poll()).collect();
-        self.ordered(differences, differ.compared())
+        self.ordered(differences, differ.compared.unwrap_or_default())
     }
 
     /// Takes out the packets that both have and whose order is free. Returns the pairs of those that spawn
@@ -163,7 +164,7 @@ impl<'c> Comparing<'c> {
     }
 
     /// Adds packets that have moved to the differences, among which each is missing and new.
-    fn ordered(&self, differences: Vec<Difference>, pairs: &[(u64, u64)]) -> Vec<Deviation> {
+    fn ordered(&self, differences: Vec<Difference>, mut pairs: Vec<(u64, u64)>) -> Vec<Deviation> {
         let print = |record: &Record| fingerprint(record, &self.normalisation.ignore);
         let mut added: HashMap<u64, Vec<u64>> = HashMap::new();
         for difference in differences.iter().rev() {
@@ -171,7 +172,6 @@ impl<'c> Comparing<'c> {
                 added.entry(print(record)).or_default().push(record.packet.seq());
             }
         }
-        let mut pairs = pairs.to_vec();
         let (mut deviations, mut moved) = (Vec::new(), Vec::new());
         for difference in differences {
             if let Difference::Removed(record) = &difference

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::entities::EntityIds;
-use super::fields::{Equal, compare};
+use super::fields::{EqualPairs, compare};
 use super::ignore::Ignore;
 use super::item::DiffItem;
 use super::{DiffSide, Difference};
@@ -23,9 +23,7 @@ pub(super) struct Aligner {
 pub(super) struct AlignmentContext<'f> {
     pub(super) ignore: &'f Ignore,
     pub(super) entities: &'f mut EntityIds,
-    pub(super) equal: &'f mut Equal,
-    /// `true` if bytes that differ are a difference although the values are equal.
-    pub(super) bytes: bool,
+    pub(super) equal: &'f mut EqualPairs,
     /// The numbers of the packets that were paired; `None` if nobody asks.
     pub(super) pairs: Option<&'f mut Vec<(u64, u64)>>,
     pub(super) put: &'f mut dyn FnMut(u64, Difference),
@@ -49,36 +47,8 @@ impl Aligner {
         }
     }
 
-    /// Aligns all remaining packets: nothing follows.
-    pub(super) fn finish(&mut self, found: &mut AlignmentContext<'_>) {
-        self.align(true, found);
-    }
-
-    /// The number of packets that wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.a.len() + self.b.len()
-    }
-
-    /// Aligns a part of the packets that wait, to make room.
-    pub(super) fn shrink(&mut self, found: &mut AlignmentContext<'_>) {
-        self.align(false, found);
-    }
-
-    /// Returns `true` if packets must be aligned even though better matches may follow.
-    fn is_full(&self) -> bool {
-        self.a.len().max(self.b.len()) >= 2 * WINDOW || self.bytes >= MAX_BYTES
-    }
-
-    /// Pairs equal packets at the front, which need no window.
-    fn align_front(&mut self, found: &mut AlignmentContext<'_>) {
-        while let (Some(a), Some(b)) = (self.a.front(), self.b.front())
-            && a.same == b.same
-        {
-            self.pair(found);
-        }
-    }
-
-    fn align(&mut self, last: bool, found: &mut AlignmentContext<'_>) {
+    /// Aligns a part of the packets that wait, to make room, or all of them if nothing follows.
+    pub(super) fn align(&mut self, last: bool, found: &mut AlignmentContext<'_>) {
         let runs = self.runs();
         let (until_a, until_b) = if last { (self.a.len(), self.b.len()) } else { self.cut(&runs) };
         let (mut done_a, mut done_b) = (0, 0);
@@ -94,6 +64,25 @@ impl Aligner {
             (done_a, done_b) = (run.a + length, run.b + length);
         }
         self.align_gap(until_a - done_a, until_b - done_b, found);
+    }
+
+    /// The number of packets that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.a.len() + self.b.len()
+    }
+
+    /// Returns `true` if packets must be aligned even though better matches may follow.
+    fn is_full(&self) -> bool {
+        self.a.len().max(self.b.len()) >= 2 * WINDOW || self.bytes >= MAX_BYTES
+    }
+
+    /// Pairs equal packets at the front, which need no window.
+    fn align_front(&mut self, found: &mut AlignmentContext<'_>) {
+        while let (Some(a), Some(b)) = (self.a.front(), self.b.front())
+            && a.same == b.same
+        {
+            self.pair(found);
+        }
     }
 
     /// Finds equal packets in both, in order. Sequences of several packets are matched first: a single
@@ -177,7 +166,7 @@ impl Aligner {
             true => Vec::new(),
             false => compare(&a.record, &b.record, found.ignore, found.entities),
         };
-        if let Some(difference) = found.equal.judge(a.record, b.record, changes, found.bytes) {
+        if let Some(difference) = found.equal.judge(a.record, b.record, changes) {
             (found.put)(self.last, difference);
         }
     }

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::aligner::{Aligner, AlignmentContext};
 use super::entities::EntityIds;
-use super::fields::Equal;
+use super::fields::EqualPairs;
 use super::item::DiffItem;
 use super::{Difference, Ignore};
 use crate::capture::Entry;
@@ -18,19 +18,20 @@ use mitmcraft_protocol::schema::{Direction, PerDirection};
 #[derive(Debug, Default)]
 pub struct Differ {
     ignore: Ignore,
-    condition: Option<Expr>,
-    /// The only sessions to compare: one of each capture.
-    only: Option<(u64, u64)>,
+    /// Which packets are compared; `None` for all.
+    pub condition: Option<Expr>,
+    /// The only sessions to compare, given by their numbers: one of each capture.
+    pub sessions: Option<(u64, u64)>,
+    /// The packets found in both captures so far.
+    pub equal: EqualPairs,
     a: CaptureSessions,
     b: CaptureSessions,
     pairs: BTreeMap<usize, Pair>,
     /// The differences, each with the index of its session in the order in which sessions begin, and the
     /// number of the packet in the first capture, or of the one before it.
     found: VecDeque<((usize, u64), Difference)>,
-    equal: Equal,
-    bytes: bool,
     /// The numbers of the packets that were compared with each other; `None` if they are not kept.
-    compared: Option<Vec<(u64, u64)>>,
+    pub(crate) compared: Option<Vec<(u64, u64)>>,
 }
 
 /// One of the two captures.
@@ -64,34 +65,6 @@ impl Differ {
     #[must_use]
     pub fn new(ignore: Ignore) -> Self {
         Self { ignore, ..Self::default() }
-    }
-
-    /// Compares bytes too: packets with equal values and different bytes differ.
-    #[must_use]
-    pub fn bytes(mut self, bytes: bool) -> Self {
-        self.bytes = bytes;
-        self
-    }
-
-    /// Compares only packets that match `condition`.
-    #[must_use]
-    pub fn only(mut self, condition: Option<Expr>) -> Self {
-        self.condition = condition;
-        self
-    }
-
-    /// Compares only one session of the first capture with one of the second, given by their numbers.
-    #[must_use]
-    pub fn sessions(mut self, only: Option<(u64, u64)>) -> Self {
-        self.only = only;
-        self
-    }
-
-    /// Keeps the numbers of the packets that were compared with each other, for
-    /// [`compared`](Self::compared).
-    pub(crate) fn keep_compared(mut self) -> Self {
-        self.compared = Some(Vec::new());
-        self
     }
 
     /// Takes the next entry of a capture.
@@ -129,23 +102,6 @@ impl Differ {
         self.found.pop_front().map(|(_, difference)| difference)
     }
 
-    /// The numbers of the packets that were compared with each other so far, if they are kept.
-    pub(crate) fn compared(&self) -> &[(u64, u64)] {
-        self.compared.as_deref().unwrap_or_default()
-    }
-
-    /// The number of packets found in both captures so far.
-    #[must_use]
-    pub fn same(&self) -> u64 {
-        self.equal.same
-    }
-
-    /// The number of those whose bytes differ although their values are equal, unless that is a difference.
-    #[must_use]
-    pub fn recoded(&self) -> u64 {
-        self.equal.recoded
-    }
-
     /// The number of sessions of a capture seen so far.
     #[must_use]
     pub fn seen(&self, side: DiffSide) -> usize {
@@ -157,7 +113,7 @@ impl Differ {
 
     /// Returns the index of a session among those to compare, or `None` if it is not compared.
     fn place(&mut self, side: DiffSide, session: u64) -> Option<usize> {
-        if let Some((a, b)) = self.only {
+        if let Some((a, b)) = self.sessions {
             let wanted = if side == DiffSide::A { a } else { b };
             if session != wanted {
                 return None;
@@ -191,7 +147,7 @@ impl Differ {
 
     fn finish_pair(&mut self, place: usize) {
         for direction in Direction::ALL {
-            self.with(place, direction, |aligner, found| aligner.finish(found));
+            self.with(place, direction, |aligner, found| aligner.align(true, found));
         }
         self.pairs.remove(&place);
         // Sorts the differences of both directions by the order of the first capture.
@@ -207,7 +163,7 @@ impl Differ {
         let fullest = self.pairs.iter().max_by_key(|(_, pair)| waiting(pair));
         let Some(place) = fullest.map(|(place, _)| *place) else { return };
         for direction in Direction::ALL {
-            self.with(place, direction, |aligner, found| aligner.shrink(found));
+            self.with(place, direction, |aligner, found| aligner.align(false, found));
         }
     }
 
@@ -224,7 +180,6 @@ impl Differ {
             ignore: &self.ignore,
             entities: &mut pair.entities,
             equal: &mut self.equal,
-            bytes: self.bytes,
             pairs: self.compared.as_mut(),
             put: &mut put,
         };

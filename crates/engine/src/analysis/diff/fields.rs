@@ -17,7 +17,7 @@ pub(super) fn compare(
     entities: &mut EntityIds,
 ) -> Vec<Change> {
     let (a, b) = (&a.packet, &b.packet);
-    let renumbered = ignore.renumbered().then_some(entities);
+    let renumbered = ignore.renumbered.then_some(entities);
     let mut compare = Compare { entities: renumbered, changes: Vec::new(), path: String::new() };
     match (a.value(), b.value()) {
         (Ok(mut first), Ok(mut second)) => {
@@ -46,23 +46,24 @@ pub(super) fn compare(
 
 /// The numbers of pairs of packets without a difference.
 #[derive(Debug, Default)]
-pub(super) struct Equal {
+#[non_exhaustive]
+pub struct EqualPairs {
+    /// Whether bytes that differ are a difference although the values are equal: a number with more bytes than
+    /// it needs, the order of keys.
+    pub bytes: bool,
     /// The number of equal pairs.
-    pub(super) same: u64,
+    pub same: u64,
     /// The number of equal pairs whose bytes differ.
-    pub(super) recoded: u64,
+    pub recoded: u64,
 }
 
-impl Equal {
-    /// Returns the difference of a pair with `changes`, and counts a pair without one. If `bytes`, bytes that
-    /// differ are a change although the values are equal: a number with more bytes than it needs, the order of
-    /// keys.
+impl EqualPairs {
+    /// Returns the difference of a pair with `changes`, and counts a pair without one.
     pub(super) fn judge(
         &mut self,
         a: Record,
         b: Record,
         mut changes: Vec<Change>,
-        bytes: bool,
     ) -> Option<Difference> {
         let body = |record: &Record| record.packet.body_or_bytes();
         if changes.is_empty()
@@ -71,7 +72,7 @@ impl Equal {
         {
             let (path, meanings) = ("(bytes)".to_owned(), [None, None]);
             let [a, b] = [&a, &b].map(|record| Some(Value::Bytes(body(record))));
-            match bytes {
+            match self.bytes {
                 true => changes.push(Change { path, a, b, meanings }),
                 false => self.recoded += 1,
             }
@@ -102,16 +103,8 @@ impl Compare<'_> {
                 }
             }
             (Some(Value::Map(a)), Some(Value::Map(b))) => {
-                let of = |fields: &'_ [(mitmcraft_protocol::schema::Name, Value)], name: &str| {
-                    fields.iter().position(|(key, _)| **key == *name)
-                };
-                for (name, value) in a {
-                    let other = of(b, name).map(|place| &b[place].1);
-                    let entity = is_entity(name);
-                    self.enter(&format!(".{name}"), |it| it.values(Some(value), other, entity));
-                }
-                for (name, value) in b.iter().filter(|(name, _)| of(a, name).is_none()) {
-                    self.enter(&format!(".{name}"), |it| it.values(None, Some(value), false));
+                for (name, a, b) in paired(a, b) {
+                    self.enter(&format!(".{name}"), |it| it.values(a, b, is_entity(name)));
                 }
             }
             (Some(Value::List(a)), Some(Value::List(b))) => {
@@ -134,17 +127,8 @@ impl Compare<'_> {
     fn tags(&mut self, a: Option<&Tag>, b: Option<&Tag>) {
         match (a, b) {
             (Some(Tag::Compound(a)), Some(Tag::Compound(b))) => {
-                let of = |compound: &'_ [(bytes::Bytes, Tag)], name: &[u8]| {
-                    compound.iter().position(|(key, _)| key[..] == *name)
-                };
-                for (name, tag) in &a.entries {
-                    let other = of(&b.entries, name).map(|place| &b.entries[place].1);
-                    self.enter(&key(name), |it| it.tags(Some(tag), other));
-                }
-                for (name, tag) in
-                    b.entries.iter().filter(|(name, _)| of(&a.entries, name).is_none())
-                {
-                    self.enter(&key(name), |it| it.tags(None, Some(tag)));
+                for (name, a, b) in paired(&a.entries, &b.entries) {
+                    self.enter(&key(name), |it| it.tags(a, b));
                 }
             }
             (Some(Tag::List(a)), Some(Tag::List(b))) => {
@@ -190,6 +174,17 @@ fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
         (Some(Value::Float64(a)), Some(Value::Float64(b))) => a.to_bits() == b.to_bits(),
         (a, b) => a == b,
     }
+}
+
+/// Iterates over the entries of two maps, paired by their keys: those of `a`, and then those that only `b` has.
+fn paired<'m, K: PartialEq, V>(
+    a: &'m [(K, V)],
+    b: &'m [(K, V)],
+) -> impl Iterator<Item = (&'m K, Option<&'m V>, Option<&'m V>)> {
+    let of = |map: &'m [(K, V)], key: &K| map.iter().find(|(it, _)| it == key).map(|(_, it)| it);
+    let both = a.iter().map(move |(key, value)| (key, Some(value), of(b, key)));
+    let only_b = b.iter().filter(move |(key, _)| of(a, key).is_none());
+    both.chain(only_b.map(|(key, value)| (key, None, Some(value))))
 }
 
 fn key(name: &[u8]) -> String {

@@ -18,7 +18,7 @@ use mitmcraft_protocol::packet::{FieldPath, Glob, Packet, PathStep};
 pub struct Ignore {
     rules: Vec<Rule>,
     /// `true` if entity ids may differ, as long as the same ids always correspond.
-    renumbered: bool,
+    pub(super) renumbered: bool,
 }
 
 /// An error from a rule that names neither a packet nor a field.
@@ -55,12 +55,6 @@ impl Ignore {
     pub fn add(&mut self, rule: &str) -> Result<(), IgnoreError> {
         self.rules.push(rule.parse()?);
         Ok(())
-    }
-
-    /// Returns `true` if entity ids may differ, as long as the same ids always correspond.
-    #[must_use]
-    pub fn renumbered(&self) -> bool {
-        self.renumbered
     }
 
     /// The rules of [`Ignore::default`].

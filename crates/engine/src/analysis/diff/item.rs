@@ -27,7 +27,7 @@ impl DiffItem {
         packet.kind().map(|packet| packet.name()).hash(&mut name);
         let alike = name.finish();
 
-        let mut state = Hashing { hasher: name, renumbered: ignore.renumbered(), entities: false };
+        let mut state = Hashing { hasher: name, renumbered: ignore.renumbered, entities: false };
         match packet.value() {
             Ok(mut value) => {
                 prune(&mut value, packet, ignore);

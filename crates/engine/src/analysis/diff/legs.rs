@@ -1,7 +1,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::entities::EntityIds;
-use super::fields::{Equal, compare};
+use super::fields::{EqualPairs, compare};
 use super::{Change, Difference, Ignore};
 use crate::capture::{Entry, Outcome, Record};
 use crate::lang::Expr;
@@ -12,13 +12,15 @@ use mitmcraft_protocol::schema::Value;
 #[derive(Debug, Default)]
 pub struct LegDiffer {
     ignore: Ignore,
-    condition: Option<Expr>,
-    session: Option<u64>,
+    /// Which packets are compared, if they match on either leg; `None` for all.
+    pub condition: Option<Expr>,
+    /// The number of the only session to compare.
+    pub session: Option<u64>,
+    /// The packets that were forwarded without a difference so far.
+    pub equal: EqualPairs,
     /// Rewritten packets whose replacement has not been seen yet, by session and number.
     rewritten: HashMap<(u64, u64), Record>,
     found: VecDeque<Difference>,
-    equal: Equal,
-    bytes: bool,
 }
 
 impl LegDiffer {
@@ -26,27 +28,6 @@ impl LegDiffer {
     #[must_use]
     pub fn new(ignore: Ignore) -> Self {
         Self { ignore, ..Self::default() }
-    }
-
-    /// Compares bytes too: packets that were rewritten to other bytes with the same values differ.
-    #[must_use]
-    pub fn bytes(mut self, bytes: bool) -> Self {
-        self.bytes = bytes;
-        self
-    }
-
-    /// Compares only packets that match `condition` on either leg.
-    #[must_use]
-    pub fn only(mut self, condition: Option<Expr>) -> Self {
-        self.condition = condition;
-        self
-    }
-
-    /// Compares only the session with that number.
-    #[must_use]
-    pub fn session(mut self, session: Option<u64>) -> Self {
-        self.session = session;
-        self
     }
 
     /// Takes the next entry.
@@ -70,18 +51,6 @@ impl LegDiffer {
     /// Returns the next difference found, if there is one.
     pub fn poll(&mut self) -> Option<Difference> {
         self.found.pop_front()
-    }
-
-    /// The number of packets that were forwarded unchanged.
-    #[must_use]
-    pub fn same(&self) -> u64 {
-        self.equal.same
-    }
-
-    /// The number of those whose bytes differ although their values are equal, unless that is a difference.
-    #[must_use]
-    pub fn recoded(&self) -> u64 {
-        self.equal.recoded
     }
 
     fn record(&mut self, session: u64, record: &Record) {
@@ -120,7 +89,7 @@ impl LegDiffer {
             let (a, b) = (value(from), value(to));
             changes.insert(0, Change { path: "(packet)".to_owned(), a, b, meanings: [None, None] });
         }
-        self.found.extend(self.equal.judge(came, went.clone(), changes, self.bytes));
+        self.found.extend(self.equal.judge(came, went.clone(), changes));
     }
 
     fn add(&mut self, record: &Record) {
