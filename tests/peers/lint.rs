@@ -39,7 +39,7 @@ fn packets_of_real_servers_have_no_finding() {
     assert_eq!(report.versions().map(|(_, packets)| packets).sum::<u64>(), 3348);
     let mut text = String::new();
     report.write_text(&mut text, &LineOptions::default());
-    assert!(report.findings().is_empty(), "{text}");
+    assert!(report.findings.is_empty(), "{text}");
 }
 
 /// Everything that the player asks for, in the order of a visit.

@@ -113,11 +113,12 @@ pub(super) async fn visit(
     };
     let running = visits.run(versions, first, &stop, output);
     let (visits, recorded) = logged(running, &stop, log, writer, output).await?;
-    let report = report.try_recv().context("the log was not completed")?;
+    let mut report = report.try_recv().context("the log was not completed")?;
     if stop.is_stopped() {
         bail!("stopped before all versions were checked");
     }
-    Ok((report.with_visits(visits), recorded))
+    report.visits = visits;
+    Ok((report, recorded))
 }
 
 /// The visits to a server.

@@ -4,7 +4,7 @@ use crate::capture::Record;
 #[derive(Debug, Default)]
 pub(super) struct Bundle {
     /// The delimiter that began it; `None` outside of bundles.
-    begin: Option<Record>,
+    pub(super) begin: Option<Record>,
     /// The number of packets in it.
     packets: usize,
 }
@@ -23,11 +23,6 @@ impl Bundle {
             self.packets += 1;
         }
         self.packets == MAX + 1
-    }
-
-    /// Returns the delimiter that began the bundle in which the session ends.
-    pub(super) fn end(self) -> Option<Record> {
-        self.begin
     }
 }
 

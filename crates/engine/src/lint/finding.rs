@@ -84,14 +84,8 @@ impl Finding {
         let column = start % ROW;
         // Past the end of the body, the byte that is missing is marked.
         let width = (end.max(start + 1) - start).min(ROW - column);
-        let _ = writeln!(
-            out,
-            "    {:6}{:indent$}{}",
-            "",
-            "",
-            "^".repeat(width * 3 - 1),
-            indent = column * 3
-        );
+        let (indent, marks) = (6 + column * 3, "^".repeat(width * 3 - 1));
+        let _ = writeln!(out, "    {:indent$}{marks}", "");
     }
 }
 

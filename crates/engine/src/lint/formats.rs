@@ -20,10 +20,10 @@ impl LintReport {
                 json!({ "version": version, "packets": packets, "rules": rules })
             })
             .collect();
-        let findings: Vec<Json> = self.findings().iter().map(finding_json).collect();
+        let findings: Vec<Json> = self.findings.iter().map(finding_json).collect();
         let mut json = json!({ "versions": versions, "findings": findings });
-        if !self.visits().is_empty() {
-            json["visits"] = self.visits().iter().map(visit_json).collect();
+        if !self.visits.is_empty() {
+            json["visits"] = self.visits.iter().map(visit_json).collect();
         }
         json
     }
@@ -33,7 +33,7 @@ impl LintReport {
     #[must_use]
     pub fn junit(&self, options: &LineOptions) -> String {
         let judged = self.versions().map(|(version, _)| version);
-        let visited = self.visits().iter().map(|visit| visit.version.as_str());
+        let visited = self.visits.iter().map(|visit| visit.version.as_str());
         let mut versions: Vec<&str> = Vec::new();
         for version in judged.chain(visited) {
             if !versions.contains(&version) {
@@ -49,10 +49,10 @@ impl LintReport {
     /// Appends the test suite of a version.
     fn write_suite(&self, out: &mut String, version: &str, options: &LineOptions) {
         let of = |rule: LintRule| {
-            let ours = self.findings().iter();
+            let ours = self.findings.iter();
             ours.filter(move |it| it.version() == version && it.rule == rule)
         };
-        let visit = self.visits().iter().find(|visit| visit.version == version);
+        let visit = self.visits.iter().find(|visit| visit.version == version);
         let broken = LintRule::ALL.into_iter().filter(|rule| of(*rule).next().is_some()).count();
         let failures = broken + usize::from(visit.is_some_and(Visit::has_failed));
         let tests = LintRule::ALL.len() + usize::from(visit.is_some());

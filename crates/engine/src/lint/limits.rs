@@ -2,20 +2,20 @@
 
 use std::ops::RangeInclusive;
 
-/// Returns the greatest number of UTF-16 units of a text in a packet of a version; `None` if it is not known.
-pub(super) fn text_limit(version: i32, packet: &str, path: &str) -> Option<usize> {
-    let is = |limit: &&TextLimit| {
-        limit.packet == packet && limit.path == path && limit.versions.contains(&version)
-    };
-    TEXTS.iter().find(is).map(|limit| limit.most)
-}
+/// What the game accepts in a field of a packet, in a range of versions.
+pub(super) type Limit<T> = (&'static str, &'static str, RangeInclusive<i32>, T);
 
-/// Returns the numbers that the game accepts in a field of a version; `None` if they are not known.
-pub(super) fn numbers(version: i32, packet: &str, path: &str) -> Option<RangeInclusive<i64>> {
-    let is = |(it, field, versions, _): &&Numbers| {
+/// Returns what the game accepts in a field of a packet of a version; `None` if it is not known.
+pub(super) fn find<T: Clone>(
+    limits: &[Limit<T>],
+    version: i32,
+    packet: &str,
+    path: &str,
+) -> Option<T> {
+    let is = |(it, field, versions, _): &&Limit<T>| {
         *it == packet && *field == path && versions.contains(&version)
     };
-    NUMBERS.iter().find(is).map(|(.., numbers)| numbers.clone())
+    limits.iter().find(is).map(|(.., accepted)| accepted.clone())
 }
 
 /// Returns the number of slots of the player's inventory.
@@ -23,51 +23,33 @@ pub(super) fn inventory_slots(version: i32) -> i64 {
     if version < V1_9 { 45 } else { 46 }
 }
 
-struct TextLimit {
-    packet: &'static str,
-    path: &'static str,
-    versions: RangeInclusive<i32>,
-    most: usize,
-}
-
-const fn text(
-    packet: &'static str,
-    path: &'static str,
-    versions: RangeInclusive<i32>,
-    most: usize,
-) -> TextLimit {
-    TextLimit { packet, path, versions, most }
-}
-
-type Numbers = (&'static str, &'static str, RangeInclusive<i32>, RangeInclusive<i64>);
-
-/// The lengths with which the game reads texts. A longer one ends the connection: "The received encoded
-/// string buffer length is longer than maximum allowed".
-const TEXTS: [TextLimit; 19] = [
-    text("success", "username", V1_7..=ANY, 16),
-    text("player_info", "data.name", V1_8..=V1_19_2, 16),
-    text("player_info", "data.player.name", V1_19_3..=ANY, 16),
-    text("login", "levelType", V1_7..=V1_15_2, 16),
-    text("respawn", "levelType", V1_7..=V1_15_2, 16),
-    text("custom_payload", "channel", V1_7..=V1_12_2, 20),
-    text("open_window", "inventoryType", V1_8..=V1_13_2, 32),
-    text("scoreboard_objective", "name", V1_8..=V1_17_1, 16),
-    text("scoreboard_objective", "displayText", V1_8..=V1_12_2, 32),
-    text("scoreboard_score", "itemName", V1_8..=V1_17_1, 40),
-    text("scoreboard_score", "scoreName", V1_8..=V1_17_1, 16),
-    text("scoreboard_display_objective", "name", V1_8..=V1_17_1, 16),
-    text("scoreboard_team", "team", V1_8..=V1_17_1, 16),
-    text("teams", "team", V1_8..=V1_17_1, 16),
-    text("teams", "name", V1_8..=V1_12_2, 32),
-    text("teams", "prefix", V1_8..=V1_12_2, 16),
-    text("teams", "suffix", V1_8..=V1_12_2, 16),
-    text("teams", "players", V1_8..=V1_17_1, 40),
-    text("resource_pack_send", "hash", V1_8..=V1_20_2, 40),
+/// The lengths with which the game reads texts, in UTF-16 units. A longer one ends the connection: "The
+/// received encoded string buffer length is longer than maximum allowed".
+pub(super) const TEXTS: [Limit<usize>; 19] = [
+    ("success", "username", V1_7..=ANY, 16),
+    ("player_info", "data.name", V1_8..=V1_19_2, 16),
+    ("player_info", "data.player.name", V1_19_3..=ANY, 16),
+    ("login", "levelType", V1_7..=V1_15_2, 16),
+    ("respawn", "levelType", V1_7..=V1_15_2, 16),
+    ("custom_payload", "channel", V1_7..=V1_12_2, 20),
+    ("open_window", "inventoryType", V1_8..=V1_13_2, 32),
+    ("scoreboard_objective", "name", V1_8..=V1_17_1, 16),
+    ("scoreboard_objective", "displayText", V1_8..=V1_12_2, 32),
+    ("scoreboard_score", "itemName", V1_8..=V1_17_1, 40),
+    ("scoreboard_score", "scoreName", V1_8..=V1_17_1, 16),
+    ("scoreboard_display_objective", "name", V1_8..=V1_17_1, 16),
+    ("scoreboard_team", "team", V1_8..=V1_17_1, 16),
+    ("teams", "team", V1_8..=V1_17_1, 16),
+    ("teams", "name", V1_8..=V1_12_2, 32),
+    ("teams", "prefix", V1_8..=V1_12_2, 16),
+    ("teams", "suffix", V1_8..=V1_12_2, 16),
+    ("teams", "players", V1_8..=V1_17_1, 40),
+    ("resource_pack_send", "hash", V1_8..=V1_20_2, 40),
 ];
 
 /// The numbers with which the game finds an element of an array: any other ends the connection or crashes
 /// the game with an `ArrayIndexOutOfBoundsException`.
-const NUMBERS: [Numbers; 10] = [
+pub(super) const NUMBERS: [Limit<RangeInclusive<i64>>; 10] = [
     ("entity_equipment", "slot", V1_8..=V1_8, 0..=4),
     ("entity_equipment", "slot", V1_9..=V1_15_2, 0..=5),
     ("player_info", "action", V1_8..=V1_19_2, 0..=4),

@@ -8,7 +8,7 @@ use super::{Fault, LintReport, LintRule, LintSession};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use mitmcraft_protocol::contents::{Contents, ContentsError};
 use mitmcraft_protocol::meaning::{SessionMemory, diagnose};
-use mitmcraft_protocol::packet::{Diagnostic, Packet, RawReason, Undecoded, any_position};
+use mitmcraft_protocol::packet::{Diagnostic, RawReason, Undecoded, any_position};
 use mitmcraft_protocol::schema::{DecodeCause, Direction, Family};
 
 /// Judges the packets of servers by the rules of the game: a sink for the entries of captures.
@@ -52,7 +52,8 @@ impl Linter {
     /// Returns the findings so far; of everything once the linter is [finished](Sink::finish).
     #[must_use]
     pub fn report(&self) -> LintReport {
-        LintReport::new(self.judged.clone(), self.findings.values().cloned().collect())
+        let (judged, findings) = (self.judged.clone(), self.findings.values().cloned().collect());
+        LintReport { judged, findings, visits: Vec::new() }
     }
 
     fn end(&mut self) {
@@ -65,7 +66,7 @@ impl Linter {
     }
 
     fn end_session(&mut self, session: LintSession) {
-        if let Some(begin) = session.end() {
+        if let Some(begin) = session.bundle.begin {
             let reason = "the session ended within this bundle";
             let fault = Fault::new(LintRule::BundleOpen, reason);
             self.add(&begin, Fault { certain: false, ..fault });
@@ -116,12 +117,6 @@ impl Linter {
             let span = data.into_iter().find_map(|field| values.place(field));
             let fault = Fault::new(LintRule::ChunkInvalid, error.to_string());
             self.add(record, Fault { certain, span, ..fault });
-        }
-    }
-
-    fn take_serverbound(&mut self, packet: &Packet) {
-        if let Some(session) = self.sessions.get_mut(&packet.context().session) {
-            session.take_serverbound(packet);
         }
     }
 
@@ -181,10 +176,8 @@ impl Sink for Linter {
                 if let Some((record, fault)) = session.take(record) {
                     self.add(&record, fault);
                 }
-                match packet.direction() {
-                    _ if !record.outcome.came() => {}
-                    Direction::Clientbound => self.judge(record),
-                    Direction::Serverbound => self.take_serverbound(packet),
+                if packet.direction() == Direction::Clientbound && record.outcome.came() {
+                    self.judge(record);
                 }
             }
             Entry::Event(event) => {
@@ -197,10 +190,6 @@ impl Sink for Linter {
                 }
             }
         }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 

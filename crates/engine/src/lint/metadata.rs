@@ -53,12 +53,10 @@ impl MetadataEntry {
 
 /// Returns the name of a type's number, for versions whose tables do not have the names.
 fn type_name(version: i32, number: i64) -> Option<&'static str> {
-    let names: &[&str] = match version {
-        ..V1_9 => &TYPES_1_8,
-        V1_9..V1_13 => &TYPES_1_9,
-        _ => &TYPES_1_13,
-    };
+    let names: &[&str] = if version < V1_9 { &TYPES_1_8 } else { &TYPES_1_13 };
     let place = match (version, number) {
+        (V1_9..V1_13, 5..14) => number + 1,
+        (V1_9..V1_13, 14..) => return None,
         (V1_19_3.., 2) => return Some("long"),
         (V1_19_3.., 3..) => number - 1,
         _ => number,
@@ -69,7 +67,9 @@ fn type_name(version: i32, number: i64) -> Option<&'static str> {
 /// Returns the type of the value with that key; `None` if it is not known, or depends on an entity that is not.
 fn type_of(version: i32, key: MetadataKey) -> Option<&'static str> {
     if version < V1_9 {
-        return named(&KEYS_1_8, key.name);
+        // These two depend on the entity.
+        let later = Some(key.name).filter(|name| !["flags", "health"].contains(name));
+        return named(&KEYS_1_8, key.name).or_else(|| named(&KEYS, later?));
     }
     match key.name {
         "attached_to_target" if version < V1_14 => Some("int"),
@@ -124,24 +124,6 @@ fn named(keys: &[(&'static str, &[&str])], key: &str) -> Option<&'static str> {
 const TYPES_1_8: [&str; 8] =
     ["byte", "short", "int", "float", "string", "item_stack", "block_pos", "rotations"];
 
-/// The types by their numbers from 1.9 to 1.12.
-const TYPES_1_9: [&str; 14] = [
-    "byte",
-    "int",
-    "float",
-    "string",
-    "component",
-    "item_stack",
-    "boolean",
-    "rotations",
-    "block_pos",
-    "optional_block_pos",
-    "direction",
-    "optional_uuid",
-    "optional_block_state",
-    "compound_tag",
-];
-
 /// The types by their numbers from 1.13 to 1.19.2. In 1.19.3, `long` comes before the third.
 const TYPES_1_13: [&str; 23] = [
     "byte",
@@ -169,21 +151,19 @@ const TYPES_1_13: [&str; 23] = [
     "painting_variant",
 ];
 
-/// The keys of 1.7 and 1.8 by the type of their values, where all entities with the key agree.
+/// The keys of 1.7 and 1.8 by the type of their values, where all entities with the key agree, without those
+/// whose type is that of later versions.
 ///
 /// Source: ViaVersion/ViaVersion, `EntityDataIndex1_9`.
-const KEYS_1_8: [(&str, &[&str]); 7] = [
+const KEYS_1_8: [(&str, &[&str]); 5] = [
     (
         "byte",
         &[
-            "shared_flags",
             "custom_name_visible",
             "silent",
             "effect_ambience",
             "arrow_count",
             "no_ai",
-            "client_flags",
-            "player_mode_customisation",
             "hide_cape",
             "swell_dir",
             "is_powered",
@@ -192,7 +172,6 @@ const KEYS_1_8: [(&str, &[&str]); 7] = [
             "creepy",
             "is_charging",
             "saddle",
-            "wool",
             "size",
             "using_item",
             "is_interested",
@@ -207,39 +186,9 @@ const KEYS_1_8: [(&str, &[&str]); 7] = [
         ],
     ),
     ("short", &["air_supply", "carried_block"]),
-    (
-        "int",
-        &[
-            "effect_color",
-            "score",
-            "attack_target",
-            "variant",
-            "armor",
-            "profession",
-            "target_a",
-            "target_b",
-            "target_c",
-            "inv",
-            "hurt",
-            "hurtdir",
-            "display_block",
-            "display_offset",
-        ],
-    ),
-    ("float", &["player_absorption", "tail_health", "damage"]),
-    ("string", &["custom_name", "owner", "command_name", "last_output"]),
-    ("item_stack", &["item", "fireworks_item"]),
-    (
-        "rotations",
-        &[
-            "head_pose",
-            "body_pose",
-            "left_arm_pose",
-            "right_arm_pose",
-            "left_leg_pose",
-            "right_leg_pose",
-        ],
-    ),
+    ("int", &["variant", "armor", "profession"]),
+    ("float", &["tail_health"]),
+    ("string", &["custom_name", "owner", "last_output"]),
 ];
 
 /// The keys since 1.9 by the type of their values, where all entities with the key agree.

@@ -8,28 +8,14 @@ use crate::text::{Escaped, LineOptions, count};
 #[derive(Debug, Clone)]
 pub struct LintReport {
     /// The number of judged packets by version.
-    judged: BTreeMap<(i32, String), u64>,
-    findings: Vec<Finding>,
-    visits: Vec<Visit>,
+    pub(super) judged: BTreeMap<(i32, String), u64>,
+    /// The findings, by version and rule.
+    pub findings: Vec<Finding>,
+    /// The visits whose packets were judged; none if captures were.
+    pub visits: Vec<Visit>,
 }
 
 impl LintReport {
-    pub(super) fn new(judged: BTreeMap<(i32, String), u64>, findings: Vec<Finding>) -> Self {
-        Self { judged, findings, visits: Vec::new() }
-    }
-
-    /// Adds the visits whose packets were judged.
-    #[must_use]
-    pub fn with_visits(self, visits: Vec<Visit>) -> Self {
-        Self { visits, ..self }
-    }
-
-    /// The visits whose packets were judged; none if captures were.
-    #[must_use]
-    pub fn visits(&self) -> &[Visit] {
-        &self.visits
-    }
-
     /// Returns whether there is neither a finding nor a failed visit, and if there were visits, whether one
     /// has reached the game.
     #[must_use]
@@ -38,12 +24,6 @@ impl LintReport {
         self.findings.is_empty()
             && !visits.iter().any(Visit::has_failed)
             && (visits.is_empty() || !visits.iter().all(Visit::is_refused))
-    }
-
-    /// The findings, by version and rule.
-    #[must_use]
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings
     }
 
     /// Iterates over the versions with the number of packets that were judged.

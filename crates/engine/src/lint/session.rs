@@ -5,13 +5,12 @@ use super::channels::RegisteredChannels;
 use super::order::Order;
 use super::{Fault, LintRule};
 use crate::capture::Record;
-use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Direction, State};
 
 /// The state of a session in a linter.
 #[derive(Debug, Default)]
 pub(super) struct LintSession {
-    bundle: Bundle,
+    pub(super) bundle: Bundle,
     channels: RegisteredChannels,
     order: Order,
     /// The last packet of the server, and whether a silence after it was reported.
@@ -24,6 +23,9 @@ impl LintSession {
     pub(super) fn take(&mut self, next: &Record) -> Option<(Record, Fault)> {
         let packet = &next.packet;
         self.order.number(packet.seq());
+        if packet.direction() == Direction::Serverbound && next.outcome.came() {
+            self.channels.take(packet);
+        }
         let is_heard = packet.direction() == Direction::Clientbound && next.outcome.came();
         let heard =
             if is_heard { self.heard.replace((next.clone(), false)) } else { self.heard.clone() };
@@ -41,11 +43,6 @@ impl LintSession {
         Some((record, Fault::new(LintRule::ServerSilent, reason)))
     }
 
-    /// Takes a packet of the client.
-    pub(super) fn take_serverbound(&mut self, packet: &Packet) {
-        self.channels.take(packet);
-    }
-
     /// Takes a packet of the server, and returns the rules that it breaks.
     pub(super) fn take_clientbound(&mut self, record: &Record) -> Vec<Fault> {
         let packet = &record.packet;
@@ -59,11 +56,6 @@ impl LintSession {
             faults.push(Fault { certain: false, field: Some("channel".to_owned()), ..fault });
         }
         faults
-    }
-
-    /// Returns the delimiter that began the bundle in which the session ends.
-    pub(super) fn end(self) -> Option<Record> {
-        self.bundle.end()
     }
 }
 

@@ -123,7 +123,8 @@ impl<'p> Values<'p> {
         let packet = &**self.kind.name();
         match leaf.value {
             Scalar::Text(bytes, encoding) => {
-                let Some(most) = limits::text_limit(self.version, packet, path) else { return };
+                let most = limits::find(&limits::TEXTS, self.version, packet, path);
+                let Some(most) = most else { return };
                 let units = encoding.decode_lossy(bytes).encode_utf16().count();
                 if units > most {
                     let reason = format!("{units} characters, the game reads up to {most}");
@@ -131,7 +132,8 @@ impl<'p> Values<'p> {
                 }
             }
             Scalar::Int(number) => {
-                if let Some(numbers) = limits::numbers(self.version, packet, path)
+                let numbers = limits::find(&limits::NUMBERS, self.version, packet, path);
+                if let Some(numbers) = numbers
                     && !numbers.contains(&number)
                 {
                     let (low, high) = (numbers.start(), numbers.end());

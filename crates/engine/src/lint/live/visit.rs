@@ -59,8 +59,8 @@ impl Visit {
 
     /// Adds what a connection has come to.
     pub fn add(&mut self, visitor: &Visitor) {
-        self.stages.extend(visitor.stages());
-        visitor.end().clone_into(&mut self.end);
+        self.stages.extend(&visitor.stages);
+        visitor.end.clone_into(&mut self.end);
     }
 
     /// Returns whether the server has not let the player into the game.

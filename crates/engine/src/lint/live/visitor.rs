@@ -19,9 +19,10 @@ pub struct Visitor {
     /// The time at which the phase has taken too long.
     limit: Timestamp,
     seed: [u8; 32],
-    stages: BTreeSet<Stage>,
+    /// The stages that were reached.
+    pub(super) stages: BTreeSet<Stage>,
     /// Why the connection ends, once it does.
-    end: String,
+    pub(super) end: String,
     /// `true` once the server has asked for a verified player and the visitor has no account.
     is_unverified: bool,
 }
@@ -77,17 +78,6 @@ impl Visitor {
         let (stages, end) = (BTreeSet::new(), String::new());
         let seed = opening.seed;
         Self { options, endpoint, phase, limit, seed, stages, end, is_unverified: false }
-    }
-
-    /// Returns the stages that were reached.
-    pub fn stages(&self) -> impl Iterator<Item = Stage> {
-        self.stages.iter().copied()
-    }
-
-    /// Returns why the connection ended.
-    #[must_use]
-    pub fn end(&self) -> &str {
-        &self.end
     }
 
     fn speech(&self) -> Speech<'_> {

@@ -152,7 +152,7 @@ fn every_fault_is_found_in_its_packet_and_at_its_place() {
     ] {
         let context = Arc::new(context(version));
         let report = lint([record(&context, 1, hex(&body))]);
-        let found = report.findings().iter();
+        let found = report.findings.iter();
         let found: Vec<_> = found.map(|it| (it.rule, it.certain, it.span.clone())).collect();
         if found != [(rule, certain, place.clone())] {
             failures.push(format!("{rule:?} {certain} {place:?} in {body}: {found:?}"));
@@ -174,7 +174,7 @@ fn valid_packets_have_no_finding() {
     ] {
         let context = Arc::new(context(version));
         let report = lint([record(&context, 1, hex(&body))]);
-        assert!(report.findings().is_empty(), "{body}: {}", text(&report));
+        assert!(report.findings.is_empty(), "{body}: {}", text(&report));
         assert_eq!(report.versions().map(|(_, packets)| packets).sum::<u64>(), 1);
     }
 }
@@ -191,12 +191,12 @@ fn entries_that_the_server_never_sent_are_found() {
     for (number, findings) in [("00", 0), ("01", 1), ("7f", 1)] {
         let body = format!("1a 01 {number} 00 00 00");
         let report = lint([record(&context, 2, hex(&body))]);
-        assert_eq!(report.findings().len(), findings, "{number}: {}", text(&report));
-        let rules: Vec<_> = report.findings().iter().map(|it| (it.rule, it.span.clone())).collect();
+        assert_eq!(report.findings.len(), findings, "{number}: {}", text(&report));
+        let rules: Vec<_> = report.findings.iter().map(|it| (it.rule, it.span.clone())).collect();
         assert!(rules.iter().all(|it| *it == (LintRule::EntryUnsent, Some(2..3))));
     }
     // If it has sent none, the game has its own.
-    assert!(lint([record(&base, 2, hex("1a 01 7f 00 00 00"))]).findings().is_empty());
+    assert!(lint([record(&base, 2, hex("1a 01 7f 00 00 00"))]).findings.is_empty());
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn bundles_that_are_too_long_or_left_open_are_found() {
         let end = ends.then(|| delimiter.clone());
         let bodies = std::iter::once(delimiter.clone()).chain(inner).chain(end);
         let report = lint((1..).zip(bodies).map(|(seq, body)| record(&context, seq, body)));
-        let found = report.findings().iter().map(|it| (it.rule, it.record.packet.seq()));
+        let found = report.findings.iter().map(|it| (it.rule, it.record.packet.seq()));
         found.collect::<Vec<_>>()
     };
     assert_eq!(bundle(4096, true), []);
@@ -222,10 +222,7 @@ fn what_earlier_packets_and_the_wire_show_is_found() {
     let mut record = record(&context, 1, hex("00 05"));
     record.packet.note([Diagnostic::CompressedBelowThreshold].into_iter().collect());
     let report = lint([record]);
-    assert_eq!(
-        report.findings()[0].rule,
-        LintRule::Diagnosed(Diagnostic::CompressedBelowThreshold)
-    );
+    assert_eq!(report.findings[0].rule, LintRule::Diagnosed(Diagnostic::CompressedBelowThreshold));
 }
 
 /// As a plugin of 1.20.4 with a typo in its channel, and one of 1.8.
@@ -248,7 +245,7 @@ fn messages_on_channels_that_the_client_has_not_registered_are_found() {
         };
         let reasons = |records: Vec<Record>| {
             let report = lint(records);
-            let findings = report.findings().iter();
+            let findings = report.findings.iter();
             let found = findings.map(|it| (it.rule, it.certain, it.reason.clone()));
             found.collect::<Vec<_>>()
         };
@@ -273,10 +270,10 @@ fn only_what_the_server_sent_is_judged() {
     let mut made = record(&context, 1, hex("7f 01"));
     made.outcome = Outcome::Send;
     let report = lint([made]);
-    assert!(report.findings().is_empty() && report.versions().next().is_none());
+    assert!(report.findings.is_empty() && report.versions().next().is_none());
     // By the description of another version, nothing is certain.
     let guess = Arc::new(Context { guess: true, ..(*context).clone() });
-    assert!(!lint([record(&guess, 1, hex("7f 01"))]).findings()[0].certain);
+    assert!(!lint([record(&guess, 1, hex("7f 01"))]).findings[0].certain);
 }
 
 /// The server of the captures of 1.8 (`tests/real/server.js`) fills the inventory with items of all numbers,
@@ -297,7 +294,7 @@ fn captures_of_real_servers_have_no_finding_but_true_ones() {
         linter.finish().unwrap();
         let report = linter.report();
         judged += report.versions().map(|(_, packets)| packets).sum::<u64>();
-        let reasons: Vec<_> = report.findings().iter().map(|it| it.reason.as_str()).collect();
+        let reasons: Vec<_> = report.findings.iter().map(|it| it.reason.as_str()).collect();
         let expected: &[&str] = match name.as_str() {
             "session-1.8.jsonl" | "session-1.8-encrypted.pcapng" => &[
                 "the version has no item with the number 11",

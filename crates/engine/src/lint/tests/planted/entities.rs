@@ -64,7 +64,7 @@ fn values_of_another_type_than_their_entity_has_are_found_since_1_9() {
                 let metadata = entry(version, body().varint(9), key, kind).raw(&[0xff]);
                 let report =
                     judge(version, &[spawned(version, entity), game("entity_metadata", metadata)]);
-                let found = report.findings().iter();
+                let found = report.findings.iter();
                 found
                     .map(|it| (it.rule, it.record.packet.seq(), it.span.clone()))
                     .collect::<Vec<_>>()

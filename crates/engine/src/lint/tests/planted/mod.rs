@@ -141,7 +141,7 @@ fn every_planted_error_is_found_in_its_packet_and_at_its_place() {
         assert!(plants.len() >= 25, "{version}: {}", plants.len());
         for Plant { name, rule, build } in plants {
             let good = judge(version, &build(false));
-            if !good.findings().is_empty() {
+            if !good.findings.is_empty() {
                 failures.push(format!("{version}: {name}: without an error:\n{}", text(&good)));
                 continue;
             }
@@ -155,7 +155,7 @@ fn every_planted_error_is_found_in_its_packet_and_at_its_place() {
                 _ => planted.body.mark.as_ref().map(|mark| id + mark.start),
             };
             let report = judge(version, &packets);
-            let found = report.findings().iter();
+            let found = report.findings.iter();
             let found: Vec<_> = found
                 .map(|it| (it.rule, it.record.packet.seq(), it.span.as_ref().map(|it| it.start)))
                 .collect();
