@@ -98,7 +98,7 @@ impl ViewSources {
         let mut reader = PcapngReader::within(reader, &self.catalog, self.memory.bytes());
         let located = std::iter::from_fn(move || {
             let entry = reader.next()?;
-            Some(entry.map(|entry| (entry, reader.body_end())))
+            Some(entry.map(|entry| (entry, reader.body_end)))
         });
         for read in read_ahead(Box::new(located), |(entry, _)| entry_size(entry))? {
             match read {

@@ -24,8 +24,7 @@ fn located(file: &Arc<File>) -> Vec<(Entry, Option<InCapture>)> {
     while let Some(entry) = reader.next() {
         let entry = entry.unwrap();
         let size = entry.record().map_or(0, |record| record.packet.size()) as u64;
-        let place =
-            reader.body_end().map(|end| InCapture { file: Arc::clone(file), at: end - size });
+        let place = reader.body_end.map(|end| InCapture { file: Arc::clone(file), at: end - size });
         entries.push((entry, place));
     }
     entries

@@ -23,7 +23,7 @@ pub struct JoinedSessions {
 }
 
 /// A session of which nothing says that it is over.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Joined {
     number: u64,
     /// The last context in a capture, and the one with the number.
@@ -54,12 +54,7 @@ impl JoinedSessions {
         let number = context.session;
         let (open, last) = (&mut self.open, &mut self.last);
         let joined = self.sessions.entry(number).or_insert_with(|| {
-            let new = || Joined {
-                number: number.max(*last + 1),
-                contexts: None,
-                state: None,
-                continued: false,
-            };
+            let new = || Joined { number: number.max(*last + 1), ..Joined::default() };
             let joined = open.remove(&session_id(&context)).unwrap_or_else(new);
             *last = joined.number.max(*last);
             joined

@@ -55,7 +55,15 @@ impl Entry {
             Self::Event(event) => event.at,
         }
     }
+
+    /// The approximate memory that the entry takes, in bytes.
+    pub(super) fn size(&self) -> u64 {
+        OVERHEAD + self.record().map_or(0, |record| record.packet.wire_size() as u64)
+    }
 }
+
+/// Approximate memory of an entry besides its packet's bytes.
+pub(super) const OVERHEAD: u64 = 200;
 
 /// A function that appends a one-line description of an entry, without a line feed.
 pub type Describe = fn(&mut String, &Entry);
@@ -85,6 +93,15 @@ impl Record {
     #[must_use]
     pub fn passed(packet: Packet) -> Self {
         Self { packet, outcome: Outcome::Pass, of: None, comment: None, notes: None }
+    }
+
+    /// Returns the packet's name or id, or `none` for bytes without a packet.
+    pub(super) fn name_or(&self, none: &str) -> String {
+        match (self.packet.kind(), self.packet.id()) {
+            (Some(packet), _) => packet.name().to_string(),
+            (None, Some(id)) => format!("0x{id:02x}"),
+            (None, None) => none.to_owned(),
+        }
     }
 
     /// Returns whether there is nothing to say of the packet: it was forwarded unchanged.

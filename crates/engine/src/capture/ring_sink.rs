@@ -41,7 +41,7 @@ impl<S: Sink> RingSink<S> {
     }
 
     fn hold(&mut self, entry: &Entry) {
-        self.held += size(entry);
+        self.held += entry.size();
         self.ring.push_back(entry.clone());
         self.trim(entry.at());
     }
@@ -52,14 +52,14 @@ impl<S: Sink> RingSink<S> {
             if now.since(oldest.at()) <= self.age && self.held <= self.bytes {
                 return;
             }
-            self.held -= size(oldest);
+            self.held -= oldest.size();
             self.ring.pop_front();
         }
     }
 
     fn release(&mut self) -> io::Result<()> {
         while let Some(entry) = self.ring.pop_front() {
-            self.held -= size(&entry);
+            self.held -= entry.size();
             self.pass(&entry)?;
         }
         Ok(())
@@ -114,17 +114,6 @@ impl<S: Sink> Sink for RingSink<S> {
         Some(&mut self.inner)
     }
 }
-
-/// Bytes that an entry counts for.
-fn size(entry: &Entry) -> u64 {
-    match entry {
-        Entry::Packet(record) => OVERHEAD + record.packet.wire_size() as u64,
-        Entry::Event(_) => OVERHEAD,
-    }
-}
-
-/// Approximate memory of an entry besides its packet's bytes.
-const OVERHEAD: u64 = 200;
 
 #[cfg(test)]
 mod tests {

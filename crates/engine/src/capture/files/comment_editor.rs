@@ -128,7 +128,7 @@ impl CommentEditor {
     }
 
     fn write(&self, out: &mut dyn Write, comments: &Comments) -> Result<usize, CommentError> {
-        let mut whole = self.bytes()?;
+        let mut whole = unpack(self.raw())?;
         let mut copied = 0;
         let mut copy_to = |whole: &mut dyn Read, out: &mut dyn Write, end: u64| {
             let count = io::copy(&mut whole.take(end - copied), out)?;
@@ -136,7 +136,7 @@ impl CommentEditor {
             if copied == end { Ok(()) } else { Err(io::Error::from(io::ErrorKind::UnexpectedEof)) }
         };
         let mut found = HashSet::new();
-        let mut entries = Spans::new(self.bytes()?, &self.catalog, self.memory)?;
+        let mut entries = self.spans()?;
         while let Some(read) = entries.next() {
             let record = match &read {
                 Ok(Entry::Packet(record)) => record,
@@ -155,9 +155,9 @@ impl CommentEditor {
             copy_to(&mut whole, out, span.start)?;
             let mut old = Vec::new();
             copy_to(&mut whole, &mut old, span.end)?;
-            let edited = match entries.is_pcapng() {
-                true => edit_block(&old, record.comment.as_deref(), new.as_deref()),
-                false => edit_line(&old, new.as_deref()),
+            let edited = match entries {
+                Spans::Pcapng(_) => edit_block(&old, record.comment.as_deref(), new.as_deref()),
+                Spans::Jsonl(_) => edit_line(&old, new.as_deref()),
             };
             out.write_all(&edited.ok_or(CommentError::Form(id.0, id.1))?)?;
         }
@@ -181,11 +181,22 @@ impl CommentEditor {
         if same { Ok(()) } else { Err(CommentError::Changed) }
     }
 
-    /// Returns the bytes of the capture as it was opened, not compressed.
-    fn bytes(&self) -> io::Result<Box<dyn BufRead + Send>> {
-        unpack(self.raw())
+    fn spans(&self) -> Result<Spans, CommentError> {
+        let (head, whole) = peek(unpack(self.raw())?)?;
+        let whole: Box<dyn BufRead + Send> = Box::new(whole);
+        let (catalog, memory) = (&self.catalog, self.memory);
+        match (&head[..], head.trim_ascii_start()) {
+            ([0x0a, 0x0d, 0x0d, 0x0a], _) => {
+                Ok(Spans::Pcapng(Box::new(PcapngReader::within(whole, catalog, memory))))
+            }
+            (_, [b'{', ..]) => {
+                Ok(Spans::Jsonl(Box::new(JsonlReader::within(whole, catalog, memory))))
+            }
+            _ => Err(CommentError::Foreign),
+        }
     }
 
+    /// Returns the bytes of the capture as it was opened.
     fn raw(&self) -> BufReader<FileReader> {
         BufReader::with_capacity(CHUNK, FileReader { file: Arc::clone(&self.file), at: 0 })
     }
@@ -218,24 +229,6 @@ enum Spans {
 }
 
 impl Spans {
-    fn new(
-        reader: Box<dyn BufRead + Send>,
-        catalog: &Catalog,
-        memory: usize,
-    ) -> Result<Self, CommentError> {
-        let (head, whole) = peek(reader)?;
-        let whole: Box<dyn BufRead + Send> = Box::new(whole);
-        match (&head[..], head.trim_ascii_start()) {
-            ([0x0a, 0x0d, 0x0d, 0x0a], _) => {
-                Ok(Self::Pcapng(Box::new(PcapngReader::within(whole, catalog, memory))))
-            }
-            (_, [b'{', ..]) => {
-                Ok(Self::Jsonl(Box::new(JsonlReader::within(whole, catalog, memory))))
-            }
-            _ => Err(CommentError::Foreign),
-        }
-    }
-
     fn next(&mut self) -> Option<Result<Entry, ReadError>> {
         match self {
             Self::Jsonl(reader) => reader.next(),
@@ -245,13 +238,9 @@ impl Spans {
 
     fn span(&self) -> Range<u64> {
         match self {
-            Self::Jsonl(reader) => reader.span(),
-            Self::Pcapng(reader) => reader.span(),
+            Self::Jsonl(reader) => reader.span.clone(),
+            Self::Pcapng(reader) => reader.span.clone(),
         }
-    }
-
-    fn is_pcapng(&self) -> bool {
-        matches!(self, Self::Pcapng(_))
     }
 }
 

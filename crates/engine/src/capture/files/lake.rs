@@ -100,14 +100,11 @@ impl Lake {
         let written = self.write(raw, &unfinished, catalog);
         // After an error, it is written anew when the part is compacted the next time.
         let (last, fault) = written.inspect_err(|_| drop(fs::remove_file(&unfinished)))?;
-        let file = match last {
-            Some(last) => Some(self.publish(raw, &unfinished, last)?),
-            None => {
-                // There is none if the part is no capture.
-                let _ = fs::remove_file(&unfinished);
-                None
-            }
-        };
+        let file = last.map(|last| self.publish(raw, &unfinished, last)).transpose()?;
+        if file.is_none() {
+            // There is none if the part is no capture.
+            let _ = fs::remove_file(&unfinished);
+        }
         let damaged = match fault {
             None => {
                 fs::remove_file(raw)?;

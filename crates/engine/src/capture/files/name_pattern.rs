@@ -32,7 +32,6 @@ impl NamePattern {
         // A name that is not UTF-8 is taken literally.
         let Some(mut text) = path.to_str() else { return Ok(None) };
         let mut parts = Vec::new();
-        let mut places = 0;
         while let Some((before, rest)) = text.split_once('{') {
             let Some((name, rest)) = rest.split_once('}') else { break };
             parts.push(Part::Text(before.to_owned()));
@@ -42,11 +41,10 @@ impl NamePattern {
                 "time" => Part::Time,
                 _ => return Err(UnknownPlaceholder(name.to_owned())),
             });
-            places += 1;
             text = rest;
         }
         parts.push(Part::Text(text.to_owned()));
-        Ok((places > 0).then_some(Self { parts }))
+        Ok((parts.len() > 1).then_some(Self { parts }))
     }
 
     /// Returns `true` if the name depends on the player.

@@ -3,7 +3,9 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::super::{CreateOptions, Entry, FileType, Format, Sink, Unrecorded, Wire, WireKind};
+use super::super::{
+    CreateOptions, Entry, FileType, Format, OVERHEAD, Sink, Unrecorded, Wire, WireKind,
+};
 use super::claim::{claim_new, named};
 use super::file_sink::FileSink;
 use super::name_pattern::NamePattern;
@@ -180,10 +182,7 @@ impl Sink for SessionSink {
                 Ok(())
             }
             SessionFile::Waiting(held, bytes) => {
-                *bytes += match entry {
-                    Entry::Packet(record) => record.packet.wire_size() as u64 + OVERHEAD,
-                    Entry::Event(_) => OVERHEAD,
-                };
+                *bytes += entry.size();
                 held.push(HeldItem::Entry(entry.clone()));
                 let has_name = !self.pattern.needs_player() || context.player.is_some();
                 let begins = last || has_name || *bytes >= MAX_HELD;
@@ -281,6 +280,3 @@ fn numbered(path: &Path, place: u32) -> PathBuf {
 
 /// Greatest number of bytes held for a session whose name is not known.
 const MAX_HELD: u64 = 1 << 20;
-
-/// Approximate memory of an entry besides its packet's bytes.
-const OVERHEAD: u64 = 200;

@@ -6,24 +6,13 @@ use mitmcraft_protocol::meaning::SessionMemory;
 /// decides what values mean.
 #[derive(Debug, Default)]
 pub(in crate::capture) struct Forms {
-    no_bodies: bool,
+    /// `true` if packets are written without their bytes.
+    pub(in crate::capture) no_bodies: bool,
     /// `None` if what values mean is not wanted.
-    memory: Option<SessionMemory>,
+    pub(in crate::capture) memory: Option<SessionMemory>,
 }
 
 impl Forms {
-    pub(in crate::capture) fn omit_bodies(&mut self) {
-        self.no_bodies = true;
-    }
-
-    pub(in crate::capture) fn add_meanings(&mut self) {
-        self.memory = Some(SessionMemory::default());
-    }
-
-    pub(super) fn omit_meanings(&mut self) {
-        self.memory = None;
-    }
-
     /// Returns the form of the next entry.
     pub(in crate::capture) fn of(&mut self, entry: &Entry) -> Form {
         let meanings = self.memory.as_mut().map(|memory| match entry {
@@ -36,9 +25,5 @@ impl Forms {
             }
         });
         if self.no_bodies { Form::NoBody(meanings) } else { Form::Full(meanings) }
-    }
-
-    pub(super) fn has_bodies(&self) -> bool {
-        !self.no_bodies
     }
 }

@@ -19,8 +19,8 @@ pub struct JsonlReader<R> {
     text: Vec<u8>,
     /// Greatest length of a line in bytes.
     limit: usize,
-    /// The bytes of the last line in the file.
-    span: Range<u64>,
+    /// The place in the file of the line of the last entry, with its line feed.
+    pub(in crate::capture) span: Range<u64>,
     done: bool,
 }
 
@@ -37,12 +37,6 @@ impl<R: BufRead> JsonlReader<R> {
         let (rebuilder, limit) = (Rebuilder::within(catalog, memory), memory / PER_BYTE);
         let (text, span) = (Vec::new(), 0..0);
         Self { reader, rebuilder, line: 0, text, limit, span, done: false }
-    }
-
-    /// Returns the place in the file of the line of the last entry, with its line feed.
-    #[must_use]
-    pub fn span(&self) -> Range<u64> {
-        self.span.clone()
     }
 
     fn read(&mut self) -> Result<Option<Entry>, ReadError> {

@@ -5,6 +5,7 @@ use super::forms::Forms;
 use super::line::write_entry;
 use super::preamble::Preamble;
 use super::version::Version;
+use mitmcraft_protocol::meaning::SessionMemory;
 
 /// Writes a capture as JSON Lines, one entry per line. `docs/captures.md` specifies the keys.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl<W: Write + Send> JsonlSink<W> {
     /// that are not built in are left out.
     #[must_use]
     pub fn version_1(mut self) -> Self {
-        self.forms.omit_meanings();
+        self.forms.memory = None;
         self.version = Version::V1;
         self
     }
@@ -41,7 +42,7 @@ impl<W: Write + Send> JsonlSink<W> {
     /// Omits the packets' bytes, so that lines contain only the decoded fields.
     #[must_use]
     pub fn without_bodies(mut self) -> Self {
-        self.forms.omit_bodies();
+        self.forms.no_bodies = true;
         self
     }
 
@@ -49,7 +50,7 @@ impl<W: Write + Send> JsonlSink<W> {
     #[must_use]
     pub fn with_meanings(mut self) -> Self {
         if self.version != Version::V1 {
-            self.forms.add_meanings();
+            self.forms.memory = Some(SessionMemory::default());
         }
         self
     }
@@ -81,7 +82,7 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
     }
 
     fn body_places(&mut self) -> Option<BodyPlaces> {
-        self.forms.has_bodies().then(|| self.writer.body_places())
+        (!self.forms.no_bodies).then(|| self.writer.body_places())
     }
 
     fn flush(&mut self) -> io::Result<()> {

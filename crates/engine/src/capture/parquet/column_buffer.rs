@@ -1,3 +1,5 @@
+use std::mem::{replace, take};
+
 use bytes::Bytes;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -45,22 +47,10 @@ impl ColumnBuffer {
     /// If the value is not of the column's type.
     pub(super) fn push(&mut self, cell: Cell<'_>) -> usize {
         let size = match (&mut self.values, cell) {
-            (Values::Flags(flags), Cell::Flag(flag)) => {
-                flags.push(flag);
-                size_of::<bool>()
-            }
-            (Values::Shorts(shorts), Cell::Short(short)) => {
-                shorts.push(short);
-                size_of::<i32>()
-            }
-            (Values::Ints(ints), Cell::Int(int)) => {
-                ints.push(int);
-                size_of::<i64>()
-            }
-            (Values::Doubles(doubles), Cell::Double(double)) => {
-                doubles.push(double);
-                size_of::<f64>()
-            }
+            (Values::Flags(flags), Cell::Flag(flag)) => push(flags, flag),
+            (Values::Shorts(shorts), Cell::Short(short)) => push(shorts, short),
+            (Values::Ints(ints), Cell::Int(int)) => push(ints, int),
+            (Values::Doubles(doubles), Cell::Double(double)) => push(doubles, double),
             (Values::Bytes(all, ends), Cell::Bytes(bytes)) => {
                 all.extend_from_slice(bytes);
                 ends.push(all.len());
@@ -85,32 +75,33 @@ impl ColumnBuffer {
         let levels = Some(&*self.levels);
         match &mut self.values {
             Values::Flags(flags) => {
-                writer.typed::<BoolType>().write_batch(flags, levels, None)?;
-                flags.clear();
+                writer.typed::<BoolType>().write_batch(&take(flags), levels, None)?
             }
             Values::Shorts(shorts) => {
-                writer.typed::<Int32Type>().write_batch(shorts, levels, None)?;
-                shorts.clear();
+                writer.typed::<Int32Type>().write_batch(&take(shorts), levels, None)?
             }
             Values::Ints(ints) => {
-                writer.typed::<Int64Type>().write_batch(ints, levels, None)?;
-                ints.clear();
+                writer.typed::<Int64Type>().write_batch(&take(ints), levels, None)?
             }
             Values::Doubles(doubles) => {
-                writer.typed::<DoubleType>().write_batch(doubles, levels, None)?;
-                doubles.clear();
+                writer.typed::<DoubleType>().write_batch(&take(doubles), levels, None)?
             }
             Values::Bytes(all, ends) => {
-                let all = Bytes::from(std::mem::take(all));
+                let all = Bytes::from(take(all));
                 let mut start = 0;
                 let values: Vec<ByteArray> = ends
                     .drain(..)
-                    .map(|end| all.slice(std::mem::replace(&mut start, end)..end).into())
+                    .map(|end| all.slice(replace(&mut start, end)..end).into())
                     .collect();
-                writer.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
+                writer.typed::<ByteArrayType>().write_batch(&values, levels, None)?
             }
-        }
+        };
         self.levels.clear();
         Ok(())
     }
+}
+
+fn push<T>(values: &mut Vec<T>, value: T) -> usize {
+    values.push(value);
+    size_of::<T>()
 }

@@ -10,12 +10,13 @@ use super::super::jsonl::{
 use super::super::{Entry, Event, EventKind, Record, Sink};
 use super::field::{Field, SCHEMA_VERSION};
 use super::table_writer::{Cell, TableWriter};
+use mitmcraft_protocol::meaning::SessionMemory;
 use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason};
 use mitmcraft_protocol::schema::Family;
 
 /// Writes a capture as Parquet, one row per entry. `docs/lake.md` specifies the columns.
 ///
-/// The file can be read only after [`finish`](Sink::finish).
+/// Rows are written in groups, and the file can be read only after [`finish`](Sink::finish).
 #[derive(Debug)]
 pub struct ParquetSink {
     rows: TableWriter,
@@ -42,14 +43,14 @@ impl ParquetSink {
     /// Omits the packets' bytes, so that rows contain only the decoded fields.
     #[must_use]
     pub fn without_bodies(mut self) -> Self {
-        self.forms.omit_bodies();
+        self.forms.no_bodies = true;
         self
     }
 
     /// Adds what values mean, in a column of its own.
     #[must_use]
     pub fn with_meanings(mut self) -> Self {
-        self.forms.add_meanings();
+        self.forms.memory = Some(SessionMemory::default());
         self
     }
 
@@ -227,11 +228,6 @@ impl Sink for ParquetSink {
             Entry::Event(event) => self.event(event, form),
         }
         self.rows.end_row()
-    }
-
-    /// Does nothing: rows are written in groups.
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {

@@ -76,7 +76,7 @@ impl UsedEndpoints {
         while !self.hashes.insert(self.hasher.hash_one(ends)) {
             ends = self.other(wanted);
         }
-        let (real, shown) = (wanted.client(), ends.client());
+        let (real, shown) = (wanted.client, ends.client);
         let comment = if real == shown {
             None
         } else if real.ip() == shown.ip() {
@@ -92,19 +92,19 @@ impl UsedEndpoints {
 
     /// Returns the next endpoints to try instead of `wanted`. Each is returned once in a file.
     fn other(&mut self, wanted: Endpoints) -> Endpoints {
-        let key = self.hasher.hash_one((wanted.client().ip(), wanted.server()));
+        let key = self.hasher.hash_one((wanted.client.ip(), wanted.server));
         let port = self.ports.entry(key).or_insert(Some(FIRST_EPHEMERAL));
         let client = match *port {
             Some(free) => {
                 *port = free.checked_add(1);
-                SocketAddr::new(wanted.client().ip(), free)
+                SocketAddr::new(wanted.client.ip(), free)
             }
             None => {
                 self.substitutes += 1;
-                substitute(self.substitutes - 1, wanted.client().is_ipv4())
+                substitute(self.substitutes - 1, wanted.client.is_ipv4())
             }
         };
-        Endpoints::new(client, wanted.server())
+        Endpoints::new(client, wanted.server)
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
             let mut taken = HashSet::new();
             for _ in 0..200_000 {
                 let (ends, comment) = used.take(wanted);
-                assert_eq!(ends.server(), wanted.server());
+                assert_eq!(ends.server, wanted.server);
                 assert_eq!(comment.is_none(), ends == wanted);
                 assert!(taken.insert(ends), "{ends:?}");
             }

@@ -12,8 +12,8 @@ use mitmcraft_protocol::schema::Direction;
 /// The two ends of a connection, both IPv4 or both IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::capture) struct Endpoints {
-    client: SocketAddr,
-    server: SocketAddr,
+    pub(in crate::capture) client: SocketAddr,
+    pub(in crate::capture) server: SocketAddr,
 }
 
 impl Endpoints {
@@ -24,14 +24,6 @@ impl Endpoints {
             return Self { client, server };
         }
         Self { client: mapped(client), server: mapped(server) }
-    }
-
-    pub(in crate::capture) fn client(&self) -> SocketAddr {
-        self.client
-    }
-
-    pub(in crate::capture) fn server(&self) -> SocketAddr {
-        self.server
     }
 
     /// Replaces the content of `out` by the headers of the Ethernet frame with a TCP segment, which its

@@ -26,12 +26,9 @@ impl JsonView {
         out.clear();
         self.info.clear();
         (self.describe)(&mut self.info, entry);
-        let (direction, ends) = match entry {
-            Entry::Packet(record) => (record.packet.direction(), endpoints(entry.context())),
-            Entry::Event(event) => (Direction::Serverbound, endpoints(&event.context)),
-        };
+        let direction = entry.record().map(|record| record.packet.direction());
         put(out, DISSECTOR, b"json");
-        put_ends(out, direction, &ends);
+        put_ends(out, direction.unwrap_or(Direction::Serverbound), &endpoints(entry.context()));
         let name = name(entry);
         put(out, PROTOCOL_COLUMN, &name.as_bytes()[..floor(&name, MAX_NAME)]);
         put(out, INFO_COLUMN, &self.info.as_bytes()[..floor(&self.info, MAX_INFO)]);
@@ -52,19 +49,15 @@ impl JsonView {
 /// The text of the Protocol column; Wireshark before 4.2 has no tag for the Info column.
 fn name(entry: &Entry) -> String {
     match entry {
-        Entry::Packet(record) => match (record.packet.kind(), record.packet.id()) {
-            (Some(packet), _) => packet.name().to_string(),
-            (None, Some(id)) => format!("0x{id:02x}"),
-            (None, None) => "no packet".to_owned(),
-        },
+        Entry::Packet(record) => record.name_or("no packet"),
         Entry::Event(event) => format!("session {}", event.kind.name()),
     }
 }
 
 fn put_ends(out: &mut Vec<u8>, direction: Direction, ends: &Endpoints) {
     let (from, to) = match direction {
-        Direction::Serverbound => (ends.client(), ends.server()),
-        Direction::Clientbound => (ends.server(), ends.client()),
+        Direction::Serverbound => (ends.client, ends.server),
+        Direction::Clientbound => (ends.server, ends.client),
     };
     for (address, v4, v6) in [(from, IPV4_SOURCE, IPV6_SOURCE), (to, IPV4_TARGET, IPV6_TARGET)] {
         match address.ip() {

@@ -19,10 +19,11 @@ pub struct PcapngReader<R> {
     /// `None` until the file's header has been read.
     parser: Option<PcapNgParser>,
     assembly: Assembly,
-    /// The offset in the file of the end of the last packet's bytes, if they are in one place.
-    end: Option<u64>,
-    /// The bytes of the last entry's block in the file.
-    span: Range<u64>,
+    /// The offset in the file at which the body of the last packet ends; `None` if its bytes are not in one
+    /// place, as those of packets that are larger than a segment.
+    pub body_end: Option<u64>,
+    /// The place in the file of the block that has, or ends, the last entry.
+    pub(in crate::capture) span: Range<u64>,
     done: bool,
 }
 
@@ -41,23 +42,10 @@ impl<R: Read> PcapngReader<R> {
             window: Window::new(reader),
             parser: None,
             assembly: Assembly::new(catalog, memory),
-            end: None,
+            body_end: None,
             span: 0..0,
             done: false,
         }
-    }
-
-    /// Returns the offset in the file at which the body of the last packet ends; `None` if its bytes are
-    /// not in one place, as those of packets that are larger than a segment.
-    #[must_use]
-    pub fn body_end(&self) -> Option<u64> {
-        self.end
-    }
-
-    /// Returns the place in the file of the block that has, or ends, the last entry.
-    #[must_use]
-    pub fn span(&self) -> Range<u64> {
-        self.span.clone()
     }
 
     fn read(&mut self) -> Result<Option<Entry>, ReadError> {
@@ -91,7 +79,7 @@ impl<R: Read> PcapngReader<R> {
                 },
             };
             let end = self.assembly.end().and_then(|end| end.checked_sub(rest.as_ptr().addr()));
-            self.end = end.filter(|end| *end <= rest.len()).map(|end| position + end as u64);
+            self.body_end = end.filter(|end| *end <= rest.len()).map(|end| position + end as u64);
             self.window.leave(left);
             self.span = position..self.window.position();
             match found {

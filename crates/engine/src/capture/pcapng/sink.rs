@@ -79,14 +79,8 @@ impl<W: Write + Send> PcapngSink<W> {
         if let Some(interface) = self.interfaces.json {
             let mut bytes = std::mem::take(&mut self.blocks.text);
             self.json.write(&mut bytes, entry);
-            let options = |_: &mut Vec<u8>| {};
-            write_packet(
-                self.blocks.writer.buffer(),
-                interface,
-                entry.at(),
-                [&bytes, &[]],
-                options,
-            );
+            let out = self.blocks.writer.buffer();
+            write_packet(out, interface, entry.at(), [&bytes, &[]], |_| {});
             self.blocks.text = bytes;
         }
         Ok(())
@@ -182,12 +176,11 @@ impl<W: Write> PlainFrameSink for Blocks<W> {
             }
             Carried::Packet { record, streamed } => {
                 let metadata = self.metadata(record, streamed);
-                if metadata == Metadata::default() {
-                    false
-                } else {
+                let says_more = metadata != Metadata::default();
+                if says_more {
                     metadata.write(&mut option);
-                    true
                 }
+                says_more
             }
         };
         if option.len() > MAX_OPTION {
