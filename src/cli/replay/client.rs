@@ -289,7 +289,7 @@ fn compare(
 ) -> anyhow::Result<Done> {
     let (mut compared, mut differ) = (0, 0);
     for run in regression.take() {
-        let comparison = regression.baseline().compare(&run.behaviour, normalisation);
+        let comparison = regression.baseline.compare(&run.behaviour, normalisation);
         compared += comparison.compared;
         differ += comparison.deviations.len();
         if !comparison.deviations.is_empty() {

@@ -102,7 +102,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &Output) -> anyhow::Resul
     played.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
     let outcomes = outcomes.try_recv().context("the log was not completed")?;
     let mut regression = outcomes.regression.context("nothing was compared")?;
-    let (runs, baseline) = (regression.take(), regression.baseline());
+    let (runs, baseline) = (regression.take(), &regression.baseline);
     if tally.counts().finished < u64::from(rounds) {
         for reason in outcomes.reasons.keys() {
             output.note(reason);

@@ -14,25 +14,13 @@ pub struct GameServices {
     /// The first part of all paths, which only the user of the proxy and the game know.
     key: Secret,
     session: SessionService,
-    others: Vec<Service>,
+    /// The other services, each with the address of the real one.
+    others: Vec<(&'static ServiceLayout, String)>,
     /// Address of the document that lists the addresses of all services.
     discovery: String,
     /// Address of what authlib-injector has to know of the operator; `None` for Mojang, which has no such
     /// document.
     metadata: Option<String>,
-}
-
-/// A service other than the session service.
-#[derive(Debug, Clone)]
-struct Service {
-    /// Its name in the proxy's paths, and in the properties of the game.
-    name: &'static str,
-    /// Its name in the paths of authlib-injector.
-    injector: &'static str,
-    /// The address of the real service.
-    base: String,
-    /// The first parts of its paths.
-    paths: &'static [&'static str],
 }
 
 /// The parts of a request that decide where it goes.
@@ -91,13 +79,10 @@ impl GameServices {
         let url = url.strip_suffix(CALLS).unwrap_or(url);
         let drasl = url.strip_suffix("/session");
         let root = drasl.or_else(|| url.strip_suffix("/sessionserver")).unwrap_or(url);
-        let other = |of: &ServiceLayout| {
-            let base = match drasl {
-                _ if url == SessionService::MOJANG => of.mojang.to_owned(),
-                Some(_) => format!("{root}/{}", of.drasl),
-                None => format!("{root}/{}", of.injector),
-            };
-            Service { name: of.name, injector: of.injector, base, paths: of.paths }
+        let base = |of: &ServiceLayout| match drasl {
+            _ if url == SessionService::MOJANG => of.mojang.to_owned(),
+            Some(_) => format!("{root}/{}", of.drasl),
+            None => format!("{root}/{}", of.injector),
         };
         let discovery = match url {
             SessionService::MOJANG => DISCOVERY.to_owned(),
@@ -108,7 +93,7 @@ impl GameServices {
             _ if drasl.is_some() => Some(format!("{root}/authlib-injector")),
             _ => Some(format!("{root}/")),
         };
-        let others = KNOWN.iter().map(other).collect();
+        let others = KNOWN.iter().map(|service| (service, base(service))).collect();
         Ok(Self { host, key, session, others, discovery, metadata })
     }
 
@@ -116,7 +101,8 @@ impl GameServices {
     /// all of them if one that it reads is missing, so all are there.
     #[must_use]
     pub fn jvm_arguments(&self) -> String {
-        let names = self.others.iter().map(|service| service.name).chain([SESSION, "discovery"]);
+        let names =
+            self.others.iter().map(|(service, _)| service.name).chain([SESSION, "discovery"]);
         let hosts = names.map(|name| format!(" -Dminecraft.api.{name}.host={}", self.place(name)));
         std::iter::once("-Dminecraft.api.env=custom".to_owned()).chain(hosts).collect()
     }
@@ -153,7 +139,7 @@ impl GameServices {
     #[must_use]
     pub fn rewrite_discovery(&self, document: &[u8]) -> Option<String> {
         let mut document: Json = serde_json::from_slice(document).ok()?;
-        let others = self.others.iter().map(|service| (service.base.clone(), service.name));
+        let others = self.others.iter().map(|(service, base)| (base.clone(), service.name));
         let session = self.session.addresses("").into_iter().map(|base| (base, SESSION));
         let mut places: Vec<_> =
             others.chain(session).map(|(base, name)| (base, self.place(name))).collect();
@@ -184,9 +170,10 @@ impl GameServices {
             let route = if joins { GameRoute::Join(urls) } else { GameRoute::Pass(urls) };
             return SESSION_PATHS.contains(&first).then_some(route);
         }
-        let service = self.others.iter().find(|it| [it.name, it.injector].contains(&name))?;
+        let mut others = self.others.iter();
+        let (service, base) = others.find(|(it, _)| [it.name, it.injector].contains(&name))?;
         let known = service.paths.contains(&first);
-        known.then(|| GameRoute::Pass(vec![format!("{}{below}", service.base)]))
+        known.then(|| GameRoute::Pass(vec![format!("{base}{below}")]))
     }
 
     /// Returns the address at which a service is found here.
@@ -228,15 +215,18 @@ fn replace(json: &mut Json, places: &[(String, String)]) {
     }
 }
 
-/// A service as the operators of session services have it.
+/// A service other than the session service, as the operators of session services have it.
+#[derive(Debug)]
 struct ServiceLayout {
+    /// Its name in the proxy's paths, and in the properties of the game.
     name: &'static str,
     /// Address of Mojang's.
     mojang: &'static str,
     /// Path beside a session server at `/session`, as Drasl has it.
     drasl: &'static str,
-    /// Path beside a session server at `/sessionserver`: authlib-injector's form.
+    /// Path beside a session server at `/sessionserver`: authlib-injector's form, and its name there.
     injector: &'static str,
+    /// The first parts of its paths.
     paths: &'static [&'static str],
 }
 

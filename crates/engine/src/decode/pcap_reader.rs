@@ -70,15 +70,17 @@ impl<R: Read> PcapReader<R> {
         loop {
             let rest = self.window.rest();
             let parsed = match &mut self.format {
-                Format::Unknown => match open(rest)? {
-                    Some((format, left)) => {
-                        self.format = format;
-                        Ok((left, None))
-                    }
-                    None => Err(PcapError::IncompleteBuffer),
-                },
+                _ if rest.is_empty() => Err(PcapError::IncompleteBuffer),
+                Format::Unknown => open(rest)?.map(|(format, left)| {
+                    self.format = format;
+                    (left, None)
+                }),
                 Format::Pcap(parser) => next_of_pcap(parser, rest),
-                Format::Pcapng(parser) => next_of_pcapng(parser, rest),
+                // Read in raw form, as `pcap_file` takes all times for nanoseconds.
+                Format::Pcapng(parser) => {
+                    let block = parser.next_raw_block(rest);
+                    block.map(|(left, block)| (left.len(), packet_of(parser, &block)))
+                }
             };
             match parsed {
                 Ok((left, found)) => {
@@ -151,33 +153,28 @@ impl<R> std::fmt::Debug for PcapReader<R> {
 /// The number of bytes left after a block, and the packet in it if it has one.
 type Parsed = Result<(usize, Option<CapturedPacket>), PcapError>;
 
-fn open(head: &[u8]) -> Result<Option<(Format, usize)>, PcapReadError> {
-    let Some(magic) = head.first_chunk::<4>() else { return Ok(None) };
-    let opened = match magic {
-        [0x0a, 0x0d, 0x0d, 0x0a] => {
+/// Recognises the format by the file's first bytes. Returns its parser, and the number of bytes after the
+/// header.
+///
+/// # Errors
+/// If it is neither format; within, what is wrong with the header.
+fn open(head: &[u8]) -> Result<Result<(Format, usize), PcapError>, PcapReadError> {
+    Ok(match head.first_chunk::<4>() {
+        None => Err(PcapError::IncompleteBuffer),
+        Some([0x0a, 0x0d, 0x0d, 0x0a]) => {
             PcapNgParser::new(head).map(|(left, parser)| (Format::Pcapng(parser), left.len()))
         }
-        [0xd4 | 0x4d, 0xc3 | 0x3c, 0xb2, 0xa1] | [0xa1, 0xb2, 0xc3 | 0x3c, 0xd4 | 0x4d] => {
+        Some([0xd4 | 0x4d, 0xc3 | 0x3c, 0xb2, 0xa1] | [0xa1, 0xb2, 0xc3 | 0x3c, 0xd4 | 0x4d]) => {
             PcapParser::new(head).map(|(left, parser)| (Format::Pcap(parser), left.len()))
         }
-        [b'{', ..] => return Err(PcapReadError::JsonLines),
-        _ => return Err(PcapReadError::UnknownFormat),
-    };
-    match opened {
-        Ok(opened) => Ok(Some(opened)),
-        Err(PcapError::IncompleteBuffer) => Ok(None),
-        Err(error) => {
-            Err(PcapReadError::Damaged(FilePosition::Byte(0), Damage::Block(error.into())))
-        }
-    }
+        Some([b'{', ..]) => return Err(PcapReadError::JsonLines),
+        Some(_) => return Err(PcapReadError::UnknownFormat),
+    })
 }
 
 /// Reads the next packet of a pcap file in raw form: the parsed form refuses packets longer than the
 /// snap length, which occur in files.
 fn next_of_pcap(parser: &PcapParser, bytes: &[u8]) -> Parsed {
-    if bytes.is_empty() {
-        return Err(PcapError::IncompleteBuffer);
-    }
     let PcapHeader { ts_resolution, datalink, .. } = parser.header();
     let (left, packet) = parser.next_raw_packet(bytes)?;
     let unit = match ts_resolution {
@@ -193,16 +190,6 @@ fn next_of_pcap(parser: &PcapParser, bytes: &[u8]) -> Parsed {
         bytes: Bytes::copy_from_slice(&packet.data),
     };
     Ok((left.len(), Some(captured)))
-}
-
-/// Reads the next block of a pcapng file in raw form: `pcap_file` takes all times for nanoseconds.
-fn next_of_pcapng(parser: &mut PcapNgParser, bytes: &[u8]) -> Parsed {
-    if bytes.is_empty() {
-        return Err(PcapError::IncompleteBuffer);
-    }
-    let (left, block) = parser.next_raw_block(bytes)?;
-    let left = left.len();
-    Ok((left, packet_of(parser, &block)))
 }
 
 fn packet_of(parser: &PcapNgParser, block: &RawBlock<'_>) -> Option<CapturedPacket> {

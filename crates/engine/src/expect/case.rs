@@ -59,12 +59,8 @@ impl Case {
     /// Takes the next packet.
     pub(super) fn take(&mut self, expect: &Expect, record: &Record) -> Step {
         match &expect.wanted {
-            Wanted::Packets { when, .. } => {
-                if !when.matches(record) {
-                    return Step::Open;
-                }
-                self.take_match(expect, record)
-            }
+            Wanted::Packets { when, .. } if when.matches(record) => self.take_match(expect, record),
+            Wanted::Packets { .. } => Step::Open,
             Wanted::Order(steps) => self.take_step(expect, steps, record),
         }
     }

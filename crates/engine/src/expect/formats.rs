@@ -13,7 +13,7 @@ impl Report {
     pub fn json(&self) -> Json {
         let [passed, failed, skipped] =
             [Verdict::Passed, Verdict::Failed, Verdict::Skipped].map(|verdict| self.count(verdict));
-        let all: Vec<Json> = self.outcomes().iter().map(outcome_json).collect();
+        let all: Vec<Json> = self.outcomes.iter().map(outcome_json).collect();
         json!({ "passed": passed, "failed": failed, "skipped": skipped, "expectations": all })
     }
 
@@ -22,7 +22,7 @@ impl Report {
     #[must_use]
     pub fn junit(&self, options: &LineOptions) -> String {
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-        for outcomes in self.outcomes().chunk_by(|a, b| a.file == b.file) {
+        for outcomes in self.outcomes.chunk_by(|a, b| a.file == b.file) {
             let number =
                 |verdict| outcomes.iter().filter(|outcome| outcome.verdict() == verdict).count();
             let file = xml(&outcomes[0].file);
@@ -46,7 +46,7 @@ impl Report {
     #[must_use]
     pub fn github(&self) -> String {
         let mut out = String::new();
-        for outcome in self.outcomes() {
+        for outcome in &self.outcomes {
             let Outcome { expect, file, failed, .. } = outcome;
             let Some(first) = outcome.failures.first() else { continue };
             let more = if *failed > 1 { format!(" ({failed} failures)") } else { String::new() };

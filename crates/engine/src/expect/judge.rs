@@ -75,7 +75,7 @@ impl Judge {
     /// Returns the results so far; of everything once the judge is [finished](Sink::finish).
     #[must_use]
     pub fn report(&self) -> Report {
-        Report::new(self.outcomes.clone())
+        Report { outcomes: self.outcomes.clone() }
     }
 
     /// Judges all sessions and the run as ended.
@@ -135,10 +135,6 @@ impl Sink for Judge {
         if !self.is_empty() {
             self.take(entry);
         }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 

@@ -14,7 +14,7 @@
 //! let mut judge = Judge::new([("tests.toml", &set)]);
 //! // Pass each entry to `judge.write`.
 //! judge.finish()?;
-//! assert_eq!(judge.report().outcomes().len(), 1);
+//! assert_eq!(judge.report().outcomes.len(), 1);
 //! # Ok::<(), std::io::Error>(())
 //! ```
 

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use super::scope::MAX_OPEN;
 use crate::capture::Record;
 use crate::filter::Expect;
 use mitmcraft_protocol::packet::Timestamp;
@@ -98,11 +97,6 @@ impl Outcome {
         self.failures.extend(other.failures);
         self.failures.truncate(KEPT);
     }
-}
-
-/// Words for a packet that begins one judgement too many.
-pub(super) fn too_many() -> String {
-    format!("more than {MAX_OPEN} judgements are open: limit them with `within`, or `after`")
 }
 
 /// The number of failures of an expectation that are kept with their packets.

@@ -7,20 +7,11 @@ use crate::text::{Escaped, LineOptions, count, write_line};
 /// The results of all expectations.
 #[derive(Debug, Clone)]
 pub struct Report {
-    outcomes: Vec<Outcome>,
+    /// The results, in the order of the files.
+    pub outcomes: Vec<Outcome>,
 }
 
 impl Report {
-    pub(super) fn new(outcomes: Vec<Outcome>) -> Self {
-        Self { outcomes }
-    }
-
-    /// The results, in the order of the files.
-    #[must_use]
-    pub fn outcomes(&self) -> &[Outcome] {
-        &self.outcomes
-    }
-
     /// Returns whether no expectation failed, and at least one was judged.
     #[must_use]
     pub fn passed(&self) -> bool {

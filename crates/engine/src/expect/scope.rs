@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::case::{Case, Step};
-use super::outcome::{Failure, Outcome, too_many};
+use super::outcome::{Failure, Outcome};
 use crate::capture::{Outcome as Fate, Record};
 use crate::filter::Per;
 use mitmcraft_protocol::packet::{Context, Timestamp};
@@ -131,7 +131,10 @@ impl Scope {
             if cases.len() < MAX_OPEN {
                 cases.push(case);
             } else {
-                failed.push((too_many(), None));
+                let reason = format!(
+                    "more than {MAX_OPEN} judgements are open: limit them with `within`, or `after`"
+                );
+                failed.push((reason, None));
             }
         }
         for (reason, opener) in failed {
@@ -194,7 +197,7 @@ fn shown(record: &Record) -> Record {
 }
 
 /// The greatest number of judgements of an expectation that are open in a session or a run.
-pub(super) const MAX_OPEN: usize = 1000;
+const MAX_OPEN: usize = 1000;
 
 /// The number of packets shown before a failure.
 const BEFORE: usize = 3;

@@ -1,10 +1,11 @@
 use std::fmt;
 
 /// A generation of the Server List Ping, named after the version that introduced it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Form {
     /// Since 1.7: framed packets, a status in JSON, and a ping for the latency.
+    #[default]
     V1_7,
     /// 1.6: `FE 01 FA` and the requested host.
     V1_6,

@@ -11,7 +11,7 @@ use mitmcraft_protocol::schema::Value;
 
 /// The status of a server. Fields that its form does not have, or that the server omitted, are
 /// `None`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Status {
     /// The form of the ping that the server answered.
@@ -51,19 +51,7 @@ impl Status {
     /// Creates a status with a MOTD and no other fields.
     #[must_use]
     pub fn new(form: Form, description: impl Into<String>) -> Self {
-        Self {
-            form,
-            answer: String::new(),
-            description: description.into(),
-            version: None,
-            protocol: None,
-            online: None,
-            max: None,
-            sample: Vec::new(),
-            favicon: None,
-            mods: None,
-            latency: None,
-        }
+        Self { form, description: description.into(), ..Self::default() }
     }
 
     /// Reads the JSON of a status response (1.7 and later). Members that are missing or of another

@@ -17,7 +17,6 @@ mod message;
 mod relay;
 mod server;
 mod stat;
-mod text;
 
 pub use client::{Query, QueryOptions};
 pub use error::QueryError;

@@ -1,7 +1,5 @@
 use mitmcraft_protocol::schema::Value;
 
-use super::text::field;
-
 /// The kind of stat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -50,9 +48,7 @@ pub struct FullStat {
 
 impl BasicStat {
     pub(super) fn from_value(value: &Value) -> Self {
-        let text = |name: &str| {
-            value.get(name).and_then(Value::as_text).map_or(String::new(), str::to_owned)
-        };
+        let text = |name: &str| text(value.get(name));
         let port = value.get("hostPort").and_then(Value::as_int);
         Self {
             motd: text("motd"),
@@ -104,9 +100,6 @@ impl FullStat {
 
     pub(super) fn from_value(value: &Value) -> Self {
         let list = |name: &str| value.get(name).and_then(Value::as_list).unwrap_or_default().iter();
-        let text = |value: Option<&Value>| {
-            value.and_then(Value::as_text).map_or(String::new(), str::to_owned)
-        };
         let pair = |it: &Value| (text(it.get("key")), text(it.get("value")));
         Self {
             values: list("values").map(pair).collect(),
@@ -128,6 +121,15 @@ impl FullStat {
             ("players", Value::List(players.map(|name| field(name)).collect())),
         ])
     }
+}
+
+fn text(value: Option<&Value>) -> String {
+    value.and_then(Value::as_text).unwrap_or_default().to_owned()
+}
+
+/// Returns a text as a field. A NUL would end the field, and becomes a space.
+fn field(text: &str) -> Value {
+    Value::from(text.replace('\0', " ").as_str())
 }
 
 /// The constant bytes before the pairs; their meaning is unknown.

@@ -16,7 +16,8 @@ use mitmcraft_protocol::schema::{Direction, Role, State};
 pub struct Regression {
     condition: Option<Expr>,
     recorded: Player,
-    baseline: Behaviour,
+    /// The recorded behaviour.
+    pub baseline: Behaviour,
     /// The sessions that are not over.
     open: HashMap<u64, OpenSession>,
     runs: Vec<Run>,
@@ -57,12 +58,6 @@ impl Regression {
         std::mem::take(&mut self.runs)
     }
 
-    /// The recorded behaviour.
-    #[must_use]
-    pub fn baseline(&self) -> &Behaviour {
-        &self.baseline
-    }
-
     fn on_record(&mut self, record: &Record) {
         let context = record.packet.context();
         let session = self.open.entry(context.session).or_default();
@@ -97,10 +92,6 @@ impl Sink for Regression {
                 }
             }
         }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

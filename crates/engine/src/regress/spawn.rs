@@ -1,11 +1,8 @@
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use super::Behaviour;
 use super::behaviour::name;
 use crate::capture::Record;
-use mitmcraft_protocol::codec::Frame;
-use mitmcraft_protocol::packet::{Content, Packet};
 use mitmcraft_protocol::schema::{Name, Role, Value};
 
 /// The distance between the places where the player appeared in two runs, which servers choose at random.
@@ -57,13 +54,10 @@ impl SpawnOffset {
         for (path, by) in *fields {
             self.shift(&mut value, path, *by);
         }
-        let protocol = &packet.context().protocol;
-        let body = protocol.encode(kind, &value).ok()?;
-        let content = Content::Frame(Frame::from_body(body.into()));
-        let context = Arc::clone(packet.context());
-        let (seq, at) = (packet.seq(), packet.at());
-        let packet = Packet::new(context, seq, at, packet.direction(), packet.state(), content);
-        Some(Record { packet, ..record.clone() })
+        let body = packet.context().protocol.encode(kind, &value).ok()?;
+        let mut moved = record.clone();
+        moved.packet.replace_body(body.into());
+        Some(moved)
     }
 
     /// Subtracts the offset along an axis from the number at a path.

@@ -131,7 +131,7 @@ fn report(text: &str, entries: &[Entry]) -> Report {
 /// passed and failed, and the reasons of failures.
 fn judged(expect: &str, entries: &[Entry]) -> (u64, u64, Vec<String>) {
     let report = report(&format!("[[expect]]\n{expect}\n"), entries);
-    let [outcome] = report.outcomes() else { panic!("{report:?}") };
+    let [outcome] = &report.outcomes[..] else { panic!("{report:?}") };
     let reasons = outcome.failures.iter().map(|it| it.reason.clone()).collect();
     (outcome.passed, outcome.failed, reasons)
 }

@@ -12,7 +12,7 @@ fn sessions_at_the_same_time_are_judged_each_for_itself() {
     let mut entries = [one, two].concat();
     entries.sort_by_key(Entry::at);
     let report = report(ANSWERED, &entries);
-    let outcome = &report.outcomes()[0];
+    let outcome = &report.outcomes[0];
     assert_eq!((outcome.passed, outcome.failed), (1, 1));
     assert_eq!(outcome.failures[0].session, 1);
     assert_eq!(outcome.failures[0].at, Timestamp(15_000_000_000));
@@ -37,7 +37,7 @@ fn a_number_that_is_used_again_is_another_session() {
     let first = Script::open(1, 0).ask(1).close();
     let entries = [&first[..first.len() - 1], &Script::open(1, 50).answer(1).close()].concat();
     let report = report(ANSWERED, &entries);
-    assert_eq!((report.outcomes()[0].passed, report.outcomes()[0].failed), (0, 1));
+    assert_eq!((report.outcomes[0].passed, report.outcomes[0].failed), (0, 1));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn each_capture_is_a_run_of_its_own() {
     }
     judge.finish().unwrap();
     let report = judge.report();
-    let outcome = &report.outcomes()[0];
+    let outcome = &report.outcomes[0];
     assert_eq!((outcome.passed, outcome.failed), (1, 1));
     assert_eq!(outcome.failures[0].place(), "b.jsonl, session 1 (Steve)");
 }
@@ -60,7 +60,7 @@ fn each_capture_is_a_run_of_its_own() {
 #[test]
 fn what_was_never_judged_is_skipped_and_only_skipped_is_not_passed() {
     let skipped = report(ANSWERED, &Script::open(1, 0).close());
-    assert_eq!(skipped.outcomes()[0].verdict(), Verdict::Skipped);
+    assert_eq!(skipped.outcomes[0].verdict(), Verdict::Skipped);
     assert!(!skipped.passed());
     let text = format!("{ANSWERED}[[expect]]\nwhen = 'chat'\n");
     let report = report(&text, &Script::open(1, 0).say("x").close());
@@ -102,7 +102,7 @@ fn open_judgements_are_limited_and_failures_that_are_kept_too() {
         session.ask(id);
     });
     let report = report(ANSWERED, &session.close());
-    let outcome = &report.outcomes()[0];
+    let outcome = &report.outcomes[0];
     assert_eq!((outcome.passed, outcome.failed, outcome.failures.len()), (0, 1_020, 10));
     let reason = "more than 1000 judgements are open: limit them with `within`, or `after`";
     assert_eq!(outcome.failures[0].reason, reason);

@@ -261,7 +261,7 @@ fn expected(
     let runs = regression.take();
     let [run] = &runs[..] else { panic!("{runs:?}") };
     assert_eq!((run.session, &*run.player), (1, name));
-    let compared = regression.baseline().compare(&run.behaviour, &Normalisation::new(rules));
+    let compared = regression.baseline.compare(&run.behaviour, &Normalisation::new(rules));
     let differences = compared.deviations.into_iter().map(|deviation| match deviation {
         Deviation::Packet(difference) => difference,
         other => panic!("{other:?}"),

@@ -258,6 +258,6 @@ fn what_a_server_sent_is_compared_and_not_what_filters_made_of_it() {
     pair.run();
     pair.client_entries.iter().for_each(|entry| regression.write(entry).unwrap());
     let runs = regression.take();
-    let compared = regression.baseline().compare(&runs[0].behaviour, &Normalisation::default());
+    let compared = regression.baseline.compare(&runs[0].behaviour, &Normalisation::default());
     assert_eq!((compared.deviations.len(), runs.len()), (0, 1), "{:?}", compared.deviations);
 }

@@ -30,7 +30,7 @@ fn played(file: &str, change: &dyn Fn(&mut Vec<Step>)) -> (Behaviour, Behaviour)
     pair.run();
     pair.client_entries.iter().for_each(|entry| regression.write(entry).unwrap());
     let run = regression.take().pop().unwrap();
-    (regression.baseline().clone(), run.behaviour)
+    (regression.baseline.clone(), run.behaviour)
 }
 
 /// Returns what differs, as `missing chat`, or `changed update_health.health`.
