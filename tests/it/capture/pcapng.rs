@@ -65,6 +65,23 @@ fn query_reads_back_from_datagrams_and_from_lines_alike() {
     }
 }
 
+/// A capture whose `wire` was less than its packet ended the program.
+#[test]
+fn a_datagram_that_udp_cannot_carry_is_kept_beside_the_stream() {
+    let mut entries = queries(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    let packets = entries.iter_mut().filter_map(|entry| match entry {
+        Entry::Packet(record) => Some(&mut record.packet),
+        Entry::Event(_) => None,
+    });
+    for packet in packets {
+        packet.replace_body(vec![b'x'; 70_000].into());
+        packet.set_wire_size(10);
+    }
+    let (read, errors) = from_pcapng(&to_pcapng(&entries));
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(to_jsonl(&read), to_jsonl(&entries));
+}
+
 #[test]
 fn only_exceptional_packets_have_comments() {
     let mut stage = stage();

@@ -205,9 +205,10 @@ impl PendingNotes {
 /// Returns `true` if the packet is part of the stream: it was sent, and a plain session has it.
 fn streams(record: &Record) -> bool {
     let packet = &record.packet;
-    let fits = !is_query(packet.context()) || packet.wire_size() <= MAX_DATAGRAM;
-    let has_bytes = !crossed(packet.content()).is_empty();
-    record.outcome.went() && !switches(record) && has_bytes && fits
+    // Its own size: a capture that was read can have another one for the wire.
+    let size = crossed(packet.content()).len();
+    let fits = !is_query(packet.context()) || size <= MAX_DATAGRAM;
+    record.outcome.went() && !switches(record) && size > 0 && fits
 }
 
 fn is_query(context: &Context) -> bool {
