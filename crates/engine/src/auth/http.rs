@@ -1,4 +1,3 @@
-use std::fmt;
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -15,7 +14,7 @@ pub enum Method {
 }
 
 /// Body of a request.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// No body.
     None,
@@ -28,16 +27,6 @@ pub enum Body {
 impl Body {
     pub(super) fn json(json: &Json) -> Self {
         Self::Json(Secret::new(json.to_string()))
-    }
-}
-
-impl fmt::Debug for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "None",
-            Self::Json(_) => "Json",
-            Self::Form(_) => "Form",
-        })
     }
 }
 
@@ -77,7 +66,7 @@ pub fn service_of(url: &str) -> &str {
 }
 
 /// An HTTP response.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// The HTTP status.
     pub status: u16,
@@ -95,11 +84,5 @@ impl Response {
 
     pub(super) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
-    }
-}
-
-impl fmt::Debug for Response {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Response").field("status", &self.status).finish_non_exhaustive()
     }
 }

@@ -95,15 +95,12 @@ impl SessionService {
             return Ok(());
         }
         let json = response.json();
-        let error =
-            ["error", "path", "errorMessage"].map(|key| json[key].as_str().unwrap_or_default());
-        match (response.status, error) {
-            (403, [error, ..]) if error.contains("InsufficientPrivileges") => {
-                Err(AuthError::Multiplayer)
-            }
-            (403, [error, ..]) if error.contains("UserBanned") => Err(AuthError::Banned),
+        let error = json["error"].as_str().unwrap_or_default();
+        match response.status {
+            403 if error.contains("InsufficientPrivileges") => Err(AuthError::Multiplayer),
+            403 if error.contains("UserBanned") => Err(AuthError::Banned),
             // Without an error code, as some services and firewalls send it, the token is to blame.
-            (401 | 403, _) => Err(AuthError::Token),
+            401 | 403 => Err(AuthError::Token),
             _ => Err(AuthError::of(service, response)),
         }
     }

@@ -14,7 +14,6 @@ use super::network::{TCP, UDP, datagram};
 use super::queries::Queries;
 use super::{CapturedPacket, DecodeNotice, LinkType};
 use crate::capture::Entry;
-use crate::link::Side;
 use crate::session::Config;
 use mitmcraft_protocol::codec::{KeyRing, MemoryBudget};
 use mitmcraft_protocol::packet::Timestamp;
@@ -26,7 +25,7 @@ pub struct Traffic {
     shared: Shared,
     ports: Vec<u16>,
     fragments: Fragments,
-    connections: HashMap<ConnectionKey, Connection>,
+    pub(super) connections: HashMap<ConnectionKey, Connection>,
     queries: Queries,
     /// Unsupported link types that have been reported.
     reported: HashSet<u32>,
@@ -133,12 +132,6 @@ impl Traffic {
         self.shared.counts
     }
 
-    /// The number of connections being tracked.
-    #[cfg(test)]
-    pub(super) fn connections(&self) -> usize {
-        self.connections.len()
-    }
-
     fn handle_tcp(&mut self, datagram: Datagram) {
         let Ok(tcp) = TcpSlice::from_slice(&datagram.bytes) else { return };
         let from = SocketAddr::new(datagram.from, tcp.source_port());
@@ -181,18 +174,15 @@ impl Traffic {
 
     /// Begins a connection with its first recorded segment.
     fn begin(&self, from: SocketAddr, to: SocketAddr, segment: &Segment) -> Connection {
-        let (client, isn) = match (segment.syn, segment.ack) {
-            (true, None) => (Side::Client, Some(segment.seq)),
+        let (client, server, isn) = match (segment.syn, segment.ack) {
+            (true, None) => (from, to, Some(segment.seq)),
             // The SYN was not recorded; the SYN-ACK acknowledges it.
-            (true, Some(ack)) => (Side::Server, Some(ack.wrapping_sub(1))),
-            (false, _) if self.is_server(from, to) => (Side::Server, None),
-            (false, _) => (Side::Client, None),
+            (true, Some(ack)) => (to, from, Some(ack.wrapping_sub(1))),
+            (false, _) if self.is_server(from, to) => (to, from, None),
+            (false, _) => (from, to, None),
         };
         let (named, memory) = (self.is_named(from, to), &self.shared.config.memory);
-        match client {
-            Side::Client => Connection::new(from, to, segment.at, isn, named, memory),
-            Side::Server => Connection::new(to, from, segment.at, isn, named, memory),
-        }
+        Connection::new(client, server, segment.at, isn, named, memory)
     }
 
     fn handle_udp(&mut self, datagram: Datagram) {

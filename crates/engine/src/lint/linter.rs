@@ -167,9 +167,7 @@ impl Sink for Linter {
         match entry {
             Entry::Packet(record) => {
                 let packet = &record.packet;
-                let is_game =
-                    matches!(packet.context().protocol.family(), Family::Java | Family::Alpha);
-                if !is_game {
+                if !matches!(packet.context().protocol.family(), Family::Java | Family::Alpha) {
                     return Ok(());
                 }
                 let session = self.sessions.entry(packet.context().session).or_default();

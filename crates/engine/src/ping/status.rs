@@ -3,7 +3,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::{Form, PingError, legacy};
 use mitmcraft_protocol::packet::StyledText;
@@ -125,27 +125,21 @@ impl Status {
             players["sample"] = sample.map(|it| json!({ "name": it.name, "id": it.id })).collect();
         }
         let description = serde_json::from_str(&self.description);
-        let mut json = Map::new();
-        json.insert(
-            "version".into(),
-            json!({
+        let mut json = json!({
+            "version": {
                 "name": self.version.as_deref().unwrap_or(""),
                 "protocol": self.protocol.unwrap_or(-1),
-            }),
-        );
-        json.insert("players".into(), players);
-        json.insert(
-            "description".into(),
-            description.unwrap_or_else(|_| Json::from(self.description.as_str())),
-        );
+            },
+            "players": players,
+            "description": description.unwrap_or_else(|_| Json::from(self.description.as_str())),
+        });
         if let Some(favicon) = &self.favicon {
-            let favicon = format!("{ICON}{}", STANDARD.encode(favicon));
-            json.insert("favicon".into(), favicon.into());
+            json["favicon"] = format!("{ICON}{}", STANDARD.encode(favicon)).into();
         }
         if let Some((name, mods)) = &self.mods {
-            json.insert(name.clone(), mods.clone());
+            json[name.as_str()] = mods.clone();
         }
-        Json::Object(json).to_string()
+        json.to_string()
     }
 
     /// Returns the text of a response before 1.7. Separators within a part are replaced by spaces.

@@ -65,10 +65,9 @@ impl Request {
     /// # Errors
     /// Never fails with the embedded description.
     pub fn encode(&self) -> Result<Vec<u8>, QueryError> {
-        let body = match *self {
+        let (name, value) = match *self {
             Self::Handshake { session } => {
-                let value = Value::map([("sessionId", Value::from(session))]);
-                encode(Direction::Serverbound, HANDSHAKE, &value)?
+                (HANDSHAKE, Value::map([("sessionId", Value::from(session))]))
             }
             Self::Stat { kind, session, token } => {
                 let padding = match kind {
@@ -80,9 +79,10 @@ impl Request {
                     ("token", Value::from(token)),
                     ("padding", padding),
                 ]);
-                encode(Direction::Serverbound, STAT, &value)?
+                (STAT, value)
             }
         };
+        let body = encode(Direction::Serverbound, name, &value)?;
         Ok([query_magic(Direction::Serverbound), &body].concat())
     }
 }

@@ -83,7 +83,10 @@ pub(super) fn write_scalar(
     let _ = match *scalar {
         Scalar::Absent => write!(out, "none"),
         Scalar::Bool(bool) => write!(out, "{bool}"),
-        Scalar::Int(int) if bits || flags => return write_bits(out, int, width),
+        Scalar::Int(int) if bits || flags => {
+            let mask = u64::MAX >> (64 - 8 * width.clamp(1, 8));
+            write!(out, "0x{:0digits$x}", int.cast_unsigned() & mask)
+        }
         Scalar::Int(int) => write!(out, "{int}"),
         Scalar::Unsigned(int) if bits => write!(out, "0x{int:0digits$x}"),
         Scalar::Unsigned(int) => write!(out, "{int}"),
@@ -107,13 +110,6 @@ pub(super) fn write_scalar(
             write!(out, "[NBT in gzip, {}]", ByteSize(bytes.len() as u64))
         }
     };
-}
-
-/// Appends the bits of an integer of `width` bytes in hex.
-fn write_bits(out: &mut String, int: i64, width: usize) {
-    let mask = u64::MAX >> (64 - 8 * width.clamp(1, 8));
-    let digits = 2 * width;
-    let _ = write!(out, "0x{:0digits$x}", int.cast_unsigned() & mask);
 }
 
 /// Appends the first of some bytes in hex.

@@ -1,7 +1,7 @@
 //! Packets that do not decode, without what may be private in them, and with their faults.
 
 use std::collections::HashSet;
-use std::io::Write as _;
+use std::io::{self, Read as _, Write as _};
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -58,14 +58,11 @@ pub(super) fn blank_body(
         (same && other.id() == packet.id()).then(|| Bytes::from(blank))
     };
     let kept = 0..=MAX_NUMBER.min(body.len() - end);
-    let filled = kept.clone().flat_map(|kept| [(kept, 0), (kept, 0xff)]);
-    filled.map(|(kept, filler)| fits(&|tail| tail[kept..].fill(filler))).find_map(|it| it).or_else(
-        || {
-            let nbt = kept.flat_map(|kept| [(kept, true), (kept, false)]);
-            nbt.map(|(kept, named)| fits(&|tail| blank_nbt(&mut tail[kept..], named, names)))
-                .find_map(|it| it)
-        },
-    )
+    let mut filled = kept.clone().flat_map(|kept| [(kept, 0), (kept, 0xff)]);
+    let mut nbt = kept.flat_map(|kept| [(kept, true), (kept, false)]);
+    filled.find_map(|(kept, filler)| fits(&|tail| tail[kept..].fill(filler))).or_else(|| {
+        nbt.find_map(|(kept, named)| fits(&|tail| blank_nbt(&mut tail[kept..], named, names)))
+    })
 }
 
 /// A copy of a body in which values that may be private are replaced, in place.
@@ -183,11 +180,8 @@ pub(super) fn blank_frame(packet: &Packet, frame: &Frame) -> Option<Content> {
 fn deflated(id: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(&id[..id.len().min(size)]).ok()?;
-    std::io::copy(
-        &mut std::io::Read::take(std::io::repeat(0), size.saturating_sub(id.len()) as u64),
-        &mut encoder,
-    )
-    .ok()?;
+    let mut zeros = io::repeat(0).take(size.saturating_sub(id.len()) as u64);
+    io::copy(&mut zeros, &mut encoder).ok()?;
     encoder.finish().ok()
 }
 

@@ -278,12 +278,8 @@ impl Rebuilder {
     /// Returns the context of a session whose beginning is not in the capture.
     fn stranger(&self, session: u64, opened: Timestamp) -> Read<Context> {
         let newest = self.tables.catalog().find(i32::MAX).ok_or(EntryError::NoProtocol)?;
-        Ok(Context::new(
-            session,
-            opened,
-            SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            newest.protocol,
-        ))
+        let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        Ok(Context::new(session, opened, unknown, newest.protocol))
     }
 }
 

@@ -10,7 +10,7 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use super::super::{Entry, Record, Sink};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 use mitmcraft_protocol::schema::{
-    Direction, Family, Flow, Leaf, Name, Role, Scalar, State, Visitor, format_uuid,
+    Direction, Family, Flow, Leaf, Name, Role, Scalar, State, Visitor, format_uuid, parse_uuid,
 };
 
 /// Writes one session as a recording for ReplayMod (`.mcpr`): the packets that the client received
@@ -184,11 +184,9 @@ struct Players<'a> {
 impl Visitor for Players<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         if std::mem::take(&mut self.at) {
-            let text =
-                || leaf.value.text().and_then(|text| mitmcraft_protocol::schema::parse_uuid(&text));
             let uuid = match leaf.value {
                 Scalar::Uuid(uuid) => Some(uuid),
-                _ => text(),
+                _ => leaf.value.text().and_then(|text| parse_uuid(&text)),
             };
             self.found.extend(uuid);
         }

@@ -117,20 +117,17 @@ impl ParquetReader {
 
     /// Reads the next rows of each column.
     fn fill(&mut self) -> Result<(), ReadError> {
-        let damaged = |error: ParquetError| match error {
-            ParquetError::External(_) => {
-                ReadError::at(FilePosition::Row(self.row + 1), io_error(error))
-            }
-            error => {
-                ReadError::Damaged(FilePosition::Row(self.row + 1), Damage::Table(error.into()))
-            }
+        let place = FilePosition::Row(self.row + 1);
+        let damaged = |error| match error {
+            ParquetError::External(_) => ReadError::at(place, io_error(error)),
+            error => ReadError::Damaged(place, Damage::Table(error.into())),
         };
         if self.left == 0 {
             let group = self.file.get_row_group(self.group).map_err(damaged)?;
             let size = u64::try_from(group.metadata().total_byte_size()).unwrap_or(u64::MAX);
             if size > self.memory as u64 {
                 let damage = Damage::TooLong { limit: self.memory as u64 };
-                return Err(ReadError::Damaged(FilePosition::Row(self.row + 1), damage));
+                return Err(ReadError::Damaged(place, damage));
             }
             let open = |(_, place): &(Field, usize)| {
                 check(group.metadata().column(*place))?;

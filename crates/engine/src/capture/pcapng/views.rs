@@ -24,12 +24,6 @@ impl Views {
     const ALL: Self = Self { plain: true, json: true, wire: true };
 }
 
-impl Default for Views {
-    fn default() -> Self {
-        Self::PLAIN
-    }
-}
-
 impl FromStr for Views {
     type Err = UnknownName;
 

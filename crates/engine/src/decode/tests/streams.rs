@@ -177,7 +177,7 @@ fn the_number_of_tracked_connections_is_bounded() {
         talk.ports = (i as u16, 1000 + (i >> 16) as u16);
         traffic.handle(&captured(u64::from(i), ipv4(&talk.segments[0], talk.ports)));
     }
-    assert!(traffic.connections() <= traffic::MAX_CONNECTIONS);
+    assert!(traffic.connections.len() <= traffic::MAX_CONNECTIONS);
     assert_eq!(traffic.take_notices(), [DecodeNotice::Crowded { limit: traffic::MAX_CONNECTIONS }]);
 }
 

@@ -47,7 +47,6 @@ impl<'p> Speech<'p> {
 
     /// Encodes the settings of the client.
     pub(super) fn settings(&self) -> Option<Vec<u8>> {
-        let particles = |value| ("particleStatus", value);
         let fields = |status: Value| {
             [
                 ("locale", Value::from("en_US")),
@@ -62,7 +61,7 @@ impl<'p> Speech<'p> {
                 // Up to 1.7.
                 ("difficulty", Value::Int(2)),
                 ("showCape", Value::Bool(true)),
-                particles(status),
+                ("particleStatus", status),
             ]
         };
         let forms = [Value::from("all"), Value::Int(0)];

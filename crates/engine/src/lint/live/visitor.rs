@@ -168,9 +168,7 @@ impl Visitor {
                 let time = i64::try_from(self.endpoint.now().0 / 1_000_000).unwrap_or(i64::MAX);
                 self.endpoint.send_role(Role::Ping, &Value::map([("time", Value::Int(time))]));
             }
-            Role::Ping => {
-                self.leave("the status was received");
-            }
+            Role::Ping => self.leave("the status was received"),
             Role::EncryptionRequest => self.on_encryption_request(fields),
             Role::LoginSuccess => {
                 self.reached(Stage::Login);
