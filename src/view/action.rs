@@ -1,5 +1,8 @@
 use serde::Serialize;
 
+use Action::*;
+use Group::{Field, List, Moving, Packet, Traffic, Views};
+
 /// What a person does with a key. A key does the same in all interfaces; see [`Action::TABLE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the table has a text for each")]
@@ -133,173 +136,7 @@ pub enum Interface {
 
 impl Action {
     /// All actions, in the order in which people read them.
-    pub const TABLE: &[Binding] = &[
-        both(Self::Packets, "packets", &["1"], "packets", Group::Views),
-        both(Self::Sessions, "sessions", &["2"], "sessions", Group::Views),
-        both(Self::Conversation, "conversation", &["3"], "conversation", Group::Views),
-        both(Self::Statistics, "statistics", &["4"], "statistics", Group::Views),
-        both(Self::Timeline, "timeline", &["5"], "timeline", Group::Views),
-        both(Self::Held, "held", &["6"], "what a running proxy holds", Group::Views),
-        page(Self::Rules, "rules", &["7"], "filter files of a running proxy", Group::Views),
-        both(Self::Sent, "sent", &["8"], "what people have sent, and what came back", Group::Views),
-        both(Self::Keys, "keys", &["?"], "all keys", Group::Views),
-        both(
-            Self::Palette,
-            "palette",
-            &["Control+k"],
-            "find an action by what it does, and run it",
-            Group::Views,
-        ),
-        page(
-            Self::Menu,
-            "menu",
-            &["."],
-            "the menu of what is selected, as a right click shows it",
-            Group::Views,
-        ),
-        both(Self::Back, "back", &["Escape"], "back to the list", Group::Views),
-        terminal(Self::Quit, "quit", &["q"], "leave, which ends the run", Group::Views),
-        both(Self::Next, "next", &["j", "ArrowDown"], "next packet, or line", Group::Moving),
-        both(
-            Self::Previous,
-            "previous",
-            &["k", "ArrowUp"],
-            "previous packet, or line",
-            Group::Moving,
-        ),
-        both(Self::PageDown, "page_down", &["PageDown"], "a screen down", Group::Moving),
-        both(Self::PageUp, "page_up", &["PageUp"], "a screen up", Group::Moving),
-        both(Self::First, "first", &["g", "Home"], "first", Group::Moving),
-        both(Self::Last, "last", &["G", "End"], "last", Group::Moving),
-        both(Self::Follow, "follow", &["f"], "follow the newest packet, or pause", Group::Moving),
-        both(
-            Self::Open,
-            "open",
-            &["Enter"],
-            "the packet's fields; what is selected",
-            Group::Moving,
-        ),
-        terminal(Self::NextPane, "next_pane", &["Tab"], "to the fields and back", Group::Moving),
-        both(
-            Self::Filter,
-            "filter",
-            &["/"],
-            "filter the list; Tab completes, ↑ ↓ recall",
-            Group::List,
-        ),
-        both(Self::Search, "search", &["s"], "search text, or bytes such as 0a:1b", Group::List),
-        both(Self::NextMatch, "next_match", &["n"], "next match", Group::List),
-        both(Self::PreviousMatch, "previous_match", &["N"], "previous match", Group::List),
-        both(Self::HideType, "hide_type", &["h"], "hide packets of this type", Group::List)
-            .on(&[Thing::Packet]),
-        both(Self::OnlyType, "only_type", &["o"], "list only packets of this type", Group::List)
-            .on(&[Thing::Packet]),
-        both(Self::Hide, "hide", &["H"], "hide the packet", Group::List).on(&[Thing::Packet]),
-        both(Self::ShowHidden, "show_hidden", &["U"], "show hidden packets again", Group::List),
-        both(
-            Self::Times,
-            "times",
-            &["t"],
-            "times of the day, since the session began, or since the row before",
-            Group::List,
-        ),
-        both(Self::Columns, "columns", &["c"], "choose columns", Group::List),
-        both(Self::Colors, "colors", &["p"], "choose the colours of packets", Group::List),
-        both(Self::Series, "series", &["a"], "choose the expressions of the timeline", Group::List),
-        both(
-            Self::Sort,
-            "sort",
-            &["z"],
-            "sort the list by a column, or a value of the filter language",
-            Group::List,
-        ),
-        both(
-            Self::Clear,
-            "clear",
-            &["L"],
-            "clear the list, and sessions that have ended; U shows them again",
-            Group::List,
-        ),
-        both(
-            Self::Select,
-            "select",
-            &[" "],
-            "select the packet besides others, or no longer",
-            Group::List,
-        )
-        .on(&[Thing::Packet]),
-        both(Self::Mark, "mark", &["m"], "mark the packet, or unmark it", Group::Packet)
-            .on(&[Thing::Packet]),
-        both(Self::NextMark, "next_mark", &["]"], "next marked packet", Group::Packet),
-        both(Self::PreviousMark, "previous_mark", &["["], "previous marked packet", Group::Packet),
-        both(Self::Comment, "comment", &[";"], "comment on the packet", Group::Packet)
-            .on(&[Thing::Packet]),
-        both(Self::Save, "save", &["w"], "keep marks and comments in the capture", Group::Packet),
-        both(
-            Self::Compare,
-            "compare",
-            &["x"],
-            "compare the packet marked last with the selected one",
-            Group::Packet,
-        )
-        .on(&[Thing::Packet]),
-        page(Self::Export, "export", &["e"], "export packets", Group::Packet).on(&[Thing::Packet]),
-        page(Self::Rule, "rule", &["R"], "a rule for packets like this", Group::Packet)
-            .on(&[Thing::Packet]),
-        field(Self::FieldFilter, "field_filter", &["="], "list only packets with this value"),
-        field(Self::FieldAnd, "field_and", &["&"], "filter: and this value"),
-        field(Self::FieldOr, "field_or", &["|"], "filter: or this value"),
-        field(Self::FieldNot, "field_not", &["!"], "filter: and not this value"),
-        field(
-            Self::FieldColumn,
-            "field_column",
-            &["C"],
-            "list this field as a column, or no longer",
-        ),
-        field(Self::CopyValue, "copy_value", &["y"], "copy the value"),
-        field(Self::CopyPath, "copy_path", &["Y"], "copy the name, as filters have it"),
-        field(Self::CopyBytes, "copy_bytes", &["B"], "copy the bytes in hex"),
-        field(Self::CopyJson, "copy_json", &["J"], "copy the value as JSON"),
-        both(Self::Resend, "resend", &["r"], "send the packet again", Group::Traffic)
-            .on(&[Thing::Packet]),
-        both(
-            Self::Edit,
-            "edit",
-            &["E"],
-            "edit the packet and send it; one that is held, instead of it",
-            Group::Traffic,
-        )
-        .on(&[Thing::Packet, Thing::Held]),
-        terminal(
-            Self::EditInEditor,
-            "edit_in_editor",
-            &["v"],
-            "the same in $EDITOR",
-            Group::Traffic,
-        ),
-        both(Self::Send, "send", &["S"], "send another packet", Group::Traffic),
-        both(Self::Stop, "stop", &["X"], "send no more of what is sent repeatedly", Group::Traffic),
-        both(
-            Self::Hold,
-            "hold",
-            &["i"],
-            "hold packets that match, before they are forwarded; none if empty",
-            Group::Traffic,
-        ),
-        both(
-            Self::Overtake,
-            "overtake",
-            &["O"],
-            "let later packets overtake held ones, or not",
-            Group::Traffic,
-        ),
-        both(Self::Forward, "forward", &["F"], "forward the held packet", Group::Traffic)
-            .on(&[Thing::Held]),
-        both(Self::Drop, "drop", &["D"], "drop the held packet", Group::Traffic).on(&[Thing::Held]),
-        both(Self::ForwardAll, "forward_all", &["A"], "forward all held packets", Group::Traffic)
-            .on(&[Thing::Held]),
-        both(Self::Kick, "kick", &["K"], "end the session", Group::Traffic).on(&[Thing::Session]),
-    ];
+    pub const TABLE: &[Binding] = TABLE;
 
     /// Returns what a key does in an interface, by the name that browsers give it.
     #[must_use]
@@ -320,7 +157,7 @@ impl Interface {
     #[must_use]
     pub fn find(self, text: &str, live: bool) -> Vec<&'static Binding> {
         let text = text.trim().to_lowercase();
-        let bindings = self.bindings().filter(|it| it.action != Action::Palette);
+        let bindings = self.bindings().filter(|it| it.action != Palette);
         let mut found: Vec<_> = bindings.filter(|it| live || !it.needs_proxy()).collect();
         found.retain(|it| {
             let all = format!("{} {} {}", it.name.replace('_', " "), it.help, it.group.title());
@@ -347,8 +184,7 @@ impl Binding {
     /// Returns whether it does something only while a proxy runs.
     #[must_use]
     pub fn needs_proxy(&self) -> bool {
-        self.group == Group::Traffic
-            || matches!(self.action, Action::Held | Action::Rules | Action::Rule)
+        self.group == Traffic || matches!(self.action, Held | Rules | Rule)
     }
 
     /// Returns the keys as people read them: `j ↓`.
@@ -387,41 +223,130 @@ impl Group {
     }
 }
 
-const fn both(
-    action: Action,
-    name: &'static str,
-    keys: &'static [&'static str],
-    help: &'static str,
-    group: Group,
-) -> Binding {
+/// [`Action::TABLE`].
+const TABLE: &[Binding] = &[
+    both(Packets, "packets", &["1"], "packets", Views),
+    both(Sessions, "sessions", &["2"], "sessions", Views),
+    both(Conversation, "conversation", &["3"], "conversation", Views),
+    both(Statistics, "statistics", &["4"], "statistics", Views),
+    both(Timeline, "timeline", &["5"], "timeline", Views),
+    both(Held, "held", &["6"], "what a running proxy holds", Views),
+    page(Rules, "rules", &["7"], "filter files of a running proxy", Views),
+    both(Sent, "sent", &["8"], "what people have sent, and what came back", Views),
+    both(Keys, "keys", &["?"], "all keys", Views),
+    both(Palette, "palette", &["Control+k"], "find an action by what it does, and run it", Views),
+    page(Menu, "menu", &["."], "the menu of what is selected, as a right click shows it", Views),
+    both(Back, "back", &["Escape"], "back to the list", Views),
+    terminal(Quit, "quit", &["q"], "leave, which ends the run", Views),
+    both(Next, "next", &["j", "ArrowDown"], "next packet, or line", Moving),
+    both(Previous, "previous", &["k", "ArrowUp"], "previous packet, or line", Moving),
+    both(PageDown, "page_down", &["PageDown"], "a screen down", Moving),
+    both(PageUp, "page_up", &["PageUp"], "a screen up", Moving),
+    both(First, "first", &["g", "Home"], "first", Moving),
+    both(Last, "last", &["G", "End"], "last", Moving),
+    both(Follow, "follow", &["f"], "follow the newest packet, or pause", Moving),
+    both(Open, "open", &["Enter"], "the packet's fields; what is selected", Moving),
+    terminal(NextPane, "next_pane", &["Tab"], "to the fields and back", Moving),
+    both(Filter, "filter", &["/"], "filter the list; Tab completes, ↑ ↓ recall", List),
+    both(Search, "search", &["s"], "search text, or bytes such as 0a:1b", List),
+    both(NextMatch, "next_match", &["n"], "next match", List),
+    both(PreviousMatch, "previous_match", &["N"], "previous match", List),
+    both(HideType, "hide_type", &["h"], "hide packets of this type", List).on(&[Thing::Packet]),
+    both(OnlyType, "only_type", &["o"], "list only packets of this type", List)
+        .on(&[Thing::Packet]),
+    both(Hide, "hide", &["H"], "hide the packet", List).on(&[Thing::Packet]),
+    both(ShowHidden, "show_hidden", &["U"], "show hidden packets again", List),
+    both(
+        Times,
+        "times",
+        &["t"],
+        "times of the day, since the session began, or since the row before",
+        List,
+    ),
+    both(Columns, "columns", &["c"], "choose columns", List),
+    both(Colors, "colors", &["p"], "choose the colours of packets", List),
+    both(Series, "series", &["a"], "choose the expressions of the timeline", List),
+    both(
+        Sort,
+        "sort",
+        &["z"],
+        "sort the list by a column, or a value of the filter language",
+        List,
+    ),
+    both(
+        Clear,
+        "clear",
+        &["L"],
+        "clear the list, and sessions that have ended; U shows them again",
+        List,
+    ),
+    both(Select, "select", &[" "], "select the packet besides others, or no longer", List)
+        .on(&[Thing::Packet]),
+    both(Mark, "mark", &["m"], "mark the packet, or unmark it", Packet).on(&[Thing::Packet]),
+    both(NextMark, "next_mark", &["]"], "next marked packet", Packet),
+    both(PreviousMark, "previous_mark", &["["], "previous marked packet", Packet),
+    both(Comment, "comment", &[";"], "comment on the packet", Packet).on(&[Thing::Packet]),
+    both(Save, "save", &["w"], "keep marks and comments in the capture", Packet),
+    both(
+        Compare,
+        "compare",
+        &["x"],
+        "compare the packet marked last with the selected one",
+        Packet,
+    )
+    .on(&[Thing::Packet]),
+    page(Export, "export", &["e"], "export packets", Packet).on(&[Thing::Packet]),
+    page(Rule, "rule", &["R"], "a rule for packets like this", Packet).on(&[Thing::Packet]),
+    field(FieldFilter, "field_filter", &["="], "list only packets with this value"),
+    field(FieldAnd, "field_and", &["&"], "filter: and this value"),
+    field(FieldOr, "field_or", &["|"], "filter: or this value"),
+    field(FieldNot, "field_not", &["!"], "filter: and not this value"),
+    field(FieldColumn, "field_column", &["C"], "list this field as a column, or no longer"),
+    field(CopyValue, "copy_value", &["y"], "copy the value"),
+    field(CopyPath, "copy_path", &["Y"], "copy the name, as filters have it"),
+    field(CopyBytes, "copy_bytes", &["B"], "copy the bytes in hex"),
+    field(CopyJson, "copy_json", &["J"], "copy the value as JSON"),
+    both(Resend, "resend", &["r"], "send the packet again", Traffic).on(&[Thing::Packet]),
+    both(
+        Edit,
+        "edit",
+        &["E"],
+        "edit the packet and send it; one that is held, instead of it",
+        Traffic,
+    )
+    .on(&[Thing::Packet, Thing::Held]),
+    terminal(EditInEditor, "edit_in_editor", &["v"], "the same in $EDITOR", Traffic),
+    both(Send, "send", &["S"], "send another packet", Traffic),
+    both(Stop, "stop", &["X"], "send no more of what is sent repeatedly", Traffic),
+    both(
+        Hold,
+        "hold",
+        &["i"],
+        "hold packets that match, before they are forwarded; none if empty",
+        Traffic,
+    ),
+    both(Overtake, "overtake", &["O"], "let later packets overtake held ones, or not", Traffic),
+    both(Forward, "forward", &["F"], "forward the held packet", Traffic).on(&[Thing::Held]),
+    both(Drop, "drop", &["D"], "drop the held packet", Traffic).on(&[Thing::Held]),
+    both(ForwardAll, "forward_all", &["A"], "forward all held packets", Traffic).on(&[Thing::Held]),
+    both(Kick, "kick", &["K"], "end the session", Traffic).on(&[Thing::Session]),
+];
+
+const fn both(action: Action, name: Text, keys: KeyNames, help: Text, group: Group) -> Binding {
     Binding { action, name, keys, help, group, only: None, on: &[] }
 }
 
-const fn field(
-    action: Action,
-    name: &'static str,
-    keys: &'static [&'static str],
-    help: &'static str,
-) -> Binding {
-    both(action, name, keys, help, Group::Field).on(&[Thing::Field])
+const fn field(action: Action, name: Text, keys: KeyNames, help: Text) -> Binding {
+    both(action, name, keys, help, Field).on(&[Thing::Field])
 }
 
-const fn terminal(
-    action: Action,
-    name: &'static str,
-    keys: &'static [&'static str],
-    help: &'static str,
-    group: Group,
-) -> Binding {
+const fn terminal(action: Action, name: Text, keys: KeyNames, help: Text, group: Group) -> Binding {
     Binding { only: Some(Interface::Terminal), ..both(action, name, keys, help, group) }
 }
 
-const fn page(
-    action: Action,
-    name: &'static str,
-    keys: &'static [&'static str],
-    help: &'static str,
-    group: Group,
-) -> Binding {
+const fn page(action: Action, name: Text, keys: KeyNames, help: Text, group: Group) -> Binding {
     Binding { only: Some(Interface::Page), ..both(action, name, keys, help, group) }
 }
+
+type Text = &'static str;
+type KeyNames = &'static [Text];
