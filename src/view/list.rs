@@ -276,7 +276,7 @@ impl List {
     /// Returns whether the list is sorted; `None` if it is not to be.
     #[must_use]
     pub fn sorting(&self) -> Option<Sorting> {
-        self.order.as_ref().map(|order| match order.is_ready() {
+        self.order.as_ref().map(|order| match order.ready {
             true => Sorting::Sorted,
             false if self.matches.count() > Order::MAX => Sorting::TooMany,
             false => Sorting::Busy,
@@ -338,7 +338,7 @@ impl List {
 
     /// The order, once all packets have a place in it.
     fn order(&self) -> Option<&Order> {
-        self.order.as_ref().filter(|order| order.is_ready())
+        self.order.as_ref().filter(|order| order.ready)
     }
 
     fn restart(&mut self, selection: Selection) {

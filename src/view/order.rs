@@ -16,8 +16,8 @@ pub(super) struct Order {
     first: u64,
     /// The row from which on rows were not taken yet.
     next: u64,
-    /// `true` once all rows were sorted that the list had when it was complete first.
-    ready: bool,
+    /// `true` once all rows were sorted that the list had when it was complete first: it is the order of the list.
+    pub(super) ready: bool,
 }
 
 impl Order {
@@ -52,17 +52,13 @@ impl Order {
         let found = matches.rows_from(self.next, limit);
         let ends = found.last().is_none_or(|last| matches.after(*last).is_none());
         self.next = if ends { snapshot.end() } else { found.last().map_or(0, |last| last + 1) };
-        let mut taken: Vec<_> =
-            found.into_iter().map(|row| (self.key.of(snapshot, row), row)).collect();
-        taken.sort();
-        self.merge(taken);
+        if !found.is_empty() {
+            self.rows.extend(found.into_iter().map(|row| (self.key.of(snapshot, row), row)));
+            // Those of before are sorted: the new ones are merged into them.
+            self.rows.sort();
+        }
         self.ready |= ends;
         ends
-    }
-
-    /// Returns `true` if it is the order of the list.
-    pub(super) fn is_ready(&self) -> bool {
-        self.ready
     }
 
     /// The number of rows.
@@ -97,23 +93,5 @@ impl Order {
             false => place,
         };
         place as u64
-    }
-
-    fn merge(&mut self, taken: Vec<(SortValue, u64)>) {
-        if taken.is_empty() {
-            return;
-        }
-        let before = std::mem::take(&mut self.rows);
-        self.rows.reserve(before.len() + taken.len());
-        let (mut one, mut other) = (before.into_iter().peekable(), taken.into_iter().peekable());
-        loop {
-            let next = match (one.peek(), other.peek()) {
-                (Some(a), Some(b)) if a <= b => one.next(),
-                (_, Some(_)) => other.next(),
-                (Some(_), None) => one.next(),
-                (None, None) => return,
-            };
-            self.rows.extend(next);
-        }
     }
 }
