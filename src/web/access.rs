@@ -1,6 +1,6 @@
 use std::net::{IpAddr, SocketAddr};
 
-use hyper::header::{self, HeaderMap};
+use hyper::header::{self, HeaderMap, HeaderName};
 
 use mitmcraft_engine::auth::Secret;
 
@@ -32,15 +32,6 @@ impl Audience {
     }
 }
 
-/// The reason why a request is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// The name of the host is not one of this machine, as after DNS rebinding.
-    Host,
-    /// The request comes from a page of another server.
-    Origin,
-}
-
 impl Access {
     pub(super) fn new(token: Secret, address: SocketAddr, audience: Audience) -> Self {
         Self { token, address, audience }
@@ -61,32 +52,21 @@ impl Access {
         format!("{scheme}://{ip}:{}/{path}#{}", self.address.port(), self.token.expose())
     }
 
-    /// Checks the host that a request names. Any port will do: a tunnel may have another one.
-    pub(super) fn check_host(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let mut hosts = headers.get_all(header::HOST).iter();
-        let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Refused::Host) };
-        let host = host.to_str().ok().and_then(|host| self.is_ours(host).then_some(()));
-        host.ok_or(Refused::Host)
+    /// Returns whether the host that a request names is this machine, which it is not after DNS rebinding. Any port
+    /// will do: a tunnel may have another one.
+    pub(super) fn admits_host(&self, headers: &HeaderMap) -> bool {
+        only(headers, header::HOST).is_some_and(|host| self.is_ours(host))
     }
 
-    /// Checks that a WebSocket is not opened by a page of another host than the one that it names. Every browser says
-    /// which page it is; programs need not.
-    pub(super) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let text = |name| {
-            let mut values = headers.get_all(name).iter();
-            match (values.next(), values.next()) {
-                (Some(value), None) => value.to_str().ok(),
-                _ => None,
-            }
-        };
+    /// Returns whether a WebSocket is not opened by a page of another host than the one that it names. Every browser
+    /// says which page it is; programs need not.
+    pub(super) fn admits_origin(&self, headers: &HeaderMap) -> bool {
         if self.audience == Audience::Programs && !headers.contains_key(header::ORIGIN) {
-            return Ok(());
+            return true;
         }
-        let (host, origin) = (text(header::HOST), text(header::ORIGIN));
-        match (host, origin.and_then(|origin| origin.strip_prefix("http://"))) {
-            (Some(host), Some(origin)) if host.eq_ignore_ascii_case(origin) => Ok(()),
-            _ => Err(Refused::Origin),
-        }
+        let origin = only(headers, header::ORIGIN).and_then(|it| it.strip_prefix("http://"));
+        let host = only(headers, header::HOST);
+        host.zip(origin).is_some_and(|(host, origin)| host.eq_ignore_ascii_case(origin))
     }
 
     /// Returns whether a client has the token. Takes as long for every token of the right length.
@@ -112,6 +92,13 @@ impl Access {
     }
 }
 
+/// Returns the value of a header that a request has once.
+fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next().filter(|_| values.next().is_none());
+    value?.to_str().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,7 +111,7 @@ mod tests {
         Access { audience: Audience::Programs, ..access(address) }
     }
 
-    fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
+    fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         pairs.iter().for_each(|(name, value)| {
             headers.append(name.clone(), value.parse().unwrap());
@@ -147,14 +134,14 @@ mod tests {
             ("127.0.0.1:8766@evil.example", false),
             ("", false),
         ] {
-            let checked = access.check_host(&headers(&[(header::HOST, host)]));
-            assert_eq!(checked.is_ok(), ours, "{host}");
+            let admitted = access.admits_host(&headers(&[(header::HOST, host)]));
+            assert_eq!(admitted, ours, "{host}");
         }
-        assert_eq!(access.check_host(&HeaderMap::new()), Err(Refused::Host));
+        assert!(!access.admits_host(&HeaderMap::new()));
         let two = [(header::HOST, "localhost"), (header::HOST, "localhost")];
-        assert_eq!(access.check_host(&headers(&two)), Err(Refused::Host));
+        assert!(!access.admits_host(&headers(&two)));
         let remote = self::access("192.0.2.1:8766");
-        assert!(remote.check_host(&headers(&[(header::HOST, "192.0.2.1:8766")])).is_ok());
+        assert!(remote.admits_host(&headers(&[(header::HOST, "192.0.2.1:8766")])));
     }
 
     #[test]
@@ -172,9 +159,9 @@ mod tests {
         ] {
             let mut pairs = vec![(header::HOST, "127.0.0.1:8766")];
             pairs.extend(origin.iter().map(|origin| (header::ORIGIN, *origin)));
-            assert_eq!(access.check_origin(&headers(&pairs)).is_ok(), ours, "{origin:?}");
+            assert_eq!(access.admits_origin(&headers(&pairs)), ours, "{origin:?}");
             // A program need not say that it is none of a browser's pages.
-            let admitted = programs("127.0.0.1:8768").check_origin(&headers(&pairs)).is_ok();
+            let admitted = programs("127.0.0.1:8768").admits_origin(&headers(&pairs));
             assert_eq!(admitted, ours || origin.is_empty(), "{origin:?}");
         }
     }

@@ -152,7 +152,7 @@ impl WebServer {
 
 impl Desk {
     fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        if self.access.check_host(request.headers()).is_err() {
+        if !self.access.admits_host(request.headers()) {
             return refusal(
                 StatusCode::MISDIRECTED_REQUEST,
                 "this host name is not one of mitmcraft's: use the URL that it has printed\n",
@@ -172,7 +172,7 @@ impl Desk {
 
     /// Opens a WebSocket (RFC 6455, section 4.2).
     fn socket(self: &Arc<Self>, mut request: Request<Incoming>) -> Response<Full<Bytes>> {
-        if self.access.check_origin(request.headers()).is_err() {
+        if !self.access.admits_origin(request.headers()) {
             return refusal(StatusCode::FORBIDDEN, "pages of other servers are refused\n");
         }
         let Some(accept) = accept(request.headers()) else {
