@@ -293,7 +293,7 @@ impl App {
             cursor.set_height(conversation.list(), height);
         }
         if let Some(sent) = &mut self.sent {
-            sent.set_height(height);
+            sent.cursor.set_height(&sent.list, height);
         }
     }
 
@@ -409,8 +409,13 @@ impl App {
         let row = self.cursor.selected().filter(|_| self.view == View::Packets);
         let kind = row.and_then(|row| self.list.snapshot().kind(row));
         let Some(kind) = kind else { return };
-        self.filter = by_type(&self.filter, kind.name(), only);
-        let expr = Expr::parse(&self.filter, &self.catalog).ok().map(|(expr, _)| expr);
+        self.set_filter(by_type(&self.filter, kind.name(), only));
+    }
+
+    /// Lists only packets that match a filter, which is right; an empty one lists all.
+    pub(super) fn set_filter(&mut self, text: String) {
+        let expr = Expr::parse(&text, &self.catalog).ok().map(|(expr, _)| expr);
+        self.filter = text;
         self.list.set_filter(expr);
     }
 
@@ -462,9 +467,7 @@ impl App {
         self.history.add(&purpose, &text);
         match purpose {
             Purpose::Filter => {
-                let expr = Expr::parse(&text, &self.catalog).ok().map(|(expr, _)| expr);
-                self.filter = text;
-                self.list.set_filter(expr);
+                self.set_filter(text);
                 self.show(View::Packets);
             }
             Purpose::Search => match search_expression(&text, &self.catalog) {

@@ -77,10 +77,10 @@ impl Painter<'_> {
         let fields = pair.fields.iter().enumerate().skip(first_line(pane, area));
         for (y, (place, field)) in (area.y + 1..area.bottom()).zip(fields) {
             let style = selected(place == pane.line(), focused);
-            self.cut(area.x, y, if field.is_same() { " " } else { "*" }, 1, Style::new());
+            self.cut(area.x, y, if field.same { " " } else { "*" }, 1, Style::new());
             let name = field.path.rsplit('.').next().unwrap_or_default();
             let name = format!("{:indent$}{}", "", Escaped(name), indent = field.depth);
-            let [a, b] = field.values.each_ref().map(|it| it.as_deref().unwrap_or("-"));
+            let [a, b] = [&field.a, &field.b].map(|it| it.as_deref().unwrap_or("-"));
             for ((x, width), text) in places.into_iter().zip(widths).zip([&*name, a, b]) {
                 self.cut(x, y, text, width, style);
             }

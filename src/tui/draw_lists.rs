@@ -97,7 +97,7 @@ impl Painter<'_> {
     /// Draws what people have sent, and below it what came back for the selected packet.
     pub(super) fn sent(&mut self, app: &App, layout: Layout) {
         let Some(sent) = &app.sent else { return };
-        let list = sent.packets.list();
+        let list = &sent.list;
         if list.count() == 0 {
             let none = "what people send appears here: r sends a packet of the list again";
             return self.text(0, 1, none, Style::new());

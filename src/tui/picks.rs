@@ -3,7 +3,7 @@
 use super::{App, Column, View};
 use crate::store::Annotation;
 use crate::view::{Action, Combination, PickedField, SortKey, combined};
-use mitmcraft_engine::lang::{Expr, Vocabulary};
+use mitmcraft_engine::lang::Vocabulary;
 
 impl App {
     /// Does something with the selected field.
@@ -25,9 +25,7 @@ impl App {
             Action::CopyJson => return self.copy(field.json),
             _ => return self.copy(field.text),
         };
-        self.filter = combined(&self.filter, &field.condition, how);
-        let expr = Expr::parse(&self.filter, &self.catalog).ok().map(|(expr, _)| expr);
-        self.list.set_filter(expr);
+        self.set_filter(combined(&self.filter, &field.condition, how));
     }
 
     fn toggle_column(&mut self, name: &str) {

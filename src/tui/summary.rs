@@ -67,8 +67,8 @@ pub(super) fn comparison(one: &Details, other: &Details, comparison: &Comparison
     };
     let mut lines = vec![format!("  {} | {}", name(one), name(other))];
     for field in &comparison.fields {
-        let [a, b] = field.values.each_ref().map(|it| it.as_deref().unwrap_or("-"));
-        let sign = if field.is_same() { ' ' } else { '*' };
+        let [a, b] = [&field.a, &field.b].map(|it| it.as_deref().unwrap_or("-"));
+        let sign = if field.same { ' ' } else { '*' };
         lines.push(format!("{sign} {}: {a} | {b}", Escaped(&field.path)));
     }
     lines

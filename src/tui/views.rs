@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use super::{App, Sent, Timeline, View, summary};
-use crate::view::{Comparison, Conversation, Cursor, Statistics};
+use crate::view::{Comparison, Conversation, Cursor, List, Statistics};
 
 impl App {
     pub(super) fn follow(&mut self) {
-        let cursor = match &mut self.conversation {
-            Some((_, cursor)) if self.view == View::Conversation => cursor,
-            _ => match &mut self.sent {
-                Some(sent) if self.view == View::Sent => &mut sent.cursor,
-                _ => &mut self.cursor,
-            },
-        };
+        let (_, cursor) = self.shown_list();
         cursor.set_follows(!cursor.follows());
+    }
+
+    /// Returns the list of the view with its cursor: that of all packets unless the view has one of its own.
+    fn shown_list(&mut self) -> (&List, &mut Cursor) {
+        match (self.view, &mut self.conversation, &mut self.sent) {
+            (View::Conversation, Some((conversation, cursor)), _) => (conversation.list(), cursor),
+            (View::Sent, _, Some(sent)) => (&sent.list, &mut sent.cursor),
+            _ => (&self.list, &mut self.cursor),
+        }
     }
 
     /// Lists the packets of the selected session, or of all again.
@@ -36,11 +39,7 @@ impl App {
 
     /// Shows the packet of the selected line, of the conversation or of what was sent, in the list.
     pub(super) fn open_line(&mut self) {
-        let cursor = match self.view {
-            View::Sent => self.sent.as_ref().map(|sent| &sent.cursor),
-            _ => self.conversation.as_ref().map(|(_, cursor)| cursor),
-        };
-        let Some(row) = cursor.and_then(Cursor::selected) else { return };
+        let Some(row) = self.shown_list().1.selected() else { return };
         self.cursor.select(&self.list, row);
         self.show(View::Packets);
     }
@@ -93,16 +92,9 @@ impl App {
         let few = isize::try_from(rows).unwrap_or_default();
         match (self.view, &mut self.details) {
             (View::Packets, Some(details)) if self.details_focused => details.move_by(few),
-            (View::Packets, _) => self.cursor.move_by(&self.list, rows),
-            (View::Conversation, _) => {
-                if let Some((conversation, cursor)) = &mut self.conversation {
-                    cursor.move_by(conversation.list(), rows);
-                }
-            }
-            (View::Sent, _) => {
-                if let Some(sent) = &mut self.sent {
-                    sent.move_by(rows);
-                }
+            (View::Packets | View::Conversation | View::Sent, _) => {
+                let (list, cursor) = self.shown_list();
+                cursor.move_by(list, rows);
             }
             (View::Sessions, _) => {
                 let last = self.sessions.len().saturating_sub(1);

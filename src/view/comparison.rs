@@ -1,6 +1,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use serde::Serialize;
+
+use super::protocol::cut;
 use crate::store::Details;
 
 /// The fields and bytes of two packets side by side.
@@ -14,14 +17,19 @@ pub struct Comparison {
 }
 
 /// A field of two packets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ComparedValues"))]
 pub struct ComparedField {
     /// Its path: `items[3].itemCount`.
     pub path: String,
     /// The number of containers and lists around it.
     pub depth: usize,
-    /// Its value in both packets; `None` if the packet does not have it.
-    pub values: [Option<String>; 2],
+    /// Its value in the first packet, if that has it.
+    pub a: Option<String>,
+    /// Its value in the second packet, if that has it.
+    pub b: Option<String>,
+    /// `true` if both packets have it with this value.
+    pub same: bool,
 }
 
 impl Comparison {
@@ -36,20 +44,12 @@ impl Comparison {
         // Tags of NBT have no path.
         let lines = one.fields.iter().chain(&other.fields).filter(|line| !line.path.is_empty());
         let lines = lines.filter(|line| seen.insert(&line.path)).take(Self::MAX);
-        let fields = lines.map(|line| ComparedField {
-            path: line.path.clone(),
-            depth: line.depth,
-            values: values.each_ref().map(|it| it.get(&*line.path).map(|&it| it.to_owned())),
+        let fields = lines.map(|line| {
+            let [a, b] = values.each_ref().map(|it| it.get(&*line.path).copied());
+            let (path, depth, same) = (line.path.clone(), line.depth, a == b);
+            ComparedField { path, depth, a: a.map(cut), b: b.map(cut), same }
         });
         Self { fields: fields.collect(), differing: differing(&one.bytes, &other.bytes) }
-    }
-}
-
-impl ComparedField {
-    /// Returns `true` if both packets have the field with this value.
-    #[must_use]
-    pub fn is_same(&self) -> bool {
-        self.values[0] == self.values[1]
     }
 }
 

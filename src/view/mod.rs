@@ -38,7 +38,7 @@ pub use highlights::{Highlight, HighlightColor, HighlightError, Highlights};
 pub use list::{FindResult, List, Sorting};
 pub use picked_field::{Combination, PickedField, combined};
 pub use protocols::protocols;
-pub use sent_packets::SentPackets;
+pub use sent_packets::{replies, sent_packets};
 pub use sort_key::SortKey;
 pub use statistics::Statistics;
 pub use subscription::Subscription;

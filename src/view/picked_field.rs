@@ -1,5 +1,7 @@
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
 use crate::store::Details;
 use mitmcraft_engine::capture::Record;
 use mitmcraft_engine::lang::{Expr, Vocabulary};
@@ -7,7 +9,8 @@ use mitmcraft_engine::text::{Column, field_json, field_text};
 use mitmcraft_protocol::schema::{Catalog, Value};
 
 /// A field of a packet that a person has picked: to filter by it, to list it, or to copy it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PickedField {
     /// Its path: `items[3].itemCount`. A tag of NBT has that of the field that it is in.
     pub path: String,

@@ -6,53 +6,34 @@ use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::Catalog;
 
-/// The packets that people have sent, in all sessions: captures keep them, with the comment that says so.
-#[derive(Debug)]
-pub struct SentPackets {
-    list: List,
+/// Returns the list of the packets that people have sent, in all sessions of a store: captures keep them, with the
+/// comment that says so.
+#[must_use]
+pub fn sent_packets(store: Arc<Store>, catalog: &Catalog) -> List {
+    let mut list = List::new(store);
+    list.set_filter(Expr::parse(FILTER, catalog).ok().map(|(filter, _)| filter));
+    list
 }
 
-impl SentPackets {
-    /// Creates the list of those of a store.
-    #[must_use]
-    pub fn new(store: Arc<Store>, catalog: &Catalog) -> Self {
-        let mut list = List::new(store);
-        list.set_filter(Expr::parse(Self::FILTER, catalog).ok().map(|(filter, _)| filter));
-        Self { list }
-    }
-
-    /// Takes what the store has taken, and evaluates about `rows` packets. Returns `true` if there is more to do at
-    /// once.
-    pub fn advance(&mut self, rows: usize) -> bool {
-        self.list.advance(rows)
-    }
-
-    /// The packets.
-    #[must_use]
-    pub fn list(&self) -> &List {
-        &self.list
-    }
-
-    /// Returns the rows of the packets that came from the receiver of a packet within a second after it.
-    #[must_use]
-    pub fn replies(snapshot: &Snapshot, row: u64) -> Vec<u64> {
-        let Some((sent, context)) = snapshot.row(row).zip(snapshot.context(row)) else {
-            return Vec::new();
-        };
-        let last = Timestamp(sent.at.0.saturating_add(SECOND));
-        let later = (row + 1..snapshot.end()).take(MAX_LOOKED);
-        let answers = later.filter(|row| {
-            snapshot.context(*row).is_some_and(|it| it.session == context.session)
-                && snapshot.row(*row).is_some_and(|it| {
-                    it.direction() != sent.direction() && it.at >= sent.at && it.at <= last
-                })
-        });
-        answers.take(MAX_REPLIES).collect()
-    }
-
-    /// The filter that selects the same packets.
-    pub const FILTER: &str = "pkt.origin == \"proxy\" and pkt.comment contains \"sent by hand\"";
+/// Returns the rows of the packets that came from the receiver of a packet within a second after it.
+#[must_use]
+pub fn replies(snapshot: &Snapshot, row: u64) -> Vec<u64> {
+    let Some((sent, context)) = snapshot.row(row).zip(snapshot.context(row)) else {
+        return Vec::new();
+    };
+    let last = Timestamp(sent.at.0.saturating_add(SECOND));
+    let later = (row + 1..snapshot.end()).take(MAX_LOOKED);
+    let answers = later.filter(|row| {
+        snapshot.context(*row).is_some_and(|it| it.session == context.session)
+            && snapshot.row(*row).is_some_and(|it| {
+                it.direction() != sent.direction() && it.at >= sent.at && it.at <= last
+            })
+    });
+    answers.take(MAX_REPLIES).collect()
 }
+
+/// The filter that selects the packets that people have sent.
+const FILTER: &str = "pkt.origin == \"proxy\" and pkt.comment contains \"sent by hand\"";
 
 /// A second in nanoseconds.
 const SECOND: u64 = 1_000_000_000;

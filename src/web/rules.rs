@@ -1,9 +1,7 @@
 //! Requests about filter files.
 
 use crate::proxy::{RuleEditor, SaveError};
-use crate::view::protocol::{
-    Answer, Failure, Request, RuleFile, RuleResult, RulesFault, SavedRules,
-};
+use crate::view::protocol::{Answer, Failure, Request, RuleFile, SavedRules};
 
 /// Answers a request about filter files. This reads and writes them. Returns `None` for other requests.
 pub(super) fn answer(
@@ -15,14 +13,14 @@ pub(super) fn answer(
             // Before they are read, so that no change is missed.
             versions: versions(editor),
             files: editor.map(files).unwrap_or_default(),
-            counts: counts(editor),
+            counts: editor.map(RuleEditor::counts).unwrap_or_default(),
         }),
         Request::RuleCounts {} => {
-            Ok(Answer::RuleCounts { counts: counts(editor), versions: versions(editor) })
+            let counts = editor.map(RuleEditor::counts).unwrap_or_default();
+            Ok(Answer::RuleCounts { counts, versions: versions(editor) })
         }
         Request::CheckRules { text } => {
             let faults = editor.map(|editor| editor.check(text)).unwrap_or_default();
-            let faults = faults.into_iter().map(RulesFault::from).collect();
             Ok(Answer::CheckRules { faults })
         }
         Request::SaveRules { file, base, text } => {
@@ -33,10 +31,7 @@ pub(super) fn answer(
             match saved {
                 Ok(()) => Ok(SavedRules::Saved {}),
                 Err(SaveError::Changed { text }) => Ok(SavedRules::Changed { text }),
-                Err(SaveError::Faults(faults)) => {
-                    let faults = faults.into_iter().map(RulesFault::from).collect();
-                    Ok(SavedRules::Faulty { faults })
-                }
+                Err(SaveError::Faults(faults)) => Ok(SavedRules::Faulty { faults }),
                 Err(error) => Err(Failure::new(error.to_string())),
             }
             .map(Answer::SaveRules)
@@ -60,9 +55,4 @@ fn files(editor: &RuleEditor) -> Vec<RuleFile> {
 fn versions(editor: Option<&RuleEditor>) -> Vec<String> {
     let files = editor.map_or(0..0, |editor| 0..editor.paths().len());
     files.filter_map(|file| Some(editor?.version(file))).collect()
-}
-
-fn counts(editor: Option<&RuleEditor>) -> Vec<Vec<RuleResult>> {
-    let files = editor.map(RuleEditor::counts).unwrap_or_default().into_iter();
-    files.map(|file| file.into_iter().map(RuleResult::from).collect()).collect()
 }

@@ -7,12 +7,12 @@ use super::packet_form::{body_fields, packet_form};
 use crate::proxy::ColorStore;
 use crate::store::{Annotation, Store, search_expression};
 use crate::view::protocol::{
-    Answer, ChatLine, ComparedValues, Failure, Found, PacketDetails, Progress, Push, Request, Row,
-    SessionInfo, StoreState, Warning, bytes, moment, units,
+    Answer, ChatLine, Failure, Found, PacketDetails, Progress, Push, Request, Row, SessionInfo,
+    StoreState, Warning, bytes, moment, units,
 };
 use crate::view::{
     Chart, Comparison, Conversation, FindResult, Highlight, Highlights, List, PickedField, SLICE,
-    SentPackets, SortKey, Statistics, Subscription, protocols, words,
+    SortKey, Statistics, Subscription, protocols, replies, sent_packets, words,
 };
 use mitmcraft_engine::analysis::Sort;
 use mitmcraft_engine::lang::{Completion, Expr, Vocabulary};
@@ -37,7 +37,7 @@ pub struct Viewer {
     /// `true` while the page waits for them.
     counting: bool,
     chart: Option<Chart>,
-    sent: Option<SentPackets>,
+    sent: Option<List>,
     /// The columns of the rows that were asked for last.
     columns: Vec<Column>,
     pub(super) highlights: Arc<Highlights>,
@@ -155,7 +155,7 @@ impl Viewer {
             Request::Sent { start, count } => self.sent(start, count.min(MAX_COUNT)),
             Request::Replies { row } => {
                 let snapshot = self.list.snapshot();
-                let rows = SentPackets::replies(snapshot, row).into_iter();
+                let rows = replies(snapshot, row).into_iter();
                 let highlights = &self.highlights;
                 let rows = rows.filter_map(|row| Row::new(snapshot, row, None, &[], highlights));
                 Answer::Replies { rows: rows.collect() }
@@ -231,9 +231,8 @@ impl Viewer {
             Request::Compare { a, b } => {
                 let details = |row| self.list.snapshot().details(row).ok_or_else(gone);
                 let compared = Comparison::new(&details(a)?, &details(b)?);
-                let fields = compared.fields.iter().map(ComparedValues::from).collect();
                 let differing = compared.differing.map(|bytes| (bytes.start, bytes.end));
-                Answer::Compare { fields, differing }
+                Answer::Compare { fields: compared.fields, differing }
             }
             Request::Alive {} => Answer::DONE,
             _ => return Err(Failure::new("this is not a request about packets")),
@@ -302,7 +301,7 @@ impl Viewer {
             list: (&self.list).into(),
             search: self.list.search_matches().map(Progress::from),
             conversation: self.conversation.as_ref().map(|it| it.matches().into()),
-            sent: self.sent.as_ref().map(|it| it.list().into()),
+            sent: self.sent.as_ref().map(Progress::from),
         }
     }
 
@@ -413,10 +412,8 @@ impl Viewer {
     }
 
     fn sent(&mut self, start: u64, count: usize) -> Answer {
-        let sent = self
-            .sent
-            .get_or_insert_with(|| SentPackets::new(Arc::clone(&self.store), &self.catalog));
-        let list = sent.list();
+        let (store, catalog) = (&self.store, &self.catalog);
+        let list = self.sent.get_or_insert_with(|| sent_packets(Arc::clone(store), catalog));
         let rows = list.rows(start, count);
         let shown =
             rows.filter_map(|row| Row::new(list.snapshot(), row, None, &[], &self.highlights));
@@ -434,10 +431,8 @@ impl Viewer {
 
     fn field(&self, row: u64, field: usize) -> Result<Answer, Failure> {
         let details = self.list.snapshot().details(row).ok_or_else(gone)?;
-        let picked = PickedField::new(&details, field, &self.catalog)
-            .ok_or_else(|| Failure::new("the filter language has no name for this field"))?;
-        let PickedField { path, column, condition, text, json, hex } = picked;
-        Ok(Answer::Field { path, column, condition, text, json, hex })
+        let picked = PickedField::new(&details, field, &self.catalog).map(Answer::Field);
+        picked.ok_or_else(|| Failure::new("the filter language has no name for this field"))
     }
 
     /// Begins to search a text in the list; an empty one ends the search.

@@ -1,11 +1,9 @@
 use serde::Serialize;
 
-use super::{
-    Form, FormPlace, PacketDetails, Row, RuleFile, RuleResult, RulesFault, SessionInfo, TextPiece,
-    cut, millis, units,
-};
+use super::{Form, FormPlace, PacketDetails, Row, RuleFile, SessionInfo, TextPiece, millis, units};
 use crate::control::{self, HeldContent, HeldRows};
-use crate::view::{ComparedField, ConversationLine, Highlight};
+use crate::view::{ComparedField, ConversationLine, Highlight, PickedField};
+use mitmcraft_engine::filter::{RuleCount, SourceFault};
 use mitmcraft_engine::lang;
 use mitmcraft_protocol::schema::{Direction, State};
 
@@ -50,20 +48,7 @@ pub enum Answer {
         rows: Vec<u64>,
     },
     /// A field, in the forms in which it is filtered, shown as a column and copied.
-    Field {
-        /// Its path: `items[3].itemCount`.
-        path: String,
-        /// Its name as a column: `window_items.items[3].itemCount`.
-        column: String,
-        /// An expression that the packet matches, and others with the same value.
-        condition: String,
-        /// Its value as text.
-        text: String,
-        /// Its value as JSON, as captures have it.
-        json: String,
-        /// Its bytes in hex.
-        hex: String,
-    },
+    Field(PickedField),
     /// The next marked packet.
     NextMark {
         /// The packet, if there is one.
@@ -139,7 +124,7 @@ pub enum Answer {
     /// The fields and bytes of two packets side by side.
     Compare {
         /// The fields.
-        fields: Vec<ComparedValues>,
+        fields: Vec<ComparedField>,
         /// The first byte in each packet that differs, and the one after the last.
         differing: [(usize, usize); 2],
     },
@@ -190,19 +175,19 @@ pub enum Answer {
         /// A text for each that is another one once it has changed.
         versions: Vec<String>,
         /// The results of their rules, by file.
-        counts: Vec<Vec<RuleResult>>,
+        counts: Vec<Vec<RuleCount>>,
     },
     /// The results of the rules.
     RuleCounts {
         /// The results, by file.
-        counts: Vec<Vec<RuleResult>>,
+        counts: Vec<Vec<RuleCount>>,
         /// A text for each file that is another one once it has changed.
         versions: Vec<String>,
     },
     /// A text was checked as a filter file.
     CheckRules {
         /// Its errors and warnings.
-        faults: Vec<RulesFault>,
+        faults: Vec<SourceFault>,
     },
     /// The outcome of saving a filter file.
     SaveRules(SavedRules),
@@ -263,22 +248,6 @@ pub struct ChatLine {
     pub verdict: &'static str,
 }
 
-/// A field of two packets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ComparedValues {
-    /// Its path: `items[3].itemCount`.
-    pub path: String,
-    /// The number of containers and lists around it.
-    pub depth: usize,
-    /// Its value in the first packet, if that has it.
-    pub a: Option<String>,
-    /// Its value in the second packet, if that has it.
-    pub b: Option<String>,
-    /// `true` if both packets have it with this value.
-    pub same: bool,
-}
-
 /// The outcome of saving a filter file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
@@ -294,7 +263,7 @@ pub enum SavedRules {
     /// It was not saved, because the text has errors.
     Faulty {
         /// The errors, and warnings.
-        faults: Vec<RulesFault>,
+        faults: Vec<SourceFault>,
     },
 }
 
@@ -340,12 +309,5 @@ impl From<&ConversationLine> for ChatLine {
             text: line.text.as_ref().map(TextPiece::all),
             verdict: line.record.outcome.name(),
         }
-    }
-}
-
-impl From<&ComparedField> for ComparedValues {
-    fn from(field: &ComparedField) -> Self {
-        let [a, b] = field.values.each_ref().map(|it| it.as_deref().map(cut));
-        Self { path: field.path.clone(), depth: field.depth, a, b, same: field.is_same() }
     }
 }

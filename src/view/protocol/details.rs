@@ -114,6 +114,8 @@ impl From<&Details> for PacketDetails {
         let packet = &record.packet;
         let context = packet.context();
         let shown = &bytes[..bytes.len().min(MAX_BYTES)];
+        let diagnostic =
+            |it: packet::Diagnostic| Diagnostic { name: it.name(), description: it.description() };
         Self {
             at: packet.at().to_string(),
             t: packet.at().since(context.opened).as_secs_f64(),
@@ -132,7 +134,7 @@ impl From<&Details> for PacketDetails {
             of: record.of,
             counterpart: None,
             comment: record.comment.clone(),
-            diagnostics: diagnose(packet).iter().map(Diagnostic::from).collect(),
+            diagnostics: diagnose(packet).iter().map(diagnostic).collect(),
             size: packet.size(),
             wire: packet.wire_size(),
             legs: legs.as_ref().map(LegsInfo::from),
@@ -141,12 +143,6 @@ impl From<&Details> for PacketDetails {
             bytes: BASE64_STANDARD.encode(shown),
             left_out: bytes.len() - shown.len(),
         }
-    }
-}
-
-impl From<packet::Diagnostic> for Diagnostic {
-    fn from(diagnostic: packet::Diagnostic) -> Self {
-        Self { name: diagnostic.name(), description: diagnostic.description() }
     }
 }
 

@@ -36,7 +36,7 @@ mod session;
 mod tests;
 mod text_piece;
 
-pub use answer::{Answer, ChatLine, ComparedValues, Found, SavedRules, Warning};
+pub use answer::{Answer, ChatLine, Found, SavedRules, Warning};
 pub use commands::read_body;
 pub use details::{DecodeError, Diagnostic, Field, PacketDetails};
 pub use failure::Failure;
@@ -47,7 +47,7 @@ pub use packet_json::PacketJson;
 pub use push::{Progress, Push, StoreState};
 pub use request::{ExportFormat, Exported, HeldDecision, MarkedPackets, Query, Request};
 pub use row::Row;
-pub use rules::{RuleFile, RuleResult, RulesFault};
+pub use rules::RuleFile;
 pub use session::{LegInfo, LegsInfo, SessionInfo};
 pub use text_piece::TextPiece;
 
@@ -67,7 +67,7 @@ pub fn moment(millis: f64) -> Timestamp {
 }
 
 /// Returns the beginning of a value, with `…` if it is longer than any that is shown.
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     cut_to(text, MAX_VALUE)
 }
 

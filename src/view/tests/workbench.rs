@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::store::{Store, StoreOptions};
 use crate::view::{
-    Chart, Highlight, HighlightColor, HighlightError, Highlights, List, SentPackets,
+    Chart, Highlight, HighlightColor, HighlightError, Highlights, List, replies, sent_packets,
 };
 use mitmcraft_engine::capture::{Entry, Record};
 use mitmcraft_engine::lang::Expr;
@@ -191,8 +191,8 @@ fn what_people_have_sent_is_listed_with_what_came_back_within_a_second() {
     let fields = json!({ "message": "{\"text\":\"yes\"}", "position": 0 });
     let reply = recording.record(1900, Direction::Clientbound, "chat", &fields);
     recording.record(2001, Direction::Clientbound, "chat", &fields);
-    let mut all = SentPackets::new(Arc::clone(&recording.store), Catalog::embedded());
+    let mut all = sent_packets(Arc::clone(&recording.store), Catalog::embedded());
     while all.advance(1000) {}
-    assert_eq!(rows(all.list()), [sent]);
-    assert_eq!(SentPackets::replies(&recording.store.snapshot(), sent), [reply]);
+    assert_eq!(rows(&all), [sent]);
+    assert_eq!(replies(&recording.store.snapshot(), sent), [reply]);
 }

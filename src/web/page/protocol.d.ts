@@ -56,20 +56,7 @@ export type Answer = { "answer": "done", }
 | { "answer": "row_numbers",
   /** The rows, in the order of the list. */
   rows: Array<number>, }
-| { "answer": "field",
-  /** Its path: `items[3].itemCount`. */
-  path: string,
-  /** Its name as a column: `window_items.items[3].itemCount`. */
-  column: string,
-  /** An expression that the packet matches, and others with the same value. */
-  condition: string,
-  /** Its value as text. */
-  text: string,
-  /** Its value as JSON, as captures have it. */
-  json: string,
-  /** Its bytes in hex. */
-  hex: string, }
-| { "answer": "next_mark",
+| { "answer": "field" } & PickedField | { "answer": "next_mark",
   /** The packet, if there is one. */
   found: Found | null, }
 | { "answer": "details",
@@ -551,20 +538,7 @@ export type Message = {
 | { "answer": "row_numbers",
   /** The rows, in the order of the list. */
   rows: Array<number>, }
-| { "answer": "field",
-  /** Its path: `items[3].itemCount`. */
-  path: string,
-  /** Its name as a column: `window_items.items[3].itemCount`. */
-  column: string,
-  /** An expression that the packet matches, and others with the same value. */
-  condition: string,
-  /** Its value as text. */
-  text: string,
-  /** Its value as JSON, as captures have it. */
-  json: string,
-  /** Its bytes in hex. */
-  hex: string, }
-| { "answer": "next_mark",
+| { "answer": "field" } & PickedField | { "answer": "next_mark",
   /** The packet, if there is one. */
   found: Found | null, }
 | { "answer": "details",
@@ -724,6 +698,21 @@ export type PacketDetails = {
   bytes: string,
   /** The number of bytes that were left out at the end. */
   left_out: number, };
+
+/** A field of a packet that a person has picked: to filter by it, to list it, or to copy it. */
+export type PickedField = {
+  /** Its path: `items[3].itemCount`. A tag of NBT has that of the field that it is in. */
+  path: string,
+  /** Its name as a column of the list: `window_items.items[3].itemCount`. */
+  column: string,
+  /** An expression that the packet matches, and others with the same value. */
+  condition: string,
+  /** Its value as text: a component as a player reads it. */
+  text: string,
+  /** Its value as JSON, as captures have it. */
+  json: string,
+  /** Its bytes in hex. */
+  hex: string, };
 
 /** How many packets were found. */
 export type Progress = {
@@ -1070,7 +1059,7 @@ export type RuleFile = {
   /** Why it cannot be read. */
   error: string | null, };
 
-/** The results of a rule. */
+/** The counts of a rule in all sessions so far. */
 export type RuleResult = {
   /** The rule's name. */
   name: string,
@@ -1081,20 +1070,20 @@ export type RuleResult = {
   /** Packets on which an action failed, so that none was done. */
   failed: number, };
 
-/** An error or a warning about a filter file. */
+/** An error or a warning about a user's file, with its place. */
 export type RulesFault = {
-  /** `error` or `warning`. */
-  severity: "error" | "warning",
+  /** Its severity. */
+  severity: Severity,
   /** A description of the problem. */
   message: string,
   /** The line number, from 1. */
   line: number,
   /** The column in characters, from 1. */
   column: number,
-  /** The number of marked characters, at least 1. */
-  width: number,
   /** The text of the line. */
   text: string,
+  /** The number of marked characters, at least 1. */
+  width: number,
   /** Advice on fixing it. */
   hint: string | null, };
 
@@ -1160,6 +1149,9 @@ export type SessionInfo = {
   last: number,
   /** Why it has ended; `null` while it is open. */
   closed: string | null, };
+
+/** The severity of a fault. */
+export type Severity = "error" | "warning";
 
 /** One of the two peers. */
 export type Side = "client" | "server";

@@ -1,8 +1,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use serde::Serialize;
+
 /// The counts of a rule in all sessions so far.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "test-support", derive(ts_rs::TS), ts(rename = "RuleResult"))]
 pub struct RuleCount {
     /// The rule's name.
     pub name: String,

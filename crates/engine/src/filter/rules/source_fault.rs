@@ -1,9 +1,12 @@
 use std::fmt;
 use std::ops::Range;
 
+use serde::Serialize;
+
 /// An error or a warning about a user's file, with its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "test-support", derive(ts_rs::TS), ts(rename = "RulesFault"))]
 pub struct SourceFault {
     /// Its severity.
     pub severity: Severity,
@@ -21,8 +24,10 @@ pub struct SourceFault {
     pub hint: Option<String>,
 }
 
-/// The severity of a [`SourceFault`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The severity of a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
 pub enum Severity {
     /// The file cannot be used.
     Error,
