@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::inbox::News;
 use super::{App, DetailsPane, Prompt, Purpose, View};
-use crate::control::{HeldId, HeldPacket};
+use crate::control::{HeldContent, HeldId, HeldPacket};
 use crate::view::protocol::{Answer, Failure, Request};
 use mitmcraft_engine::link::{Side, signature_warning};
 use mitmcraft_protocol::codec::Frame;
@@ -146,16 +146,14 @@ impl App {
         let to = Side::from(packet.direction()).other();
         let mut line = json!({ "to": to, "resent": packet.seq() });
         if fields {
-            let mut json = Vec::new();
-            let walked = packet.write_json(&mut json);
-            let json = serde_json::from_slice::<Json>(&json).ok().filter(|_| walked.is_ok());
-            let Some((kind, json)) = packet.kind().zip(json) else {
+            let fields = HeldContent::from(packet).fields;
+            let Some((kind, fields)) = packet.kind().zip(fields) else {
                 self.status =
                     "a packet that does not decode can only be sent again as it is".to_owned();
                 return None;
             };
             line["packet"] = kind.name().to_string().into();
-            line["fields"] = json;
+            line["fields"] = fields;
         } else {
             let Ok(body) = packet.body() else {
                 self.status = "what is no packet cannot be sent again".to_owned();

@@ -219,15 +219,13 @@ impl Values<'_> {
                 continue;
             }
             // Where another field decides, the encoder knows whether it can be there.
-            let can_be = match self.encoded_with_new(&place, json!({})) {
-                Some(Err(error)) => {
-                    error.path.starts_with(&path)
-                        && !matches!(error.cause, EncodeCause::UnknownField)
-                }
-                Some(Ok(_)) => true,
-                None => false,
+            let accepts = |error: EncodeError| {
+                error.path.starts_with(&path) && !matches!(error.cause, EncodeCause::UnknownField)
             };
-            if can_be && lines.len() < MAX_LINES {
+            let encoded = self.encoded_with(&place, json!({}));
+            if encoded.is_some_and(|it| it.map_or_else(accepts, |_| true))
+                && lines.len() < MAX_LINES
+            {
                 lines.push(self.line(name, &path, &place, depth, &Json::Null));
             }
         }
@@ -297,17 +295,14 @@ impl Values<'_> {
         (error.path == path).then_some(error.cause)
     }
 
-    /// Encodes the packet with another field.
-    fn encoded_with_new(&self, place: &str, value: Json) -> Option<Result<Vec<u8>, EncodeError>> {
-        let mut fields = self.fields.clone();
-        let (parent, name) = place.rsplit_once('/')?;
-        fields.pointer_mut(parent)?.as_object_mut()?.insert(unescaped(name), value);
-        Some(self.protocol.encode(self.kind, &Value::from_json(&fields)))
-    }
-
+    /// Encodes the packet with another value at a place, which may be a new field.
     fn encoded_with(&self, place: &str, value: Json) -> Option<Result<Vec<u8>, EncodeError>> {
         let mut fields = self.fields.clone();
-        *fields.pointer_mut(place)? = value;
+        let (parent, name) = place.rsplit_once('/')?;
+        match fields.pointer_mut(parent)? {
+            Json::Object(object) => drop(object.insert(unescaped(name), value)),
+            list => *list.get_mut(name.parse::<usize>().ok()?)? = value,
+        }
         Some(self.protocol.encode(self.kind, &Value::from_json(&fields)))
     }
 }

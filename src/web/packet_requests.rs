@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::packet_form::packet_form;
 use super::{Export, Viewer};
-use crate::control::{packet_expression, packet_rule};
+use crate::control::{HeldContent, packet_expression, packet_rule};
 use crate::view::protocol::{Answer, ExportFormat, Exported, Failure, FormPlace};
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Direction, State};
@@ -63,9 +63,7 @@ impl Viewer {
     pub(super) fn form_of(&self, row: u64) -> Result<Answer, Failure> {
         let record = self.list.snapshot().record(row);
         let packet = record.ok_or_else(|| Failure::new("it is no longer held"))?.packet;
-        let mut fields = Vec::new();
-        let walked = packet.write_json(&mut fields);
-        let fields = serde_json::from_slice(&fields).ok().filter(|_| walked.is_ok());
+        let fields = HeldContent::from(&packet).fields;
         let Some((kind, fields)) = packet.kind().zip(fields) else {
             let message = "a packet that does not decode can only be sent again as it is";
             return Err(Failure::new(message));
