@@ -33,32 +33,27 @@ impl WireTap {
         self.push(at, side, WireKind::Open);
     }
 
-    /// Records bytes received from a side.
-    pub(in crate::proxy) fn received(&mut self, at: Timestamp, side: Side, bytes: &[u8]) {
-        self.push(at, side, WireKind::Bytes(side.sends(), Bytes::copy_from_slice(bytes)));
+    /// Records bytes received from a side, or sent to it.
+    pub(in crate::proxy) fn bytes(
+        &mut self,
+        at: Timestamp,
+        side: Side,
+        to: Direction,
+        bytes: &[u8],
+    ) {
+        self.push(at, side, WireKind::Bytes(to, Bytes::copy_from_slice(bytes)));
     }
 
-    /// Records bytes sent to a side.
-    pub(in crate::proxy) fn sent(&mut self, at: Timestamp, side: Side, bytes: &[u8]) {
-        let direction = side.other().sends();
-        self.push(at, side, WireKind::Bytes(direction, Bytes::copy_from_slice(bytes)));
-    }
-
-    /// Records that a side has closed its sending direction.
-    pub(in crate::proxy) fn ended(&mut self, at: Timestamp, side: Side) {
-        self.push(at, side, WireKind::End(side.sends()));
-    }
-
-    /// Records that the proxy has closed its sending direction to a side.
-    pub(in crate::proxy) fn shut(&mut self, at: Timestamp, side: Side) {
-        self.push(at, side, WireKind::End(side.other().sends()));
+    /// Records that a direction of the connection to a side was closed.
+    pub(in crate::proxy) fn end(&mut self, at: Timestamp, side: Side, direction: Direction) {
+        self.push(at, side, WireKind::End(direction));
     }
 
     /// Records the end of both connections.
     pub(in crate::proxy) fn close(&mut self, at: Timestamp) {
         for side in Side::ALL {
             for direction in Direction::ALL {
-                self.push(at, side, WireKind::End(direction));
+                self.end(at, side, direction);
             }
         }
     }

@@ -275,7 +275,7 @@ impl Driver {
                 let _ = SockRef::from(socket).shutdown(Shutdown::Write);
                 self.shutting[side] = false;
                 if let Some(tap) = &mut self.tap {
-                    tap.shut(self.shared.clock.now(), side);
+                    tap.end(self.shared.clock.now(), side, side.other().sends());
                 }
             }
         }
@@ -294,7 +294,8 @@ impl Driver {
             match socket.try_write(pending) {
                 Ok(count) => {
                     if let Some(tap) = &mut self.tap {
-                        tap.sent(self.shared.clock.now(), side, &pending[..count]);
+                        let now = self.shared.clock.now();
+                        tap.bytes(now, side, side.other().sends(), &pending[..count]);
                     }
                     self.session.advance(side, count);
                 }
@@ -477,8 +478,8 @@ impl Driver {
             let now = self.shared.clock.now();
             if let (Some(tap), Ok(count)) = (&mut self.tap, &read) {
                 match *count {
-                    0 => tap.ended(now, side),
-                    count => tap.received(now, side, &buffer[..count]),
+                    0 => tap.end(now, side, side.sends()),
+                    count => tap.bytes(now, side, side.sends(), &buffer[..count]),
                 }
             }
             match read {
