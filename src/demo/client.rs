@@ -6,7 +6,7 @@ use super::connection::{ALPHA_VERSION, Connection, VERSION};
 use super::conversation::Conversation;
 use super::message::{Message, Received};
 use super::player::{Player, Walk};
-use super::scene::Scene;
+use super::scene;
 use super::{DemoError, DemoOptions, DemoReport, Opening};
 use mitmcraft_engine::link::{Endpoint, Input, PeerEngine, Request, Side};
 use mitmcraft_protocol::packet::{Timestamp, plain_text};
@@ -104,10 +104,10 @@ impl Client {
             "success" => {
                 packet.text("uuid")?.clone_into(&mut self.report.uuid);
                 self.connection.endpoint.enter(State::Play);
-                Player::start(Scene::java(), options, Some(Walk::new()), &mut self.connection)?
+                Player::start(&scene::JAVA, options, Some(Walk::new()), &mut self.connection)?
             }
             // Alpha's.
-            "login" => Player::start(Scene::alpha(), options, None, &mut self.connection)?,
+            "login" => Player::start(&scene::ALPHA, options, None, &mut self.connection)?,
             "disconnect" | "kick_disconnect" => return Err(self.disconnected(packet)?),
             _ => return Err(self.unexpected(packet)),
         };

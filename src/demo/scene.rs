@@ -56,21 +56,15 @@ pub(super) struct Reply {
     pub(super) ends: bool,
 }
 
+/// The scene of protocol 47 (1.8).
+pub(super) static JAVA: LazyLock<Scene> =
+    LazyLock::new(|| Scene::read(include_str!("data/scene-47.json")));
+
+/// The scene of Alpha (protocol 5).
+pub(super) static ALPHA: LazyLock<Scene> =
+    LazyLock::new(|| Scene::read(include_str!("data/scene-alpha.json")));
+
 impl Scene {
-    /// The scene of protocol 47 (1.8).
-    pub(super) fn java() -> &'static Self {
-        static SCENE: LazyLock<Scene> =
-            LazyLock::new(|| Scene::read(include_str!("data/scene-47.json")));
-        &SCENE
-    }
-
-    /// The scene of Alpha (protocol 5).
-    pub(super) fn alpha() -> &'static Self {
-        static SCENE: LazyLock<Scene> =
-            LazyLock::new(|| Scene::read(include_str!("data/scene-alpha.json")));
-        &SCENE
-    }
-
     fn read(text: &str) -> Self {
         Self { data: serde_json::from_str(text).expect("the embedded scene is JSON") }
     }

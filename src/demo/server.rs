@@ -8,7 +8,7 @@ use super::connection::{ALPHA_VERSION, Connection, VERSION};
 use super::conversation::Conversation;
 use super::game::Game;
 use super::message::{Message, Received};
-use super::scene::Scene;
+use super::scene::{self, Scene};
 use super::{DemoError, DemoOptions, Opening};
 use mitmcraft_engine::link::{
     Endpoint, Exchange, Input, KeyMaterial, Output, PeerEngine, Side, disconnect_body,
@@ -140,14 +140,14 @@ impl Server {
         let success = json!({ "uuid": uuid, "username": name });
         self.connection.send(&Message::new("success", success))?;
         self.connection.endpoint.enter(State::Play);
-        self.play(Scene::java(), name, &uuid)
+        self.play(&scene::JAVA, name, &uuid)
     }
 
     fn on_alpha_login(&mut self, packet: &Received) -> Result<(), DemoError> {
         if packet.int("protocolVersion")? != i64::from(ALPHA_VERSION) {
             return Err(DemoError::Rejected("This demo speaks Alpha's protocol 5."));
         }
-        self.play(Scene::alpha(), packet.text("username")?.to_owned(), "")
+        self.play(&scene::ALPHA, packet.text("username")?.to_owned(), "")
     }
 
     fn play(&mut self, scene: &'static Scene, name: String, uuid: &str) -> Result<(), DemoError> {
