@@ -41,10 +41,7 @@ impl TerminalInterface {
     async fn show(self, stop: &Stop) -> anyhow::Result<()> {
         let Self { mut app, control } = self;
         let inbox = app.inbox();
-        let mut attachment = match &control {
-            Some(control) => control.attach(HeldNews::Each).await,
-            None => None,
-        };
+        let mut attachment = attach(control.as_ref()).await;
         let (send, mut requests) = tokio::sync::mpsc::channel(QUEUE);
         let screen = Screen::open().context("cannot use the terminal")?;
         divert(Some(inbox.clone()));
@@ -61,10 +58,7 @@ impl TerminalInterface {
                     // The terminal was detached: the controller reports all held packets again.
                     None => {
                         inbox.forget_held();
-                        attachment = match &control {
-                            Some(control) => control.attach(HeldNews::Each).await,
-                            None => None,
-                        };
+                        attachment = attach(control.as_ref()).await;
                     }
                 },
                 Some((id, request)) = requests.recv() => {
@@ -78,10 +72,8 @@ impl TerminalInterface {
         while let Some((id, request)) = requests.recv().await {
             ask(attachment.as_ref(), &inbox, id, request).await;
         }
-        if let Some(control) = &control {
-            // Its answer comes after all of that is with the sessions.
-            drop(control.attach(HeldNews::Each).await);
-        }
+        // The answer comes after all of that is with the sessions.
+        drop(attach(control.as_ref()).await);
         match ended?? {
             ScreenEnd::Left => stop.stop("stopped by the user"),
             ScreenEnd::Panicked => stop.stop("a task of the program failed"),
@@ -89,6 +81,11 @@ impl TerminalInterface {
         }
         Ok(())
     }
+}
+
+/// Attaches the interface to the controller, if there is one.
+async fn attach(control: Option<&ControlHandle>) -> Option<Attachment> {
+    control?.attach(HeldNews::Each).await
 }
 
 /// Passes a request on to the controller.

@@ -3,7 +3,9 @@ use std::io::{BufReader, Read, stdin};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use mitmcraft_engine::capture::{Entries, Entry, is_table, open_table, read_capture_within};
+use mitmcraft_engine::capture::{
+    Entries, Entry, ReadError, is_table, open_table, read_capture_within,
+};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::schema::Catalog;
 
@@ -59,28 +61,32 @@ impl Reading {
     /// Opens a capture; `-` is stdin.
     pub(super) fn entries(&self, path: &Path) -> anyhow::Result<Entries> {
         let context = || format!("cannot read `{}`", name(path));
-        let mut size = 0;
-        let reader: Box<dyn Read + Send> = if is_stdio(path) {
-            Box::new(stdin())
+        let opened = self.open(path).map_err(|error| anyhow!(read_error(&error)));
+        let (entries, size) = opened.with_context(context)?;
+        let entries = self.selected(entries);
+        if !self.ahead || size < AHEAD {
+            return Ok(entries);
+        }
+        Ok(Box::new(read_ahead(entries, entry_size).with_context(context)?))
+    }
+
+    /// Returns the entries of a capture, and the size of its file.
+    fn open(&self, path: &Path) -> Result<(Entries, u64), ReadError> {
+        let (reader, size): (Box<dyn Read + Send>, u64) = if is_stdio(path) {
+            (Box::new(stdin()), 0)
         } else {
-            let mut file = File::open(path).with_context(context)?;
-            if is_table(&mut file).with_context(context)? {
+            let mut file = File::open(path)?;
+            if is_table(&mut file)? {
                 let progress = self.progress.clone();
                 let done = move |bytes| progress.add(bytes);
-                let entries = open_table(file, &self.catalog, self.memory, done);
-                let entries = entries.map_err(|error| anyhow!(read_error(&error)));
-                return self
-                    .ahead(self.selected(entries.with_context(context)?))
-                    .with_context(context);
+                // A small one has many entries, too.
+                return Ok((open_table(file, &self.catalog, self.memory, done)?, u64::MAX));
             }
-            size = file.metadata().map_or(0, |it| it.len());
-            self.progress.of(file)
+            let size = file.metadata().map_or(0, |it| it.len());
+            (self.progress.of(file), size)
         };
         let reader = BufReader::with_capacity(CHUNK, reader);
-        let entries = read_capture_within(reader, &self.catalog, self.memory);
-        let entries = entries.map_err(|error| anyhow!(read_error(&error)));
-        let entries = self.selected(entries.with_context(context)?);
-        if size < AHEAD { Ok(entries) } else { self.ahead(entries).with_context(context) }
+        Ok((read_capture_within(reader, &self.catalog, self.memory)?, size))
     }
 
     /// Prints what is said of a capture.
@@ -94,13 +100,6 @@ impl Reading {
             Ok(Entry::Packet(record)) => condition.matches(record),
             _ => true,
         }))
-    }
-
-    fn ahead(&self, entries: Entries) -> std::io::Result<Entries> {
-        if !self.ahead {
-            return Ok(entries);
-        }
-        Ok(Box::new(read_ahead(entries, entry_size)?))
     }
 }
 
