@@ -1,4 +1,4 @@
-use std::io::Read as _;
+use std::io;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -42,11 +42,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     let name = arguments.file.display().to_string();
     let text = match name.as_str() {
-        "-" => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("cannot read stdin")?;
-            text
-        }
+        "-" => io::read_to_string(io::stdin()).context("cannot read stdin")?,
         _ => read_source(&arguments.file).with_context(|| format!("cannot read `{name}`"))?,
     };
     let mut catalog = arguments.protocols.catalog()?;

@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::io;
 use std::sync::LazyLock;
 
 use anyhow::{Context as _, bail};
@@ -87,10 +88,13 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
             let protocol = version::find(&catalog, version)?;
             let selection = Selection::new(words)?;
             let packets = selection.packets(&protocol)?;
+            let types = |packets| json_schema(&protocol, packets);
             match arguments.emit {
-                Some(language) => emit(&protocol, packets, language, output),
-                None => show(&protocol, &selection, packets, arguments.json, output),
+                Some(Emit::JsonSchema) => output.line(&format!("{:#}", types(packets)))?,
+                Some(Emit::Typescript) => output.line(typescript(&types(packets)).trim_end())?,
+                None => show(&protocol, &selection, packets, arguments.json, output)?,
             }
+            Ok(Done::Yes)
         }
     }
 }
@@ -131,7 +135,7 @@ fn show(
     packets: Vec<&PacketType>,
     json: bool,
     output: &Output,
-) -> anyhow::Result<Done> {
+) -> io::Result<()> {
     for packet in packets {
         let fields = || protocol.layout(packet, FIELD_LEVELS);
         if json {
@@ -145,21 +149,7 @@ fn show(
             }
         }
     }
-    Ok(Done::Yes)
-}
-
-fn emit(
-    protocol: &Protocol,
-    packets: Vec<&PacketType>,
-    language: Emit,
-    output: &Output,
-) -> anyhow::Result<Done> {
-    let schema = json_schema(protocol, packets);
-    match language {
-        Emit::JsonSchema => output.line(&format!("{schema:#}"))?,
-        Emit::Typescript => output.line(typescript(&schema).trim_end())?,
-    }
-    Ok(Done::Yes)
+    Ok(())
 }
 
 /// The packets that the user asked for.

@@ -5,30 +5,19 @@ use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::session::Timeouts;
 
 /// One timeout as the user sets it: `connect=10`, `idle=none`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeout {
-    name: TimeoutName,
+    of: fn(&mut Timeouts) -> &mut Option<Duration>,
     /// `None` waits for ever.
     period: Option<Duration>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TimeoutName {
-    Connect,
-    Login,
-    Idle,
 }
 
 impl Timeout {
     /// Applies `set` to the default timeouts; the last value of a name counts.
     pub(crate) fn apply(set: &[Self]) -> Timeouts {
         let mut timeouts = Timeouts::default();
-        for Self { name, period } in set {
-            match name {
-                TimeoutName::Connect => timeouts.connect = *period,
-                TimeoutName::Login => timeouts.login = *period,
-                TimeoutName::Idle => timeouts.idle = *period,
-            }
+        for Self { of, period } in set {
+            *of(&mut timeouts) = *period;
         }
         timeouts
     }
@@ -41,17 +30,17 @@ impl FromStr for Timeout {
         let invalid =
             || format!("invalid timeout `{text}`: expected `connect=`, `login=` or `idle=`");
         let (name, period) = text.split_once('=').ok_or_else(invalid)?;
-        let name = match name.trim() {
-            "connect" => TimeoutName::Connect,
-            "login" => TimeoutName::Login,
-            "idle" => TimeoutName::Idle,
+        let of: fn(&mut Timeouts) -> &mut Option<Duration> = match name.trim() {
+            "connect" => |it| &mut it.connect,
+            "login" => |it| &mut it.login,
+            "idle" => |it| &mut it.idle,
             _ => return Err(invalid()),
         };
         let period = match period.trim() {
             "none" => None,
             period => Some(Period::positive(period).map_err(|error| error.to_string())?.0),
         };
-        Ok(Self { name, period })
+        Ok(Self { of, period })
     }
 }
 

@@ -6,7 +6,7 @@ mod whole_file;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft_engine::capture::{CreateOptions, FileType};
 use mitmcraft_engine::text::write_info;
@@ -111,12 +111,9 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     }
     let folder = to.is_dir() || to.to_string_lossy().ends_with(std::path::is_separator);
     let on_stdout = match &format {
-        Some(format) if !folder => match format.on_stdout() {
-            Some(format) => format,
-            None => bail!(
-                "`--format parquet` and `mcpr` are for a folder; the name of a file ends in its format"
-            ),
-        },
+        Some(format) if !folder => format.on_stdout.context(
+            "`--format parquet` and `mcpr` are for a folder; the name of a file ends in its format",
+        )?,
         _ => FileType::JSONL,
     };
     let example = match &format {

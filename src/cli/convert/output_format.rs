@@ -10,16 +10,11 @@ use super::whole_file::WholeFile;
 pub(super) struct OutputFormat {
     /// The ending of files.
     ending: String,
-    /// `None` if it is only for files.
-    on_stdout: Option<FileType>,
+    /// The format on stdout; `None` if it is only for files.
+    pub(super) on_stdout: Option<FileType>,
 }
 
 impl OutputFormat {
-    /// Returns the format on stdout; `None` if it is only for files.
-    pub(super) fn on_stdout(&self) -> Option<FileType> {
-        self.on_stdout
-    }
-
     /// Returns the name of a file in this format that is made of a file with another name.
     pub(super) fn name(&self, name: &Path) -> PathBuf {
         name.with_file_name(format!("{}.{}", stem(name), self.ending))
@@ -73,7 +68,7 @@ mod tests {
         ] {
             assert_eq!(parquet.name(name.as_ref()), Path::new(expected));
         }
-        assert!(parquet.on_stdout().is_none());
+        assert!(parquet.on_stdout.is_none());
         let pcapng: OutputFormat = "pcapng.gz".parse().unwrap();
         assert_eq!(pcapng.name("a.jsonl".as_ref()), Path::new("a.pcapng.gz"));
         assert!("txt".parse::<OutputFormat>().is_err());
