@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use mitmcraft::proxy::write_source;
+use mitmcraft::proxy::{read_source, write_source};
 
 use super::setting::{Setting, Values};
 use super::{Settings, file};
@@ -19,7 +19,8 @@ impl Settings {
         self.check()?;
         let missing = (0..self.all.len()).filter(|place| !self.in_file.contains_key(place));
         let missing: Vec<&Setting> = missing.map(|place| &self.all[place]).collect();
-        let text = completed(&self.text, &missing);
+        let text = if path.exists() { read_source(path)? } else { String::new() };
+        let text = completed(&text, &missing);
         let words =
             |values: &Values| values.values().map(|it| it.words.clone()).collect::<Vec<_>>();
         let same = |completed: Values| words(&completed) == words(&self.in_file);

@@ -16,15 +16,14 @@ pub(in crate::cli) fn default_file() -> Option<PathBuf> {
     Some(directories::BaseDirs::new()?.config_dir().join("mitmcraft").join("config.toml"))
 }
 
-/// Returns the text and the values of a file that must exist.
+/// Returns the values of a file that must exist.
 ///
 /// # Errors
 /// If it cannot be read, or with all its faults.
-pub(super) fn read(path: &Path, settings: &[Setting]) -> anyhow::Result<(String, Values)> {
+pub(super) fn read(path: &Path, settings: &[Setting]) -> anyhow::Result<Values> {
     let text = read_source(path)
         .with_context(|| format!("cannot read the configuration file {}", path.display()))?;
-    let values = parse(path, &text, settings)?;
-    Ok((text, values))
+    parse(path, &text, settings)
 }
 
 /// Parses the text of the configuration file at `path`: a key for each option of all verbs, and a table

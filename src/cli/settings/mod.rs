@@ -42,9 +42,8 @@ pub(super) struct Settings {
     /// The values of the verb's options and of those of all verbs; of all options if there is no verb.
     typed: Values,
     variables: Values,
-    /// The values of the configuration file, and its text.
+    /// The values of the configuration file.
     in_file: Values,
-    text: String,
     /// The configuration file: the named one, else the one of the user's folder.
     pub(super) path: Option<PathBuf>,
     /// Why the file cannot be used, or a variable not.
@@ -75,9 +74,9 @@ impl Settings {
         let mut fault = None;
         let read = match path.as_ref().filter(|path| required || path.exists()) {
             Some(path) => file::read(path, &all),
-            None => Ok(Default::default()),
+            None => Ok(Values::new()),
         };
-        let (text, in_file) = read.map_err(|error| fault = Some(error)).unwrap_or_default();
+        let in_file = read.map_err(|error| fault = Some(error)).unwrap_or_default();
         let (mut typed, mut variables) = (Values::new(), Values::new());
         for (place, setting) in all.iter().enumerate().filter(|(_, it)| it.is_of(&line.verb)) {
             typed.extend(line.value(setting).map(|value| (place, value)));
@@ -98,7 +97,6 @@ impl Settings {
             typed,
             variables,
             in_file,
-            text,
             path,
             fault,
             unknown_variables,

@@ -72,25 +72,20 @@ impl Setting {
     /// Returns the types that its values have in the file, and what they are called.
     pub(super) fn types(&self) -> (&'static [&'static str], &'static str) {
         let own = self.arg.get_value_parser().type_id();
-        let is_one = |types: &[TypeId]| types.iter().any(|it| own == *it);
+        let integers = [
+            TypeId::of::<u16>(),
+            TypeId::of::<u32>(),
+            TypeId::of::<u64>(),
+            TypeId::of::<i64>(),
+            TypeId::of::<usize>(),
+        ];
+        let texts = [TypeId::of::<String>(), TypeId::of::<PathBuf>()];
         match self.arg.get_action() {
             ArgAction::SetTrue => (&["boolean"], "true or false"),
             ArgAction::Count => (&["integer"], "a small count"),
-            _ if is_one(&[
-                TypeId::of::<u16>(),
-                TypeId::of::<u32>(),
-                TypeId::of::<i32>(),
-                TypeId::of::<u64>(),
-                TypeId::of::<i64>(),
-                TypeId::of::<usize>(),
-            ]) =>
-            {
-                (&["integer"], "an integer")
-            }
+            _ if integers.iter().any(|it| own == *it) => (&["integer"], "an integer"),
             // A number never stands for text.
-            _ if is_one(&[TypeId::of::<String>(), TypeId::of::<PathBuf>()]) => {
-                (&["string"], "text")
-            }
+            _ if texts.iter().any(|it| own == *it) => (&["string"], "text"),
             _ => (&["string", "integer", "float"], "text or a number"),
         }
     }
@@ -98,8 +93,7 @@ impl Setting {
     /// Returns whether its value replaces that of `other`: clap refuses both on one command line.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         let excludes = |one: &Self, other: &Self| one.excludes.contains(other.arg.get_id());
-        let conflict = excludes(self, other) || excludes(other, self);
-        self.name == other.name || (conflict && self.verb() == other.verb())
+        self.verb() == other.verb() && (excludes(self, other) || excludes(other, self))
     }
 
     /// Returns `value` as words of a command line. Those of positional arguments stand at its end.
