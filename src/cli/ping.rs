@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mitmcraft::proxy::{AskError, Clock, UpstreamName, ping};
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::link::Upstream;
@@ -10,7 +10,7 @@ use mitmcraft_engine::text::{Escaped, Styled};
 use mitmcraft_protocol::packet::StyledText;
 use serde_json::{Value as Json, json};
 
-use super::args::Overwrite;
+use super::args::{Choice, Overwrite, one_of};
 use super::exit::Done;
 use super::output::Output;
 use super::run::look_up;
@@ -29,8 +29,8 @@ pub(crate) struct Arguments {
     host: UpstreamName,
 
     /// Form of the Server List Ping
-    #[arg(long, value_enum, default_value_t = FormChoice::Auto)]
-    form: FormChoice,
+    #[arg(long, default_value = "auto", value_parser = one_of(FORMS))]
+    form: &'static [Form],
 
     /// Print the result as one line of JSON
     #[arg(long)]
@@ -48,34 +48,18 @@ pub(crate) struct Arguments {
     timeout: Period,
 }
 
-/// The values of `--form`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FormChoice {
-    /// Try the newest form first, then older ones until the server answers
-    Auto,
-    /// Status and ping, since 1.7
-    #[value(name = "1.7")]
-    V1_7,
-    /// FE 01 FA, as 1.6
-    #[value(name = "1.6")]
-    V1_6,
-    /// FE 01, as 1.4 and 1.5
-    #[value(name = "1.4")]
-    V1_4,
-    /// FE, as Beta 1.8 to 1.3
-    Beta,
-}
+/// The values of `--form`: forms to try one after the other.
+const FORMS: &[Choice<&[Form]>] = &[
+    ("auto", "Try the newest form first, then older ones until the server answers", &Form::ALL),
+    ("1.7", "Status and ping, since 1.7", &[Form::V1_7]),
+    ("1.6", "FE 01 FA, as 1.6", &[Form::V1_6]),
+    ("1.4", "FE 01, as 1.4 and 1.5", &[Form::V1_4]),
+    ("beta", "FE, as Beta 1.8 to 1.3", &[Form::Beta]),
+];
 
 pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let server = look_up(&arguments.host).await?;
-    let forms = match arguments.form {
-        FormChoice::Auto => &Form::ALL[..],
-        FormChoice::V1_7 => &[Form::V1_7],
-        FormChoice::V1_6 => &[Form::V1_6],
-        FormChoice::V1_4 => &[Form::V1_4],
-        FormChoice::Beta => &[Form::Beta],
-    };
-    let status = match first_answer(&server, forms, arguments.timeout.0).await {
+    let status = match first_answer(&server, arguments.form, arguments.timeout.0).await {
         Ok(status) => status,
         Err(why) => {
             output.error(&format!("{server}: {why}"));

@@ -1,6 +1,6 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
@@ -88,7 +88,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
 
 /// Returns the address of a server that a user has named, which must exist.
 pub(crate) async fn look_up(name: &UpstreamName) -> anyhow::Result<Upstream> {
-    let resolver = Resolver::new();
+    let resolver = Resolver::default();
     let server = resolver.resolve(name).await;
     resolver.check(&server).await?;
     Ok(server)
@@ -116,43 +116,26 @@ pub(crate) async fn bind(
 pub(crate) async fn logged<T>(
     running: impl Future<Output = T>,
     stop: &Stop,
-    log: LogHandle,
-    writer: LogWriter,
-    output: &Output,
-) -> anyhow::Result<(T, Done)> {
-    let mut result = None;
-    let recorded = {
-        let running = pin!(async { result = Some(running.await) });
-        complete(running, stop, log, writer, output).await?
-    };
-    let result = result.ok_or_else(|| anyhow!("the run has ended because of the panic above"))?;
-    Ok((result, recorded))
-}
-
-/// Drives `running` until it ends or the log fails, then completes the log.
-async fn complete(
-    running: Pin<&mut dyn Future<Output = ()>>,
-    stop: &Stop,
     mut log: LogHandle,
     writer: LogWriter,
     output: &Output,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<(T, Done)> {
     let (view, stopping) = (log.view(), stop.clone());
     let releasing = view.clone();
     tokio::spawn(async move {
         stopping.stopped().await;
         releasing.release();
     });
-    {
+    let result = {
         let mut running = pin!(caught(running));
         tokio::select! {
-            _ = &mut running => {}
+            result = &mut running => result,
             fault = log.fault() => {
                 stop.stop(fault);
-                running.await;
+                running.await
             }
         }
-    }
+    };
     let left_out = log.left_out();
     drop(log);
     let faults = tokio::task::spawn_blocking(|| writer.finish()).await?;
@@ -163,7 +146,8 @@ async fn complete(
     if let Some(fault) = faults.first() {
         return Err(log_error(fault));
     }
-    Ok(if view.has_failed() { Done::No } else { Done::Yes })
+    let result = result.ok_or_else(|| anyhow!("the run has ended because of the panic above"))?;
+    Ok((result, if view.has_failed() { Done::No } else { Done::Yes }))
 }
 
 /// Stops the run at the first signal to end from now on, and exits at the second. Call it before the run

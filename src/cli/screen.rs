@@ -55,7 +55,7 @@ impl Screen {
             out: BufWriter::new(out),
             options: LineOptions {
                 number: lines.number,
-                time: lines.time(),
+                time: lines.time,
                 ..Output::line_options(verbosity, color)
             },
             condition: None,

@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mitmcraft_engine::analysis::{Sort, Stats, VersionCheck, VersionMismatch};
 use mitmcraft_engine::capture::{Entry, Sink as _};
 use mitmcraft_engine::lang::Expr;
 
-use super::args::{Condition, Memory, Overwrite, Protocols};
+use super::args::{Choice, Condition, Memory, Overwrite, Protocols, one_of};
 use super::exit::{Done, last_error};
 use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
@@ -37,8 +37,8 @@ pub(crate) struct Arguments {
     session: Vec<u64>,
 
     /// Column to sort by
-    #[arg(long, value_enum, value_name = "COLUMN", default_value_t = Column::Bytes)]
-    sort: Column,
+    #[arg(long, value_name = "COLUMN", default_value = "bytes", value_parser = one_of(COLUMNS))]
+    sort: Sort,
 
     /// Show only the first N packets and channels, and the sum of the others
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -62,22 +62,15 @@ pub(crate) struct Arguments {
     memory: Memory,
 }
 
-/// A column of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Column {
-    /// Bytes, inflated
-    Bytes,
-    /// Bytes on the wire
-    Wire,
-    /// Packets
-    Packets,
-    /// Mean bytes
-    Mean,
-    /// Bytes of the largest
-    Largest,
-    /// Names
-    Name,
-}
+/// The columns of the table.
+const COLUMNS: &[Choice<Sort>] = &[
+    ("bytes", "Bytes, inflated", Sort::Bytes),
+    ("wire", "Bytes on the wire", Sort::Wire),
+    ("packets", "Packets", Sort::Packets),
+    ("mean", "Mean bytes", Sort::Mean),
+    ("largest", "Bytes of the largest", Sort::Largest),
+    ("name", "Names", Sort::Name),
+];
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = arguments.protocols.catalog()?;
@@ -110,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         output.warning("no packet matches");
     }
     mismatches.iter().for_each(|mismatch| output.warning(&mismatch.to_string()));
-    let report = stats.report(arguments.sort.into());
+    let report = stats.report(arguments.sort);
     let report = match arguments.top {
         Some(top) => report.top(top as usize),
         None => report,
@@ -191,18 +184,5 @@ fn svg_file(text: &str) -> Result<PathBuf, String> {
         Ok(path)
     } else {
         Err("expected a file name that ends in `.svg`".to_owned())
-    }
-}
-
-impl From<Column> for Sort {
-    fn from(column: Column) -> Self {
-        match column {
-            Column::Bytes => Self::Bytes,
-            Column::Wire => Self::Wire,
-            Column::Packets => Self::Packets,
-            Column::Mean => Self::Mean,
-            Column::Largest => Self::Largest,
-            Column::Name => Self::Name,
-        }
     }
 }

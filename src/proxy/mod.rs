@@ -35,9 +35,8 @@ pub(crate) use net::{Accepted, Newcomers};
 pub use net::{
     Addresses, AskError, ConnectError, EngineRunner, Excerpt, LanAnnouncer, Listener,
     PipelineFactory, Preamble, PreambleError, PreambleRead, PreambleVersion, Proxy, ProxyOptions,
-    QueryProxy, QueryProxyOptions, RefusalError, ReplayClient, ReplayServer, Resolver,
-    ServerConnection, Stop, Totals, UpstreamError, UpstreamName, ping, query,
-    raise_descriptor_limit,
+    QueryProxy, QueryProxyOptions, RefusalError, ReplayClient, Resolver, ServerConnection, Stop,
+    UpstreamError, UpstreamName, ping, query, raise_descriptor_limit, serve_replay,
 };
 pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;

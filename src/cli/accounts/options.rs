@@ -131,7 +131,7 @@ async fn lent(
     let address = listener.local_addr()?;
     let key = endpoint_key(&state_folder()?)?;
     let services = GameServices::new(address.to_string(), key, session_server)?;
-    let joins = LentJoins::new();
+    let joins = LentJoins::default();
     output.note(&format!(
         "each game joins with its own account, through {address}: start it with the JVM arguments \
          that `mitmcraft jvm-args` prints"

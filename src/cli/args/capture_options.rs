@@ -1,13 +1,15 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mitmcraft::proxy::{LogOptions, OnError};
 use mitmcraft_engine::capture::{CreateOptions, Keep, Lake, Rotation};
 use mitmcraft_engine::text::write_info;
 use mitmcraft_protocol::schema::Catalog;
 
-use super::{MaxInflate, Only, OutputFiles, PcapViews, PlannedCaptures, Redaction, compile};
+use super::{
+    Choice, MaxInflate, Only, OutputFiles, PcapViews, PlannedCaptures, Redaction, compile, one_of,
+};
 use crate::cli::output::Output;
 
 /// Options of captures that are written while a run goes on.
@@ -30,8 +32,8 @@ pub(crate) struct CaptureOptions {
     keep: Option<Keep>,
 
     /// What to do if a capture cannot be created or written, as when the disk is full
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnLogError::Drop)]
-    on_log_error: OnLogError,
+    #[arg(long, value_name = "ACTION", default_value = "drop", value_parser = one_of(ON_LOG_ERROR))]
+    on_log_error: OnError,
 
     #[command(flatten)]
     max_inflate: MaxInflate,
@@ -57,14 +59,19 @@ pub(crate) struct CaptureOptions {
     write_where: Option<String>,
 }
 
-/// The action taken if a capture cannot be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OnLogError {
-    /// End the run with exit code 2; packets in transit at that moment are not recorded
-    Stop,
-    /// Continue, report the number of missing entries, and end with exit code 1
-    Drop,
-}
+/// The actions taken if a capture cannot be written.
+const ON_LOG_ERROR: &[Choice<OnError>] = &[
+    (
+        "stop",
+        "End the run with exit code 2; packets in transit at that moment are not recorded",
+        OnError::Stop,
+    ),
+    (
+        "drop",
+        "Continue, report the number of missing entries, and end with exit code 1",
+        OnError::Drop,
+    ),
+];
 
 impl CaptureOptions {
     /// Returns how captures are written.
@@ -81,10 +88,7 @@ impl CaptureOptions {
 
     /// Sets the options of the log that are about captures.
     pub(crate) fn set_log(&self, log: &mut LogOptions) {
-        log.on_error = match self.on_log_error {
-            OnLogError::Stop => OnError::Stop,
-            OnLogError::Drop => OnError::Drop,
-        };
+        log.on_error = self.on_log_error;
         log.inflation = self.max_inflate.bytes();
     }
 
@@ -105,7 +109,7 @@ impl CaptureOptions {
         if self.rotate.is_some() && self.files.on_stdout() {
             bail!("`--rotate` cannot be used with `-w -`: stdout is one file");
         }
-        if self.redaction.is_set() && self.views.pcap_view.wire {
+        if self.redaction.redact && self.views.pcap_view.wire {
             bail!(
                 "`--redact` cannot be used with `--pcap-view {}`: the bytes on the wire cannot be redacted",
                 self.views.pcap_view

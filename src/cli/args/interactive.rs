@@ -12,7 +12,7 @@ use crate::cli::terminal_interface::TerminalInterface;
 pub(crate) struct Interactive {
     /// Browse the packets and control the sessions in this terminal; `?` lists the keys
     #[arg(long)]
-    tui: bool,
+    pub(crate) tui: bool,
 
     /// From the start, hold packets that match until you forward, edit or drop them (needs `--tui`,
     /// `--web` or `--control`)
@@ -21,11 +21,6 @@ pub(crate) struct Interactive {
 }
 
 impl Interactive {
-    /// Returns whether the terminal shows the interface.
-    pub(crate) fn tui(&self) -> bool {
-        self.tui
-    }
-
     /// Checks that the interface can be shown. `elsewhere` says that there is also a page or one for
     /// programs, `on_stdout` that stdout carries a capture.
     ///

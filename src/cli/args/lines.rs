@@ -1,7 +1,9 @@
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mitmcraft_engine::text::TimeForm;
+
+use super::{Choice, one_of};
 
 /// Options for printing packets, shared by every verb that prints them.
 #[derive(Debug, Clone, Copy, Args)]
@@ -11,8 +13,8 @@ pub(crate) struct Lines {
     pub(crate) number: bool,
 
     /// Form of the printed times
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = Time::Absolute)]
-    time: Time,
+    #[arg(long, value_name = "FORM", default_value = "absolute", value_parser = one_of(TIMES))]
+    pub(crate) time: TimeForm,
 
     /// Cut lines to N columns; `none` disables cutting [default: the terminal's width, or `none` if
     /// stdout is not a terminal]
@@ -24,30 +26,13 @@ pub(crate) struct Lines {
     pub(crate) events: bool,
 }
 
-impl Lines {
-    /// Returns the form of times.
-    pub(crate) fn time(&self) -> TimeForm {
-        match self.time {
-            Time::Absolute => TimeForm::Absolute,
-            Time::Date => TimeForm::Date,
-            Time::Relative => TimeForm::Relative,
-            Time::Delta => TimeForm::Delta,
-        }
-    }
-}
-
-/// The form of times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Time {
-    /// Time of day
-    Absolute,
-    /// Date and time of day
-    Date,
-    /// Seconds since the session began
-    Relative,
-    /// Seconds since the previous line
-    Delta,
-}
+/// The forms of times.
+const TIMES: &[Choice<TimeForm>] = &[
+    ("absolute", "Time of day", TimeForm::Absolute),
+    ("date", "Date and time of day", TimeForm::Date),
+    ("relative", "Seconds since the session began", TimeForm::Relative),
+    ("delta", "Seconds since the previous line", TimeForm::Delta),
+];
 
 /// The greatest width of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

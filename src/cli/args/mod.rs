@@ -1,6 +1,7 @@
 //! Options that several verbs share, each declared once and flattened into the verb's arguments.
 
 mod capture_options;
+mod choice;
 mod condition;
 mod control;
 mod expect_options;
@@ -24,6 +25,7 @@ mod verbosity;
 mod web;
 
 pub(super) use capture_options::CaptureOptions;
+pub(super) use choice::{Choice, one_of};
 pub(super) use condition::{Condition, compile};
 pub(super) use control::Control;
 pub(super) use expect_options::{Annotations, ExpectOptions};

@@ -1,13 +1,13 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mitmcraft::proxy::{Notices, PipeCommand, PipeHandle};
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::link::{Asking, Otherwise};
 use mitmcraft_protocol::schema::Catalog;
 
-use super::compile;
+use super::{Choice, compile, one_of};
 use crate::cli::output::Output;
 
 /// `--pipe`, a program that decides on packets.
@@ -35,18 +35,15 @@ pub(crate) struct Pipe {
 
     /// What to do with packets on which the program does not decide, because it fails or takes too
     /// long
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnPipeError::Pass)]
-    on_pipe_error: OnPipeError,
+    #[arg(long, value_name = "ACTION", default_value = "pass", value_parser = one_of(ON_PIPE_ERROR))]
+    on_pipe_error: Otherwise,
 }
 
 /// What to do with packets on which the program does not decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OnPipeError {
-    /// Forward them
-    Pass,
-    /// Drop them, and close their sessions
-    Close,
-}
+const ON_PIPE_ERROR: &[Choice<Otherwise>] = &[
+    ("pass", "Forward them", Otherwise::Pass),
+    ("close", "Drop them, and close their sessions", Otherwise::Close),
+];
 
 impl Pipe {
     /// Returns the program and the packets on which it decides; `None` if the option was not given. Warnings
@@ -70,11 +67,7 @@ impl Pipe {
             "`--pipe` needs `--pipe-where`: the packets on which the program decides, such as \
              'serverbound and role.chat'",
         )?;
-        let otherwise = match self.on_pipe_error {
-            OnPipeError::Pass => Otherwise::Pass,
-            OnPipeError::Close => Otherwise::Close,
-        };
-        Ok(Some((command, Asking { condition, otherwise })))
+        Ok(Some((command, Asking { condition, otherwise: self.on_pipe_error })))
     }
 
     /// Starts the program.

@@ -9,7 +9,7 @@ pub(crate) struct Redaction {
     /// Replace private data, so that the capture can be shared: players, addresses, chat and other
     /// text, keys, skins, payloads of plugin channels
     #[arg(long)]
-    redact: bool,
+    pub(super) redact: bool,
 
     /// Use the same replacements in every capture that is redacted with this text, which must stay
     /// secret [default: replacements of this run only]
@@ -22,10 +22,6 @@ pub(crate) struct Redaction {
 pub(crate) struct RedactionSeed(Option<Vec<u8>>);
 
 impl Redaction {
-    pub(crate) fn is_set(&self) -> bool {
-        self.redact
-    }
-
     /// Returns the seed, random unless the user has set one.
     pub(crate) fn seed(&self) -> RedactionSeed {
         let seed = || match &self.redact_seed {

@@ -1,14 +1,15 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mitmcraft::proxy::{OnFull, UpstreamName};
 use mitmcraft_engine::lang::amount::{Period, Size};
 
 use crate::cli::accounts::AccountOptions;
 use crate::cli::args::{
-    CaptureOptions, Condition, Control, ExpectOptions, HighlightOptions, Interactive, Lines,
-    Memory, Pipe, PreambleSide, Protocols, Quiet, Timeout, Verbose, Web, listen_address,
+    CaptureOptions, Choice, Condition, Control, ExpectOptions, HighlightOptions, Interactive,
+    Lines, Memory, Pipe, PreambleSide, Protocols, Quiet, Timeout, Verbose, Web, listen_address,
+    one_of,
 };
 
 /// Relay clients to a server: decode, show and record every packet
@@ -132,8 +133,8 @@ pub(crate) struct Arguments {
     pub(super) drain: Option<Period>,
 
     /// What to do if captures or the screen cannot keep up
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnFullLog::Wait)]
-    pub(super) on_full: OnFullLog,
+    #[arg(long, value_name = "ACTION", default_value = "wait", value_parser = one_of(ON_FULL))]
+    pub(super) on_full: OnFull,
 
     /// Timeouts, each a duration or `none`: `connect` for connecting to the server, `login` for
     /// silence before the game begins, `idle` for silence during the game
@@ -176,19 +177,7 @@ pub(crate) struct Arguments {
 }
 
 /// What to do if captures or the screen cannot keep up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum OnFullLog {
-    /// Slow the sessions down, so that nothing is lost
-    Wait,
-    /// Leave entries out, and count them
-    Drop,
-}
-
-impl From<OnFullLog> for OnFull {
-    fn from(action: OnFullLog) -> Self {
-        match action {
-            OnFullLog::Wait => Self::Wait,
-            OnFullLog::Drop => Self::Drop,
-        }
-    }
-}
+const ON_FULL: &[Choice<OnFull>] = &[
+    ("wait", "Slow the sessions down, so that nothing is lost", OnFull::Wait),
+    ("drop", "Leave entries out, and count them", OnFull::Drop),
+];

@@ -112,7 +112,7 @@ impl Plan {
         let (pipeline, sets) = (watch.pipelines(), watch.subscribe());
 
         let is_on_web = arguments.web.is_on() || arguments.control.is_on();
-        let is_browsed = is_on_web || arguments.interactive.tui();
+        let is_browsed = is_on_web || arguments.interactive.tui;
         let mut browsing = match is_browsed {
             true => {
                 let colors = arguments.highlights.store(&config.catalog, output)?;
@@ -155,7 +155,7 @@ impl Plan {
         let (judging, expectations) = self.expectations.live()?.unzip();
         sinks.extend(judging);
         match &browsing {
-            Some(browsing) if arguments.interactive.tui() => {
+            Some(browsing) if arguments.interactive.tui => {
                 services.terminal(browsing.terminal(shown, output), output);
             }
             _ if arguments.quiet.quiet => {}
@@ -183,7 +183,7 @@ impl Plan {
         let mut log = LogOptions::default();
         log.queue = queue;
         arguments.captures.set_log(&mut log);
-        log.on_full = arguments.on_full.into();
+        log.on_full = arguments.on_full;
         log.notices = options.notices.clone();
         log.passed = summary.passed.clone();
         let (stop, drain) = (Stop::new(), arguments.drain.map(|limit| limit.0));
@@ -207,7 +207,7 @@ impl Plan {
     /// Looks the servers up, and returns that of Query, if it is relayed, with its name.
     async fn look_up(&self) -> anyhow::Result<Option<(SocketAddr, String)>> {
         let Arguments { listen, upstream, query, query_upstream, .. } = &self.arguments;
-        let resolver = Resolver::new();
+        let resolver = Resolver::default();
         let mut server = None;
         if let Some(name) = upstream {
             let upstream = resolver.resolve(name).await;
@@ -238,7 +238,7 @@ async fn bind_all(
     arguments: &Arguments,
     rules: &Watch,
     queried: Option<(SocketAddr, String)>,
-    interface: Option<WebOptions>,
+    mut interface: Option<WebOptions>,
     files_per_session: usize,
 ) -> anyhow::Result<(Listener, Services, Option<String>)> {
     let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
@@ -256,10 +256,9 @@ async fn bind_all(
     let address = listener.local_addr().context("cannot listen")?;
     let local = address.ip().is_loopback() || address.ip().is_unspecified();
     let reached = if local { format!("localhost:{}", address.port()) } else { address.to_string() };
-    let interface = interface.map(|mut options| {
+    if let Some(options) = &mut interface {
         options.listening = Some(reached);
-        options
-    });
+    }
     if let Some(options) = interface.clone()
         && let Some(server) = arguments.web.bind(options).await?
     {
@@ -272,7 +271,7 @@ async fn bind_all(
         services.control(server);
     }
     if arguments.lan {
-        services.lan(listener.local_addr().context("cannot listen")?)?;
+        services.lan(address)?;
     }
     Ok((listener, services, url))
 }

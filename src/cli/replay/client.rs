@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mitmcraft::proxy::{
     ConnectError, EngineRunner, LogWriter, NamedSink, ReplayClient, ServerConnection, Stop,
     UpstreamName,
@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use super::live_filters::FilterArguments;
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
-use crate::cli::args::compile;
+use crate::cli::args::{Choice, compile, one_of};
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
@@ -56,8 +56,8 @@ pub(crate) struct Arguments {
     name: Option<String>,
 
     /// When packets are sent
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ClientPace::Recorded)]
-    pace: ClientPace,
+    #[arg(long, value_name = "WHEN", default_value = "recorded", value_parser = one_of(PACES))]
+    pace: Pace,
 
     /// Number of clients; numbers are appended to their names
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -97,26 +97,22 @@ pub(crate) struct Arguments {
 }
 
 /// When packets are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ClientPace {
-    /// Once the server has sent everything that precedes it, and the recorded time has passed
-    Recorded,
-    /// As soon as the server has sent everything that precedes it
-    Lockstep,
-    /// At once
-    Asap,
-}
+const PACES: &[Choice<Pace>] = &[
+    (
+        "recorded",
+        "Once the server has sent everything that precedes it, and the recorded time has passed",
+        Pace::FAITHFUL,
+    ),
+    ("lockstep", "As soon as the server has sent everything that precedes it", Pace::LOCKSTEP),
+    ("asap", "At once", Pace::ASAP),
+];
 
 pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let recording = Arc::new(arguments.play.recording(output)?);
     let names = names(&arguments, &recording)?;
     let upstream = look_up(&arguments.upstream).await?;
     let mut options = ClientOptions::new(Arc::clone(&recording));
-    options.play = arguments.play.options(match arguments.pace {
-        ClientPace::Recorded => Pace::FAITHFUL,
-        ClientPace::Lockstep => Pace::LOCKSTEP,
-        ClientPace::Asap => Pace::ASAP,
-    })?;
+    options.play = arguments.play.options(arguments.pace)?;
     options.hold = arguments.hold;
     options.catalog = arguments.play.protocols.catalog()?;
     options.memory = arguments.play.memory.budget();

@@ -2,14 +2,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
-use mitmcraft::proxy::{EngineRunner, LogWriter, ReplayServer, Stop};
+use clap::Args;
+use mitmcraft::proxy::{EngineRunner, LogWriter, Stop, serve_replay};
 use mitmcraft_engine::replay::{Extra, Pace, Recording, ServerOptions, Tally};
 
 use super::live_filters::FilterArguments;
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
-use crate::cli::args::listen_address;
+use crate::cli::args::{Choice, listen_address, one_of};
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
@@ -41,8 +41,8 @@ pub(crate) struct Arguments {
     listen: SocketAddr,
 
     /// When packets are sent
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ServerPace::Recorded)]
-    pace: ServerPace,
+    #[arg(long, value_name = "WHEN", default_value = "recorded", value_parser = one_of(PACES))]
+    pace: Pace,
 
     /// Compress packets of at least this size; -1 does not compress [default: as recorded]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
@@ -61,8 +61,8 @@ pub(crate) struct Arguments {
     hold: bool,
 
     /// Reaction to packets that are not in the recording
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = ExtraPackets::Ignore)]
-    extra: ExtraPackets,
+    #[arg(long, value_name = "ACTION", default_value = "ignore", value_parser = one_of(EXTRAS))]
+    extra: Extra,
 
     /// Maximum number of concurrent clients; further clients are refused
     #[arg(long, value_name = "N", default_value_t = 1000)]
@@ -73,26 +73,22 @@ pub(crate) struct Arguments {
 }
 
 /// When packets are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ServerPace {
-    /// At the recorded times, whatever the client does
-    Recorded,
-    /// As soon as the client has sent everything that precedes it in the recording
-    Lockstep,
-    /// At once
-    Asap,
-}
+const PACES: &[Choice<Pace>] = &[
+    ("recorded", "At the recorded times, whatever the client does", Pace::RECORDED),
+    (
+        "lockstep",
+        "As soon as the client has sent everything that precedes it in the recording",
+        Pace::LOCKSTEP,
+    ),
+    ("asap", "At once", Pace::ASAP),
+];
 
-/// The action taken on packets that are not in the recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ExtraPackets {
-    /// Ignore them
-    Ignore,
-    /// Show and record them with a comment
-    Log,
-    /// Disconnect the client
-    Close,
-}
+/// The actions taken on packets that are not in the recording.
+const EXTRAS: &[Choice<Extra>] = &[
+    ("ignore", "Ignore them", Extra::Ignore),
+    ("log", "Show and record them with a comment", Extra::Log),
+    ("close", "Disconnect the client", Extra::Close),
+];
 
 pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let recording = Arc::new(arguments.play.recording(output)?);
@@ -110,7 +106,7 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
     let (tally, stop) = (Tally::default(), Stop::new());
     let runner = EngineRunner::new(log.clone()).with_notices(notices);
     let runner = runner.with_pipelines(filters.pipelines());
-    let server = ReplayServer::new(listener, options, runner, tally.clone());
+    let serving = serve_replay(listener, options, runner, tally.clone(), &stop);
     let context = &recording.context;
     stop_on_signals(&stop, output);
     output.note(&format!(
@@ -128,7 +124,7 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
     let shown = arguments.play.shows_progress();
     let running = async {
         tokio::select! {
-            () = server.run(&stop) => {}
+            () = serving => {}
             () = progress.show(), if shown => {}
             never = filters.failed() => match never {},
         }
@@ -143,22 +139,14 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
 /// Returns how the recording is played.
 fn options(arguments: &Arguments, recording: &Arc<Recording>) -> anyhow::Result<ServerOptions> {
     let mut options = ServerOptions::new(Arc::clone(recording));
-    options.play = arguments.play.options(match arguments.pace {
-        ServerPace::Recorded => Pace::RECORDED,
-        ServerPace::Lockstep => Pace::LOCKSTEP,
-        ServerPace::Asap => Pace::ASAP,
-    })?;
+    options.play = arguments.play.options(arguments.pace)?;
     if let Some(threshold) = arguments.threshold {
         options.threshold = usize::try_from(threshold).ok();
     }
     options.encrypt = arguments.encrypt;
     options.repeat = arguments.repeat;
     options.hold = arguments.hold;
-    options.extra = match arguments.extra {
-        ExtraPackets::Ignore => Extra::Ignore,
-        ExtraPackets::Log => Extra::Log,
-        ExtraPackets::Close => Extra::Close,
-    };
+    options.extra = arguments.extra;
     options.catalog = arguments.play.protocols.catalog()?;
     options.memory = arguments.play.memory.budget();
     Ok(options)

@@ -5,19 +5,13 @@ use mitmcraft_engine::auth::{JoinMemory, LentAccount};
 
 /// The logins of games, shared by the endpoint that passes them on and the sessions that use them. Cheap
 /// to clone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LentJoins {
     memory: Arc<Mutex<JoinMemory>>,
     clock: Clock,
 }
 
 impl LentJoins {
-    /// Creates an empty memory.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { memory: Arc::default(), clock: Clock::new() }
-    }
-
     /// Remembers that `account` has joined under this hash.
     pub(super) fn remember(&self, server_hash: String, account: LentAccount) {
         let now = self.clock.now();
@@ -32,11 +26,5 @@ impl LentJoins {
 
     fn memory(&self) -> std::sync::MutexGuard<'_, JoinMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Default for LentJoins {
-    fn default() -> Self {
-        Self::new()
     }
 }

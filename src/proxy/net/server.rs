@@ -178,13 +178,6 @@ impl Stop {
     }
 }
 
-/// Result of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Totals {
-    /// Number of accepted clients.
-    pub sessions: u64,
-}
-
 impl Proxy {
     /// `true` if the operating system reports where redirected connections were going, which
     /// [`ProxyOptions::transparent`] needs.
@@ -194,7 +187,7 @@ impl Proxy {
     #[must_use]
     pub fn new(listener: Listener, options: ProxyOptions, log: LogHandle) -> Self {
         let outgoing = if options.transparent { Outgoing::kept() } else { Outgoing::default() };
-        let (clock, resolver) = (Clock::new(), Resolver::new());
+        let (clock, resolver) = (Clock::new(), Resolver::default());
         let numbers = SessionNumbers::default();
         let mut as_dialled = Config::clone(&options.config);
         as_dialled.keep_host = true;
@@ -216,9 +209,8 @@ impl Proxy {
 
     /// Serves until `stop`, then closes all sessions in order. A run that [drains](Stop::drain) is stopped
     /// with its last session.
-    pub async fn run(self, stop: &Stop) -> Totals {
+    pub async fn run(self, stop: &Stop) {
         let Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled } = self;
-        let mut sessions = 0;
         let keys = KeyPool::start();
         let transfers = Transfers::default();
         let serve = |accepted: io::Result<Accepted>| {
@@ -229,7 +221,6 @@ impl Proxy {
             if let Some(reason) = &refused {
                 options.notices.show_turned_away(reason);
             }
-            sessions += 1;
             let mut pipelines = options.pipeline.clone();
             pipelines.mark_unchanged();
             let shared = Shared {
@@ -263,6 +254,5 @@ impl Proxy {
         if !stop.is_stopped() {
             stop.stop("the last session has ended");
         }
-        Totals { sessions }
     }
 }

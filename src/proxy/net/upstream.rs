@@ -103,17 +103,6 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// Creates a resolver with the system's configuration.
-    #[must_use]
-    pub fn new() -> Self {
-        let dns = TokioResolver::builder_tokio().ok().and_then(|mut builder| {
-            builder.options_mut().timeout = SRV_TIMEOUT;
-            builder.options_mut().attempts = 1;
-            builder.build().ok()
-        });
-        Self { dns }
-    }
-
     /// Returns host and port of a server. Without a port, looks up the SRV record of `_minecraft._tcp`.
     pub async fn resolve(&self, name: &UpstreamName) -> Upstream {
         let default = || Upstream {
@@ -159,8 +148,14 @@ impl Resolver {
 }
 
 impl Default for Resolver {
+    /// Creates a resolver with the system's configuration.
     fn default() -> Self {
-        Self::new()
+        let dns = TokioResolver::builder_tokio().ok().and_then(|mut builder| {
+            builder.options_mut().timeout = SRV_TIMEOUT;
+            builder.options_mut().attempts = 1;
+            builder.build().ok()
+        });
+        Self { dns }
     }
 }
 

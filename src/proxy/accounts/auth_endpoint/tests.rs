@@ -65,7 +65,7 @@ async fn start(session_server: &str) -> Running {
     let address = listener.local_addr().unwrap();
     let key = Secret::new("k3y");
     let services = GameServices::new(address.to_string(), key, session_server).unwrap();
-    let (joins, stop) = (LentJoins::new(), Stop::new());
+    let (joins, stop) = (LentJoins::default(), Stop::new());
     let endpoint = AuthEndpoint::new(listener, services, Http::new().unwrap(), joins.clone());
     let (stopping, reported) = (stop.clone(), Arc::<Mutex<Vec<String>>>::default());
     let seen = Arc::clone(&reported);
