@@ -1,66 +1,40 @@
 use crate::schema::by_name;
+use crate::wire::named;
 
-/// A kind of thing that packets refer to by number, with a registry in each version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RegistryKind {
-    /// Items; before 1.13 with the numbers of blocks among them.
-    Item,
-    /// Blocks; since 1.13 each state of a block has a number.
-    Block,
-    /// Entities; before 1.14 only those that are no objects.
-    Entity,
-    /// Status effects.
-    Effect,
-    /// Particles.
-    Particle,
-    /// Sounds.
-    Sound,
-    /// Biomes.
-    Biome,
-    /// Enchantments, up to 1.20.6; later servers send them.
-    Enchantment,
-    /// Potions, from 1.9 on.
-    Potion,
-    /// Types of block entities, from 1.18 on.
-    BlockEntity,
-    /// Entities with the keys of their metadata, which count from 0. Its own numbers mean nothing.
-    Metadata,
-}
+named! {
+    /// A kind of thing that packets refer to by number, with a registry in each version.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum RegistryKind {
+        /// Items; before 1.13 with the numbers of blocks among them.
+        Item => "item",
+        /// Blocks; since 1.13 each state of a block has a number.
+        Block => "block",
+        /// Entities; before 1.14 only those that are no objects.
+        Entity => "entity",
+        /// Status effects.
+        Effect => "effect",
+        /// Particles.
+        Particle => "particle",
+        /// Sounds.
+        Sound => "sound",
+        /// Biomes.
+        Biome => "biome",
+        /// Enchantments, up to 1.20.6; later servers send them.
+        Enchantment => "enchantment",
+        /// Potions, from 1.9 on.
+        Potion => "potion",
+        /// Types of block entities, from 1.18 on.
+        BlockEntity => "block_entity",
+        /// Entities with the keys of their metadata, which count from 0. Its own numbers mean nothing.
+        Metadata => "metadata",
+    }
 
-impl RegistryKind {
     /// All kinds.
-    pub const ALL: [Self; 11] = [
-        Self::Item,
-        Self::Block,
-        Self::Entity,
-        Self::Effect,
-        Self::Particle,
-        Self::Sound,
-        Self::Biome,
-        Self::Enchantment,
-        Self::Potion,
-        Self::BlockEntity,
-        Self::Metadata,
-    ];
+    pub const ALL;
 
     /// Returns `item`, `block`, `entity`, `effect`, `particle`, `sound`, `biome`, `enchantment`, `potion`,
     /// `block_entity` or `metadata`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Item => "item",
-            Self::Block => "block",
-            Self::Entity => "entity",
-            Self::Effect => "effect",
-            Self::Particle => "particle",
-            Self::Sound => "sound",
-            Self::Biome => "biome",
-            Self::Enchantment => "enchantment",
-            Self::Potion => "potion",
-            Self::BlockEntity => "block_entity",
-            Self::Metadata => "metadata",
-        }
-    }
+    pub fn name;
 }
 
 by_name!(RegistryKind);

@@ -1,90 +1,56 @@
 use crate::schema::by_name;
+use crate::wire::named;
 
-/// A breach of the game's rules for which a peer would end the connection, or crash.
-///
-/// The proxy enforces none of them. `docs/diagnostics.md` has the table of them all, with the section
-/// of the document that states the rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Diagnostic {
-    /// The body is compressed, but shorter than the threshold.
-    CompressedBelowThreshold,
-    /// The body is not compressed, but as long as the threshold or longer.
-    UncompressedAboveThreshold,
-    /// The client has answered a keep-alive too late.
-    KeepAliveLate,
-    /// The client has not answered a keep-alive in time.
-    KeepAliveUnanswered,
-    /// The client has answered a keep-alive that it was not sent.
-    KeepAliveUnasked,
-    /// The server has sent no keep-alive for too long.
-    KeepAliveOverdue,
-    /// A message or command is longer than the version allows.
-    ChatTooLong,
-    /// A text component is not JSON.
-    JsonInvalid,
-    /// The dimension does not exist.
-    DimensionInvalid,
-    /// A position is outside the world, or not a number.
-    PositionOutOfRange,
-    /// The eyes are not as far above the feet as those of a player.
-    StanceIllegal,
-    /// The number of the item in a player's hand is negative.
-    HeldItemInvalid,
-    /// An entity appears without metadata.
-    MetadataMissing,
-    /// The name of a painting is longer than any that exists.
-    PaintingTitleTooLong,
-    /// The name of a member of a team is longer than the version allows.
-    TeamMemberTooLong,
-    /// The hash of a resource pack has not the form of one.
-    PackHashInvalid,
+named! {
+    /// A breach of the game's rules for which a peer would end the connection, or crash.
+    ///
+    /// The proxy enforces none of them. `docs/diagnostics.md` has the table of them all, with the section
+    /// of the document that states the rule.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum Diagnostic {
+        /// The body is compressed, but shorter than the threshold.
+        CompressedBelowThreshold => "compressed-below-threshold",
+        /// The body is not compressed, but as long as the threshold or longer.
+        UncompressedAboveThreshold => "uncompressed-above-threshold",
+        /// The client has answered a keep-alive too late.
+        KeepAliveLate => "keep-alive-late",
+        /// The client has not answered a keep-alive in time.
+        KeepAliveUnanswered => "keep-alive-unanswered",
+        /// The client has answered a keep-alive that it was not sent.
+        KeepAliveUnasked => "keep-alive-unasked",
+        /// The server has sent no keep-alive for too long.
+        KeepAliveOverdue => "keep-alive-overdue",
+        /// A message or command is longer than the version allows.
+        ChatTooLong => "chat-too-long",
+        /// A text component is not JSON.
+        JsonInvalid => "json-invalid",
+        /// The dimension does not exist.
+        DimensionInvalid => "dimension-invalid",
+        /// A position is outside the world, or not a number.
+        PositionOutOfRange => "position-out-of-range",
+        /// The eyes are not as far above the feet as those of a player.
+        StanceIllegal => "stance-illegal",
+        /// The number of the item in a player's hand is negative.
+        HeldItemInvalid => "held-item-invalid",
+        /// An entity appears without metadata.
+        MetadataMissing => "metadata-missing",
+        /// The name of a painting is longer than any that exists.
+        PaintingTitleTooLong => "painting-title-too-long",
+        /// The name of a member of a team is longer than the version allows.
+        TeamMemberTooLong => "team-member-too-long",
+        /// The hash of a resource pack has not the form of one.
+        PackHashInvalid => "pack-hash-invalid",
+    }
+
+    /// All diagnostics.
+    pub const ALL;
+
+    /// Returns the name in captures, expressions and statistics: `chat-too-long`.
+    pub fn name;
 }
 
 impl Diagnostic {
-    /// All diagnostics.
-    pub const ALL: [Self; 16] = [
-        Self::CompressedBelowThreshold,
-        Self::UncompressedAboveThreshold,
-        Self::KeepAliveLate,
-        Self::KeepAliveUnanswered,
-        Self::KeepAliveUnasked,
-        Self::KeepAliveOverdue,
-        Self::ChatTooLong,
-        Self::JsonInvalid,
-        Self::DimensionInvalid,
-        Self::PositionOutOfRange,
-        Self::StanceIllegal,
-        Self::HeldItemInvalid,
-        Self::MetadataMissing,
-        Self::PaintingTitleTooLong,
-        Self::TeamMemberTooLong,
-        Self::PackHashInvalid,
-    ];
-
-    /// Returns the name in captures, expressions and statistics: `chat-too-long`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CompressedBelowThreshold => "compressed-below-threshold",
-            Self::UncompressedAboveThreshold => "uncompressed-above-threshold",
-            Self::KeepAliveLate => "keep-alive-late",
-            Self::KeepAliveUnanswered => "keep-alive-unanswered",
-            Self::KeepAliveUnasked => "keep-alive-unasked",
-            Self::KeepAliveOverdue => "keep-alive-overdue",
-            Self::ChatTooLong => "chat-too-long",
-            Self::JsonInvalid => "json-invalid",
-            Self::DimensionInvalid => "dimension-invalid",
-            Self::PositionOutOfRange => "position-out-of-range",
-            Self::StanceIllegal => "stance-illegal",
-            Self::HeldItemInvalid => "held-item-invalid",
-            Self::MetadataMissing => "metadata-missing",
-            Self::PaintingTitleTooLong => "painting-title-too-long",
-            Self::TeamMemberTooLong => "team-member-too-long",
-            Self::PackHashInvalid => "pack-hash-invalid",
-        }
-    }
-
     /// Returns whether the packet's body alone shows it, so that captures need not store it.
     #[must_use]
     pub fn is_of_body(self) -> bool {

@@ -1,33 +1,28 @@
 use crate::schema::by_name;
+use crate::wire::named;
 
-/// The fate of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// Forwarded unchanged.
-    Pass,
-    /// Not forwarded.
-    Drop,
-    /// Not forwarded: the packet recorded next went in its place.
-    Rewrite,
-    /// Made and sent by the proxy.
-    Send,
+named! {
+    /// The fate of a packet.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Outcome {
+        /// Forwarded unchanged.
+        Pass => "pass",
+        /// Not forwarded.
+        Drop => "drop",
+        /// Not forwarded: the packet recorded next went in its place.
+        Rewrite => "rewrite",
+        /// Made and sent by the proxy.
+        Send => "send",
+    }
+
+    /// All outcomes.
+    pub const ALL;
+
+    /// Returns the outcome's name in captures: `pass`, `drop`, `rewrite` or `send`.
+    pub fn name;
 }
 
 impl Outcome {
-    /// All outcomes.
-    pub const ALL: [Self; 4] = [Self::Pass, Self::Drop, Self::Rewrite, Self::Send];
-
-    /// Returns the outcome's name in captures: `pass`, `drop`, `rewrite` or `send`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Drop => "drop",
-            Self::Rewrite => "rewrite",
-            Self::Send => "send",
-        }
-    }
-
     /// Returns whether the packet was received from a peer.
     #[must_use]
     pub fn came(self) -> bool {

@@ -12,6 +12,7 @@ use crate::schema::{
     DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, Protocol, Role, State,
     Value, Visitor, by_name,
 };
+use crate::wire::{VarInt, named};
 
 /// A packet seen on one leg: usually a frame, otherwise raw bytes. Together, packets hold every
 /// byte of a leg.
@@ -88,31 +89,26 @@ impl fmt::Display for RawReason {
     }
 }
 
-/// The maker of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Origin {
-    /// The client.
-    Client,
-    /// The server.
-    Server,
-    /// The proxy itself, or one of its rules.
-    Proxy,
+named! {
+    /// The maker of a packet.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Origin {
+        /// The client.
+        Client => "client",
+        /// The server.
+        Server => "server",
+        /// The proxy itself, or one of its rules.
+        Proxy => "proxy",
+    }
+
+    /// All origins.
+    pub const ALL;
+
+    /// Returns `client`, `server` or `proxy`.
+    pub fn name;
 }
 
 impl Origin {
-    /// All origins.
-    pub const ALL: [Self; 3] = [Self::Client, Self::Server, Self::Proxy];
-
-    /// Returns `client`, `server` or `proxy`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-            Self::Proxy => "proxy",
-        }
-    }
-
     /// Returns the peer that sends packets of a direction.
     #[must_use]
     pub fn of(direction: Direction) -> Self {
@@ -560,7 +556,7 @@ impl Packet {
             Content::Frame(frame) => frame,
             Content::Raw(_, reason) => return Err(Undecoded::Raw(reason.clone())),
         };
-        let mut buffer = [0; crate::wire::VarInt::MAX];
+        let mut buffer = [0; VarInt::MAX];
         let head = frame.head(&mut buffer)?;
         let protocol = &self.context.protocol;
         match protocol.identify(self.state, self.direction, head) {

@@ -1,66 +1,41 @@
 use std::fmt;
 use std::ops::BitOr;
 
-/// A kind of decoded values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// No value.
-    Absent,
-    /// A boolean.
-    Bool,
-    /// An integer of any width.
-    Int,
-    /// A float of 32 or 64 bits.
-    Float,
-    /// Text.
-    Text,
-    /// The name of a mapped number.
-    Name,
-    /// A UUID.
-    Uuid,
-    /// A byte buffer.
-    Bytes,
-    /// An NBT tree, which can hold any other kind.
-    Nbt,
-    /// A sequence of elements.
-    List,
-    /// A set of named fields.
-    Map,
-}
+use crate::wire::named;
 
-impl Kind {
+named! {
+    /// A kind of decoded values.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Kind {
+        /// No value.
+        Absent => "absent",
+        /// A boolean.
+        Bool => "bool",
+        /// An integer of any width.
+        Int => "integer",
+        /// A float of 32 or 64 bits.
+        Float => "float",
+        /// Text.
+        Text => "text",
+        /// The name of a mapped number.
+        Name => "name",
+        /// A UUID.
+        Uuid => "UUID",
+        /// A byte buffer.
+        Bytes => "bytes",
+        /// An NBT tree, which can hold any other kind.
+        Nbt => "NBT",
+        /// A sequence of elements.
+        List => "list",
+        /// A set of named fields.
+        Map => "container",
+    }
+
     /// All kinds.
-    pub const ALL: [Self; 11] = [
-        Self::Absent,
-        Self::Bool,
-        Self::Int,
-        Self::Float,
-        Self::Text,
-        Self::Name,
-        Self::Uuid,
-        Self::Bytes,
-        Self::Nbt,
-        Self::List,
-        Self::Map,
-    ];
+    pub const ALL;
 
     /// Returns the word for this kind in messages, for example `integer`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Absent => "absent",
-            Self::Bool => "bool",
-            Self::Int => "integer",
-            Self::Float => "float",
-            Self::Text => "text",
-            Self::Name => "name",
-            Self::Uuid => "UUID",
-            Self::Bytes => "bytes",
-            Self::Nbt => "NBT",
-            Self::List => "list",
-            Self::Map => "container",
-        }
-    }
+    pub fn name;
 }
 
 /// A set of [`Kind`]s.

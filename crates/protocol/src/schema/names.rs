@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::wire::named;
+
 /// Implements `Display` and `FromStr` for an enum that has `ALL` and `name`.
 macro_rules! by_name {
     ($enum:ty) => {
@@ -26,36 +28,32 @@ pub(crate) use by_name;
 /// The name of a packet, a field or a mapped value. Shared, so that cloning it does not allocate.
 pub type Name = Arc<str>;
 
-/// The direction in which a packet travels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
-pub enum Direction {
-    /// From the server to the client.
-    Clientbound,
-    /// From the client to the server.
-    Serverbound,
+named! {
+    /// The direction in which a packet travels.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
+    pub enum Direction {
+        /// From the server to the client.
+        Clientbound => "clientbound",
+        /// From the client to the server.
+        Serverbound => "serverbound",
+    }
+
+    /// Both directions.
+    pub const ALL;
+
+    /// Returns `clientbound` or `serverbound`.
+    pub fn name;
 }
 
 impl Direction {
-    /// Both directions.
-    pub const ALL: [Self; 2] = [Self::Clientbound, Self::Serverbound];
-
     /// Returns the other direction.
     #[must_use]
     pub fn reverse(self) -> Self {
         match self {
             Self::Clientbound => Self::Serverbound,
             Self::Serverbound => Self::Clientbound,
-        }
-    }
-
-    /// Returns `clientbound` or `serverbound`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Clientbound => "clientbound",
-            Self::Serverbound => "serverbound",
         }
     }
 
@@ -70,42 +68,32 @@ impl Direction {
 
 by_name!(Direction);
 
-/// The state of a connection, which determines the meaning of packet ids.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
-pub enum State {
-    /// The state of a new connection: the client sends its handshake.
-    #[default]
-    Handshaking,
-    /// The Server List Ping.
-    Status,
-    /// Login, with the key exchange and the start of compression.
-    Login,
-    /// Registries and resource packs, since 1.20.2.
-    Configuration,
-    /// The game itself.
-    Play,
-}
+named! {
+    /// The state of a connection, which determines the meaning of packet ids.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+    )]
+    #[serde(rename_all = "snake_case")]
+    #[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
+    pub enum State {
+        /// The state of a new connection: the client sends its handshake.
+        #[default]
+        Handshaking => "handshaking",
+        /// The Server List Ping.
+        Status => "status",
+        /// Login, with the key exchange and the start of compression.
+        Login => "login",
+        /// Registries and resource packs, since 1.20.2.
+        Configuration => "configuration",
+        /// The game itself.
+        Play => "play",
+    }
 
-impl State {
     /// All states, in the order in which a session goes through them.
-    pub const ALL: [Self; 5] =
-        [Self::Handshaking, Self::Status, Self::Login, Self::Configuration, Self::Play];
+    pub const ALL;
 
     /// Returns `handshaking`, `status`, `login`, `configuration` or `play`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Handshaking => "handshaking",
-            Self::Status => "status",
-            Self::Login => "login",
-            Self::Configuration => "configuration",
-            Self::Play => "play",
-        }
-    }
+    pub fn name;
 }
 
 by_name!(State);

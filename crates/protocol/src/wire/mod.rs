@@ -5,6 +5,7 @@
 
 mod error;
 pub mod json;
+mod named;
 mod nbt;
 mod reader;
 mod text;
@@ -12,6 +13,7 @@ mod varint;
 
 pub use error::WireError;
 pub use error::bytes;
+pub(crate) use named::named;
 pub use nbt::{Compound, List, Nbt, NbtJsonError, Tag, TagType};
 pub use reader::Reader;
 pub use text::Encoding;

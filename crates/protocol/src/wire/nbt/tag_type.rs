@@ -1,35 +1,42 @@
-use crate::wire::WireError;
+use crate::wire::{WireError, named};
 
-/// The type of a tag. Its number precedes the tag's name in a compound, and the items of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum TagType {
-    /// The end of a compound; also the element type of most empty lists.
-    End = 0,
-    /// A signed 8-bit integer.
-    Byte = 1,
-    /// A signed 16-bit integer.
-    Short = 2,
-    /// A signed 32-bit integer.
-    Int = 3,
-    /// A signed 64-bit integer.
-    Long = 4,
-    /// A 32-bit IEEE 754 float.
-    Float = 5,
-    /// A 64-bit IEEE 754 float.
-    Double = 6,
-    /// Bytes, counted by an int.
-    ByteArray = 7,
-    /// Modified UTF-8, counted in bytes by an unsigned short.
-    Text = 8,
-    /// Payloads of one type, counted by an int.
-    List = 9,
-    /// Named tags up to a [`TagType::End`].
-    Compound = 10,
-    /// Signed 32-bit integers, counted by an int.
-    IntArray = 11,
-    /// Signed 64-bit integers, counted by an int.
-    LongArray = 12,
+named! {
+    /// The type of a tag. Its number precedes the tag's name in a compound, and the items of a list.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    pub enum TagType {
+        /// The end of a compound; also the element type of most empty lists.
+        End => "end",
+        /// A signed 8-bit integer.
+        Byte => "byte",
+        /// A signed 16-bit integer.
+        Short => "short",
+        /// A signed 32-bit integer.
+        Int => "int",
+        /// A signed 64-bit integer.
+        Long => "long",
+        /// A 32-bit IEEE 754 float.
+        Float => "float",
+        /// A 64-bit IEEE 754 float.
+        Double => "double",
+        /// Bytes, counted by an int.
+        ByteArray => "byteArray",
+        /// Modified UTF-8, counted in bytes by an unsigned short.
+        Text => "string",
+        /// Payloads of one type, counted by an int.
+        List => "list",
+        /// Named tags up to a [`TagType::End`].
+        Compound => "compound",
+        /// Signed 32-bit integers, counted by an int.
+        IntArray => "intArray",
+        /// Signed 64-bit integers, counted by an int.
+        LongArray => "longArray",
+    }
+
+    const ALL;
+
+    /// Returns the name of the type in prismarine-nbt's JSON.
+    pub fn name;
 }
 
 impl TagType {
@@ -51,26 +58,6 @@ impl TagType {
     #[must_use]
     pub fn id(self) -> u8 {
         self as u8
-    }
-
-    /// Returns the name of the type in prismarine-nbt's JSON.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::End => "end",
-            Self::Byte => "byte",
-            Self::Short => "short",
-            Self::Int => "int",
-            Self::Long => "long",
-            Self::Float => "float",
-            Self::Double => "double",
-            Self::ByteArray => "byteArray",
-            Self::Text => "string",
-            Self::List => "list",
-            Self::Compound => "compound",
-            Self::IntArray => "intArray",
-            Self::LongArray => "longArray",
-        }
     }
 
     /// Returns the payload size of a type whose payloads all have the same size.
@@ -100,22 +87,6 @@ impl TagType {
             _ => self.fixed_size().unwrap_or(0),
         }
     }
-
-    const ALL: [Self; 13] = [
-        Self::End,
-        Self::Byte,
-        Self::Short,
-        Self::Int,
-        Self::Long,
-        Self::Float,
-        Self::Double,
-        Self::ByteArray,
-        Self::Text,
-        Self::List,
-        Self::Compound,
-        Self::IntArray,
-        Self::LongArray,
-    ];
 }
 
 #[cfg(test)]
