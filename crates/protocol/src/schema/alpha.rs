@@ -34,7 +34,7 @@ impl Catalog {
         let legacy = self.legacy_versions().rev().map(|version| self.legacy(version).protocol);
         let alpha = alpha().numbers().rev().map(|version| self.alpha(version).protocol);
         let all = legacy.chain(alpha).chain([self.legacy_ping(), self.query()]);
-        let kept = self.kept_old();
+        let kept = self.old.as_deref();
         all.filter(move |it| kept.is_none_or(|kept| kept.iter().any(|old| Arc::ptr_eq(old, it))))
     }
 

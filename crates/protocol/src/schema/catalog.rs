@@ -16,7 +16,7 @@ pub struct Catalog {
     /// The versions that [`only`](Self::only) has left out.
     others: Box<[Arc<Entry>]>,
     /// The protocols from before 1.7 that remain; `None` if all do.
-    old: Option<Box<[Arc<Protocol>]>>,
+    pub(super) old: Option<Box<[Arc<Protocol>]>>,
 }
 
 /// The result of looking up a protocol by version.
@@ -92,11 +92,6 @@ impl Catalog {
         let versions: Vec<i32> = java.iter().map(|protocol| protocol.version()).collect();
         let old = (!old.is_empty()).then(|| old.into());
         Self { old, ..self.only(&versions) }
-    }
-
-    /// Returns the protocols from before 1.7 to which the catalog is restricted; `None` if it has all.
-    pub(super) fn kept_old(&self) -> Option<&[Arc<Protocol>]> {
-        self.old.as_deref()
     }
 
     /// Compiles the versions that [`only`](Self::only) has left out.

@@ -30,7 +30,7 @@ impl<'p> Shape<'p> {
     /// Returns the shape of `packet`, which must belong to `protocol`: usually a map of its fields.
     #[must_use]
     pub fn of(protocol: &'p Protocol, packet: &PacketType) -> Self {
-        Self { types: protocol.types(), parts: Vec::new() }.with(Part::Type(packet.ty))
+        Self { types: &protocol.types, parts: Vec::new() }.with(Part::Type(packet.ty))
     }
 
     /// Returns the kinds of values that this shape allows.

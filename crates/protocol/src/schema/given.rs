@@ -120,10 +120,7 @@ pub(super) fn uuid(value: &Value) -> Encoded<u128> {
 pub(super) fn buffer(value: &Value) -> Encoded<Cow<'_, [u8]>> {
     match value.plain() {
         Value::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
-        Value::Text(text) => match BASE64_STANDARD.decode(text.as_bytes()) {
-            Ok(bytes) => Ok(Cow::Owned(bytes)),
-            Err(error) => Err(fault(error)),
-        },
+        Value::Text(text) => BASE64_STANDARD.decode(text.as_bytes()).map(Cow::Owned).map_err(fault),
         value => Err(wanted("bytes", value)),
     }
 }
@@ -133,10 +130,9 @@ pub(super) fn nbt(value: &Value) -> Encoded<Option<Cow<'_, Nbt>>> {
     match value.plain() {
         Value::Absent => Ok(None),
         Value::Nbt(nbt) => Ok(Some(Cow::Borrowed(nbt))),
-        value @ Value::Map(_) => match Nbt::from_json(&value.to_json()) {
-            Ok(nbt) => Ok(Some(Cow::Owned(nbt))),
-            Err(error) => Err(fault(error)),
-        },
+        value @ Value::Map(_) => {
+            Nbt::from_json(&value.to_json()).map(|nbt| Some(Cow::Owned(nbt))).map_err(fault)
+        }
         value => Err(wanted("NBT", value)),
     }
 }

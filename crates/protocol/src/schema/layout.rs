@@ -21,7 +21,7 @@ impl Protocol {
     /// is described once.
     #[must_use]
     pub fn layout(&self, packet: &PacketType, depth: usize) -> Vec<LayoutField> {
-        let mut layout = Layout { types: self.types(), around: Vec::new(), fields: Vec::new() };
+        let mut layout = Layout { types: &self.types, around: Vec::new(), fields: Vec::new() };
         layout.content(packet.ty, "", None, depth);
         layout.fields
     }

@@ -114,7 +114,7 @@ fn merge_types(base: &mut Json, at: &str, own: &Json) -> Result<(), SchemaError>
     Ok(())
 }
 
-fn object<'j>(at: &str, json: &'j Json) -> Result<&'j Map<String, Json>, SchemaError> {
+pub(super) fn object<'j>(at: &str, json: &'j Json) -> Result<&'j Map<String, Json>, SchemaError> {
     let fault = || SchemaError { at: at.into(), cause: "expected an object".into() };
     json.as_object().ok_or_else(fault)
 }

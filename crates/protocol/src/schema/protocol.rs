@@ -8,6 +8,7 @@ use super::decode::ValueVisitor;
 use super::encode::Encode;
 use super::number::parse_int;
 use super::outline::Outline;
+use super::partial::object;
 use super::stop::Stop;
 use super::types::{Count, Type, TypeId};
 use super::walk::{FREE_FIELDS, Walk};
@@ -26,7 +27,7 @@ pub struct Protocol {
     /// `None` if it is built in.
     description: Option<Description>,
     ids: Ids,
-    pub(super) types: Vec<Type>,
+    pub(crate) types: Vec<Type>,
     /// Lower bound of each type's size in bytes, against which counts are checked.
     sizes: Vec<u32>,
     packets: Vec<PacketType>,
@@ -346,11 +347,6 @@ impl Protocol {
         &self.channels
     }
 
-    /// Returns all types.
-    pub(crate) fn types(&self) -> &[Type] {
-        &self.types
-    }
-
     /// Returns a lower bound of the size of a type, in bytes.
     pub(crate) fn smallest(&self, id: TypeId) -> u32 {
         self.sizes[id.0 as usize]
@@ -401,29 +397,24 @@ impl Table {
 
 /// Checks the outermost levels of a description: states, directions, types.
 fn check_outline(description: &Json) -> Result<(), SchemaError> {
-    let fault = |at: String, cause: String| Err(SchemaError { at, cause });
-    let object = |at: &str, json: &Json| match json.as_object() {
-        Some(_) => Ok(()),
-        None => fault(at.to_owned(), "expected an object".to_owned()),
-    };
     let parts = |at: &str, json: &Json, known: &[&str]| {
-        object(at, json)?;
+        let is_known = |key: &str| known.contains(&key);
         // A text beside the parts is a remark.
-        let mut unknown = json.as_object().into_iter().flatten();
-        match unknown.find(|(key, part)| !known.contains(&key.as_str()) && !part.is_string()) {
-            Some((key, _)) => fault(
-                at.to_owned(),
-                format!("unknown key `{key}`, not one of {}", known.join(", ")),
-            ),
-            None => Ok(()),
-        }
+        let mut parts = object(at, json)?.iter();
+        let Some((key, _)) = parts.find(|(key, part)| !is_known(key) && !part.is_string()) else {
+            return Ok(());
+        };
+        let cause = format!("unknown key `{key}`, not one of {}", known.join(", "));
+        Err(SchemaError { at: at.to_owned(), cause })
     };
     let states = State::ALL.map(State::name);
     let sides = Direction::ALL.map(Direction::side);
     parts(SchemaError::TOP, description, &[&["types", CHANNELS], &states[..]].concat())?;
     for (key, part) in description.as_object().into_iter().flatten() {
         match key.as_str() {
-            "types" | CHANNELS => object(key, part)?,
+            "types" | CHANNELS => {
+                object(key, part)?;
+            }
             key if states.contains(&key) => parts(key, part, &sides)?,
             _ => continue,
         }
@@ -460,12 +451,9 @@ fn check_packets(
     };
     let channel = |channel: &PacketType| format!("{CHANNELS}.{}", channel.name);
     let at = packets.iter().find(endless).map(place);
-    match at.or_else(|| channels.iter().find(endless).map(channel)) {
-        None => Ok(()),
-        Some(at) => {
-            Err(SchemaError { at, cause: format!("always has more than {FREE_FIELDS} fields") })
-        }
-    }
+    let at = at.or_else(|| channels.iter().find(endless).map(channel));
+    let cause = || format!("always has more than {FREE_FIELDS} fields");
+    at.map_or(Ok(()), |at| Err(SchemaError { at, cause: cause() }))
 }
 
 /// Computes how many fields of containers a value of each type has at least; a type that is nested
@@ -511,16 +499,10 @@ fn collect<'j>(
     types: &'j Json,
     packets: &mut Vec<PacketType>,
 ) -> Result<Ids, SchemaError> {
-    let root = types.get("packet").and_then(|packet| packet.get(1));
-    let part = |index: usize| root.and_then(|root| root.get(index)).and_then(|it| it.get("type"));
-    let mapper = part(0).and_then(|mapper| mapper.get(1));
-    let form = match mapper.and_then(|mapper| mapper.get("type")).and_then(Json::as_str) {
-        Some("u8") => Ids::Byte,
-        _ => Ids::VarInt,
-    };
-    let ids = mapper.and_then(|mapper| mapper.get("mappings"));
-    let params = part(1).and_then(|params| params.get(1)).and_then(|params| params.get("fields"));
-    let (Some(Json::Object(ids)), Some(Json::Object(params))) = (ids, params) else {
+    let fields = &types["packet"][1];
+    let (mapper, switch) = (&fields[0]["type"][1], &fields[1]["type"][1]);
+    let form = if mapper["type"] == "u8" { Ids::Byte } else { Ids::VarInt };
+    let (Json::Object(ids), Json::Object(params)) = (&mapper["mappings"], &switch["fields"]) else {
         return Err(compiler.fault("`packet` must be a mapper of ids and a switch on their names"));
     };
     for (id, name) in ids {

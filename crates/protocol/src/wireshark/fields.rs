@@ -69,7 +69,7 @@ impl Fields {
         for packet in protocol.packets() {
             let name = Name::clone(packet.name());
             let node = Node { path: clean(&name), name, depth: 0 };
-            self.visit(protocol.types(), packet.ty, &node, false, &mut seen);
+            self.visit(&protocol.types, packet.ty, &node, false, &mut seen);
         }
     }
 

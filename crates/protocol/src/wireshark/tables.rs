@@ -38,7 +38,7 @@ pub(super) fn write(out: &mut String, protocol: &Protocol) {
     let table = Table { protocol, wanted: RefCell::new(roots) };
     let mut written = BTreeMap::new();
     while let Some(id) = table.next() {
-        written.entry(id.0).or_insert_with(|| table.ty(&protocol.types()[id.0 as usize]));
+        written.entry(id.0).or_insert_with(|| table.ty(&protocol.types[id.0 as usize]));
     }
     // A Lua function has a limited number of constants.
     let types: Vec<_> = written.into_iter().collect();

@@ -229,10 +229,7 @@ impl<'j> Compiler<'j> {
                 otherwise: options.get("else").map(|ty| self.compile(ty)).transpose()?,
             },
             "buffer" => Type::Buffer(self.count(options)?),
-            "compressedNbt" => {
-                let unsigned = options.get("unsigned").and_then(Json::as_bool) == Some(true);
-                Type::CompressedNbt { unsigned }
-            }
+            "compressedNbt" => Type::CompressedNbt { unsigned: options["unsigned"] == true },
             "pstring" => {
                 Type::Text { count: self.count(options)?, encoding: self.encoding(options)? }
             }
@@ -282,7 +279,7 @@ impl<'j> Compiler<'j> {
         };
         for field in fields {
             let ty = field.get("type").ok_or_else(|| self.fault("a field without `type`"))?;
-            if field.get("anon").and_then(Json::as_bool) == Some(true) {
+            if field["anon"] == true {
                 match ty.get(0).and_then(Json::as_str) {
                     Some("container") if ty.get(1).is_some() => self.fields(&ty[1], into)?,
                     _ => {
@@ -343,7 +340,7 @@ impl<'j> Compiler<'j> {
         for part in parts {
             let name = self.text(part, "name")?;
             let size = part.get("size").and_then(Json::as_u64).unwrap_or(0);
-            let signed = part.get("signed").and_then(Json::as_bool).unwrap_or(false);
+            let signed = part["signed"] == true;
             let symbol = self.symbols.get(name).copied();
             bits.push(Bits { name: self.name(name), size: size as u32, signed, symbol });
         }
@@ -363,7 +360,7 @@ impl<'j> Compiler<'j> {
 
     fn bitflags(&mut self, options: &'j Json) -> Result<Type, SchemaError> {
         let base = self.integer(options)?;
-        let shift = options.get("shift").and_then(Json::as_bool).unwrap_or(false);
+        let shift = options["shift"] == true;
         let mut flags = Vec::new();
         match options.get("flags") {
             Some(Json::Array(names)) => {

@@ -17,7 +17,7 @@ pub fn json_schema<'p>(
     protocol: &Protocol,
     packets: impl IntoIterator<Item = &'p PacketType>,
 ) -> Json {
-    let mut writer = Writer { types: protocol.types(), ..Writer::default() };
+    let mut writer = Writer { types: &protocol.types, ..Writer::default() };
     let mut lines = vec![json!({ "required": ["event"] }), json!({ "required": ["error"] })];
     for packet in packets {
         let (state, direction) = (packet.state().name(), packet.direction().name());

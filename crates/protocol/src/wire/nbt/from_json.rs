@@ -21,10 +21,7 @@ impl Nbt {
         if let Some(exact) = exact(object, value) {
             return Ok(exact);
         }
-        let name = match object.get("name") {
-            Some(name) => Some(text(name, &place.key("name"))?),
-            None => None,
-        };
+        let name = object.get("name").map(|name| text(name, &place.key("name"))).transpose()?;
         Ok(Self { name, root: typed_tag(value, place)? })
     }
 }
@@ -59,10 +56,8 @@ fn tag(kind: TagType, value: &Value, place: &Place<'_>) -> Result<Tag, NbtJsonEr
 fn list(value: &Value, place: &Place<'_>) -> Result<Tag, NbtJsonError> {
     let typed = object(value, place)?;
     let element = tag_type(typed, place)?;
-    let empty_count = match typed.get("count") {
-        Some(count) => int(count, &place.key("count"), "int")?,
-        None => 0,
-    };
+    let count = typed.get("count");
+    let empty_count = count.map_or(Ok(0), |count| int(count, &place.key("count"), "int"))?;
     let values = array(member(typed, "value", place)?, &place.key("value"))?;
     if !values.is_empty() && (element == TagType::End || empty_count != 0) || empty_count > 0 {
         return Err(NbtJsonError::Count { path: place.path(), items: values.len() });
@@ -142,10 +137,7 @@ fn float(value: &Value, place: &Place<'_>) -> Result<f32, NbtJsonError> {
 }
 
 fn double(value: &Value, place: &Place<'_>) -> Result<f64, NbtJsonError> {
-    match value.as_f64() {
-        Some(value) => Ok(value),
-        None => not_finite(value, place),
-    }
+    value.as_f64().map_or_else(|| not_finite(value, place), Ok)
 }
 
 fn not_finite(value: &Value, place: &Place<'_>) -> Result<f64, NbtJsonError> {
