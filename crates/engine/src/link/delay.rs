@@ -88,14 +88,9 @@ impl DelayQueue {
         None
     }
 
-    /// Removes the next emission that is due at `now`.
-    pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<Emission> {
-        self.waiting.front().filter(|it| it.release <= now)?;
-        self.pop()
-    }
-
-    /// Removes the next emission, due or not.
-    pub(crate) fn pop(&mut self) -> Option<Emission> {
+    /// Removes the next emission if its delay is over at `due`; whether or not it is, if `None`.
+    pub(crate) fn pop(&mut self, due: Option<Timestamp>) -> Option<Emission> {
+        self.waiting.front().filter(|it| due.is_none_or(|due| it.release <= due))?;
         let Waiting { emission, .. } = self.waiting.pop_front()?;
         self.size -= emission.bytes().len();
         self.reservation.resize(self.size);

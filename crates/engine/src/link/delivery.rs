@@ -295,7 +295,7 @@ impl Delivery {
 
     /// Enters the state that a packet of that role leads to.
     pub(crate) fn on_transition(&mut self, direction: Direction, role: Role) {
-        self.guard.on_transition();
+        self.guard.bundled = false;
         let protocol = &self.recorder.context.protocol;
         let acknowledged = Role::LoginAcknowledged;
         let configures =
@@ -415,11 +415,7 @@ impl Delivery {
         direction: Direction,
         due: Option<Timestamp>,
     ) {
-        let queue = &mut self.queues[direction];
-        while let Some(emission) = match due {
-            Some(due) => queue.pop_due(due),
-            None => queue.pop(),
-        } {
+        while let Some(emission) = self.queues[direction].pop(due) {
             wire.write(direction, emission);
         }
     }

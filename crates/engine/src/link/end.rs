@@ -1,55 +1,23 @@
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::Emission;
-use mitmcraft_protocol::codec::{Bare, Frame, Leg, Limits, MemoryBudget, Unit};
+use mitmcraft_protocol::codec::{Bare, Frame, Leg, Limits};
 use mitmcraft_protocol::schema::{Direction, Protocol, State};
 
 /// The proxy's end of the connection to one peer: the leg's cipher and compression.
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) leg: Leg,
-    threshold: Option<usize>,
-    encrypted: bool,
+    pub(crate) threshold: Option<usize>,
+    pub(crate) encrypted: bool,
     /// Bytes at the front of the next emission that the peer was sent early.
-    ahead: usize,
+    pub(crate) ahead: usize,
 }
 
 impl End {
     /// Creates the end of a new connection, without cipher and without compression.
     pub(crate) fn new(limits: Limits) -> Self {
         Self { leg: Leg::new(limits), threshold: None, encrypted: false, ahead: 0 }
-    }
-
-    /// Counts what the end buffers in `budget` from now on.
-    pub(crate) fn set_budget(&mut self, budget: &MemoryBudget) {
-        self.leg.set_budget(budget);
-    }
-
-    /// Takes bytes that the peer sent.
-    pub(crate) fn receive(&mut self, bytes: &[u8]) {
-        self.leg.decoder.receive(bytes);
-    }
-
-    /// Returns the next unit that is complete.
-    pub(crate) fn poll(&mut self) -> Option<Unit> {
-        self.leg.decoder.poll()
-    }
-
-    /// Removes the bytes that never became a unit, when the connection has ended.
-    pub(crate) fn take_rest(&mut self) -> Bytes {
-        self.leg.decoder.take_rest()
-    }
-
-    /// Writes a body. Returns the frame that was made for it.
-    pub(crate) fn send(&mut self, body: &[u8]) -> Frame {
-        self.leg.encoder.send(body)
-    }
-
-    /// Counts the first `count` bytes of [`End::pending`] as written.
-    pub(crate) fn advance(&mut self, count: usize) {
-        self.leg.encoder.advance(count);
     }
 
     /// Writes the front of an emission that is not complete yet.
@@ -101,43 +69,5 @@ impl End {
     /// Finds the ends of the packets received from now on by measuring them against `protocol`.
     pub(crate) fn measure(&mut self, protocol: &Arc<Protocol>, state: State, from: Direction) {
         self.leg.decoder.set_bare(Bare::new(Arc::clone(protocol), state, from));
-    }
-
-    /// Stops looking for packets in what is received.
-    pub(crate) fn set_opaque(&mut self) {
-        self.leg.decoder.set_opaque();
-    }
-
-    /// Writes bodies without frames.
-    pub(crate) fn send_bare(&mut self) {
-        self.leg.encoder.set_bare();
-    }
-
-    /// Discards everything written: the end has no peer.
-    pub(crate) fn mute(&mut self) {
-        self.leg.encoder.set_mute();
-    }
-
-    pub(crate) fn threshold(&self) -> Option<usize> {
-        self.threshold
-    }
-
-    pub(crate) fn is_encrypted(&self) -> bool {
-        self.encrypted
-    }
-
-    /// Bytes of the next emission that the peer was sent early.
-    pub(crate) fn ahead(&self) -> usize {
-        self.ahead
-    }
-
-    /// Bytes received and decrypted that are not a complete unit yet.
-    pub(crate) fn peek(&self) -> &[u8] {
-        self.leg.decoder.peek()
-    }
-
-    /// Bytes to be written to the peer, encrypted.
-    pub(crate) fn pending(&self) -> &[u8] {
-        self.leg.encoder.pending()
     }
 }

@@ -35,7 +35,7 @@ impl Endpoint {
 
     /// Counts what the end buffers in `budget` from now on.
     pub fn set_budget(&mut self, budget: &MemoryBudget) {
-        self.end.set_budget(budget);
+        self.end.leg.set_budget(budget);
     }
 
     /// Sets the time of everything that follows.
@@ -46,13 +46,13 @@ impl Endpoint {
     /// Takes bytes that the peer sent.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.recorder.count_bytes(self.peer.sends(), bytes.len());
-        self.end.receive(bytes);
+        self.end.leg.decoder.receive(bytes);
     }
 
     /// Returns the peer's next complete packet, which the caller records.
     pub fn poll(&mut self) -> Option<Packet> {
         let direction = self.peer.sends();
-        let content = match self.end.poll()? {
+        let content = match self.end.leg.decoder.poll()? {
             Unit::Frame(frame) => Content::Frame(frame),
             Unit::Piece { bytes, frame, left } => {
                 Content::Raw(bytes, RawReason::Oversize { frame, left })
@@ -68,7 +68,7 @@ impl Endpoint {
     /// Sends a body to the peer, and records it.
     pub fn send(&mut self, body: &[u8]) {
         let direction = self.sends();
-        let frame = self.end.send(body);
+        let frame = self.end.leg.encoder.send(body);
         self.recorder.count_packet(direction);
         self.recorder.count_bytes(direction, frame.wire().len());
         let packet = self.recorder.packet(direction, Content::Frame(frame));
@@ -145,7 +145,7 @@ impl Endpoint {
     pub fn set_bare(&mut self) {
         let direction = self.peer.sends();
         self.end.measure(&self.recorder.context.protocol, self.state(direction), direction);
-        self.end.send_bare();
+        self.end.leg.encoder.set_bare();
     }
 
     /// Tells the peer that nothing more comes, once everything pending is written.
@@ -166,7 +166,7 @@ impl Endpoint {
         if std::mem::replace(&mut self.over, true) {
             return;
         }
-        let rest = self.end.take_rest();
+        let rest = self.end.leg.decoder.take_rest();
         if !rest.is_empty() {
             let content = Content::Raw(rest, RawReason::CutOff);
             let packet = self.recorder.packet(self.peer.sends(), content);
@@ -190,7 +190,7 @@ impl Endpoint {
     /// Counts the first `count` pending bytes of `side` as written.
     pub fn advance(&mut self, side: Side, count: usize) {
         if side == self.peer {
-            self.end.advance(count);
+            self.end.leg.encoder.advance(count);
         }
     }
 
@@ -215,19 +215,19 @@ impl Endpoint {
     /// Bytes received that are not a complete packet yet.
     #[must_use]
     pub fn peek(&self) -> &[u8] {
-        self.end.peek()
+        self.end.leg.decoder.peek()
     }
 
     /// Returns the bytes to be written to `side`; none if it is not the peer.
     #[must_use]
     pub fn pending(&self, side: Side) -> &[u8] {
-        if side == self.peer { self.end.pending() } else { &[] }
+        if side == self.peer { self.end.leg.encoder.pending() } else { &[] }
     }
 
     /// Returns whether so much waits to be written that nothing more should be sent.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.end.pending().len() > MAX_PENDING
+        self.end.leg.encoder.pending().len() > MAX_PENDING
     }
 
     /// Returns whether more should be read from `side`.

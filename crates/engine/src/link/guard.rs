@@ -3,7 +3,7 @@ use bytes::Bytes;
 use super::{LegacyPingForm, Recorder};
 use crate::filter::{Effects, Injection, Judgement, Pipeline, Verdict};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Direction, Family, Protocol, Role, State, Value};
+use mitmcraft_protocol::schema::{Direction, Family, PacketType, Protocol, Role, State, Value};
 
 /// Keeps rules from breaking the connection: removes from judgements what would end the session,
 /// and says so in the packet's record.
@@ -45,7 +45,7 @@ impl Guard {
                     self.enforced = Some(*enforced);
                 }
             }
-            Some(Role::BundleDelimiter) => self.on_delimiter(),
+            Some(Role::BundleDelimiter) => self.bundled = !self.bundled,
             Some(Role::Disconnect) => {
                 self.dismissed |= packet.direction() == Direction::Clientbound;
             }
@@ -123,16 +123,6 @@ impl Guard {
         }
     }
 
-    /// The client gets the start or the end of a bundle.
-    pub(crate) fn on_delimiter(&mut self) {
-        self.bundled = !self.bundled;
-    }
-
-    /// The connection has entered another state, in which no bundle is open.
-    pub(crate) fn on_transition(&mut self) {
-        self.bundled = false;
-    }
-
     /// Closes the open bundle: returns the delimiter that ends it.
     pub(crate) fn close_bundle(&mut self, protocol: &Protocol) -> Option<Vec<u8>> {
         if !std::mem::take(&mut self.bundled) {
@@ -148,29 +138,23 @@ impl Guard {
         if judgement.is_plain() {
             return;
         }
-        let sends = Sends { guard: self, recorder };
-        if let Some(reason) = sends.refusal(packet, judgement) {
+        if let Some(reason) = self.refusal(&recorder.context.protocol, packet, judgement) {
             judgement.pass();
             judgement.effects.copies = 0;
             judgement.effects.notes.comments.push(reason.into());
         }
-        sends.filter(judgement);
+        self.filter(recorder, judgement);
     }
-}
 
-/// The checks on what people do to packets.
-impl Guard {
     /// Returns why no later packet may overtake this one, if none may.
-    pub(crate) fn keeps_order(&self, recorder: &Recorder, packet: &Packet) -> Option<&'static str> {
-        let role = packet.role();
-        let sends = Sends { guard: self, recorder };
+    pub(crate) fn keeps_order(&self, packet: &Packet) -> Option<&'static str> {
         let clientbound = packet.direction() == Direction::Clientbound;
-        match role {
+        match packet.role() {
             Some(role) if role.drives() => Some(CHANGES_READING),
             Some(Role::BundleDelimiter) => Some(IN_BUNDLE),
             _ if clientbound && self.bundled => Some(IN_BUNDLE),
             Some(Role::Chat | Role::Command | Role::ChatSession)
-                if !clientbound && sends.key_is_known() =>
+                if !clientbound && self.key_is_known() =>
             {
                 Some(CHAINED)
             }
@@ -192,35 +176,31 @@ impl Guard {
     ) -> Option<String> {
         let (before, framed, body) = (false, true, body.clone());
         let injection = Injection { direction, before, body, framed, rule: None };
-        let sends = Sends { guard: self, recorder };
-        if sends.role_of(&injection).is_some_and(|(_, role)| role.drives()) {
+        if role_of(recorder, &injection).is_some_and(|(_, role)| role.drives()) {
             return Some(CHANGES_CONNECTION.into());
         }
         let mut judgement = Judgement { verdict: Verdict::Pass, effects: Effects::default() };
         judgement.effects.sends.push(injection);
-        sends.filter(&mut judgement);
+        self.filter(recorder, &mut judgement);
         judgement.effects.notes.comments.pop()
     }
-}
 
-/// A guard with the session's present states, in which injected packets are read.
-struct Sends<'a> {
-    guard: &'a Guard,
-    recorder: &'a Recorder,
-}
-
-impl Sends<'_> {
     /// Returns the reason why a packet must be forwarded unchanged, if there is one.
-    fn refusal(&self, packet: &Packet, judgement: &mut Judgement) -> Option<&'static str> {
+    fn refusal(
+        &self,
+        protocol: &Protocol,
+        packet: &Packet,
+        judgement: &mut Judgement,
+    ) -> Option<&'static str> {
         let role = packet.kind()?.role()?;
         let untouched = judgement.verdict == Verdict::Pass && judgement.effects.copies == 0;
-        let chained = self.has("message_acknowledgement");
+        let chained = has(protocol, "message_acknowledgement");
         match (packet.direction(), role) {
             (Direction::Serverbound, Role::Chat | Role::Command) if !untouched => {
                 let value = packet.value().ok()?;
                 let drops = judgement.verdict == Verdict::Drop;
                 if !self.key_is_known() || !is_signed(&value) {
-                    if drops && let Some(acknowledged) = self.acknowledgement(&value) {
+                    if drops && let Some(acknowledged) = acknowledgement(protocol, &value) {
                         judgement.effects.sends.push(acknowledged);
                     }
                     return None;
@@ -235,7 +215,7 @@ impl Sends<'_> {
                     delay.reorder = false;
                 }
                 let rewrites = matches!(judgement.verdict, Verdict::Replace(_));
-                let sessions = self.has("chat_session_update");
+                let sessions = has(protocol, "chat_session_update");
                 if untouched || !(signed || counted) {
                     return None;
                 }
@@ -251,31 +231,18 @@ impl Sends<'_> {
         }
     }
 
-    /// Builds the acknowledgement that a dropped message carried: how many messages of others the
-    /// client has seen.
-    fn acknowledgement(&self, value: &Value) -> Option<Injection> {
-        let count = value.get("offset").or_else(|| value.get("messageCount"))?.as_int()?;
-        let protocol = &self.recorder.context.protocol;
-        let name = "message_acknowledgement";
-        let packet = protocol.named(State::Play, Direction::Serverbound, name)?;
-        let body = protocol.encode(packet, &Value::map([("count", Value::Int(count))])).ok()?;
-        let (direction, before, framed) = (Direction::Serverbound, false, true);
-        (count > 0).then(|| Injection { direction, before, body: body.into(), framed, rule: None })
-    }
-
     /// Removes injected packets that the peer would end the session over.
-    fn filter(&self, judgement: &mut Judgement) {
+    fn filter(&self, recorder: &Recorder, judgement: &mut Judgement) {
         let effects = &mut judgement.effects;
         let mut delimiters = 0;
         effects.sends.retain(|send| {
-            let reason = match self.role_of(send) {
+            let reason = match role_of(recorder, send) {
                 Some((Direction::Serverbound, Role::Chat)) => {
                     self.key_is_known().then_some(UNSIGNED)
                 }
                 Some((_, Role::PlayerChat)) => {
-                    let index =
-                        self.value_of(send).is_some_and(|it| it.get("globalIndex").is_some());
-                    index.then_some(INDEXED)
+                    let value = value_of(recorder, send);
+                    value.is_some_and(|it| it.get("globalIndex").is_some()).then_some(INDEXED)
                 }
                 Some((_, Role::BundleDelimiter)) => {
                     delimiters += 1;
@@ -287,37 +254,50 @@ impl Sends<'_> {
             reason.is_none()
         });
         if delimiters % 2 == 1 {
-            let is_delimiter =
-                |send: &Injection| matches!(self.role_of(send), Some((_, Role::BundleDelimiter)));
+            let is_delimiter = |send: &Injection| {
+                matches!(role_of(recorder, send), Some((_, Role::BundleDelimiter)))
+            };
             effects.sends.retain(|send| !is_delimiter(send));
             effects.notes.comments.push(UNPAIRED.into());
         }
     }
 
-    fn role_of(&self, send: &Injection) -> Option<(Direction, Role)> {
-        let (direction, protocol) = (send.direction, &self.recorder.context.protocol);
-        let found = protocol.identify(self.recorder.states[direction], direction, &send.body);
-        let (packet, _) = found.ok().filter(|_| send.framed)?;
-        Some((direction, packet.role()?))
-    }
-
-    fn value_of(&self, send: &Injection) -> Option<Value> {
-        let (direction, protocol) = (send.direction, &self.recorder.context.protocol);
-        let state = self.recorder.states[direction];
-        let (packet, start) = protocol.identify(state, direction, &send.body).ok()?;
-        protocol.decode(packet, &send.body, start).ok()
-    }
-
     /// Returns whether the server has the player's key.
     fn key_is_known(&self) -> bool {
-        self.guard.key_in_login || self.guard.key_in_game
+        self.key_in_login || self.key_in_game
     }
+}
 
-    /// Returns whether clients of this version send a packet of that name.
-    fn has(&self, name: &str) -> bool {
-        let protocol = &self.recorder.context.protocol;
-        protocol.named(State::Play, Direction::Serverbound, name).is_some()
-    }
+/// Builds the acknowledgement that a dropped message carried: how many messages of others the
+/// client has seen.
+fn acknowledgement(protocol: &Protocol, value: &Value) -> Option<Injection> {
+    let count = value.get("offset").or_else(|| value.get("messageCount"))?.as_int()?;
+    let name = "message_acknowledgement";
+    let packet = protocol.named(State::Play, Direction::Serverbound, name)?;
+    let body = protocol.encode(packet, &Value::map([("count", Value::Int(count))])).ok()?;
+    let (direction, before, framed) = (Direction::Serverbound, false, true);
+    (count > 0).then(|| Injection { direction, before, body: body.into(), framed, rule: None })
+}
+
+/// Returns the role of a packet to be sent in the present state.
+fn role_of(recorder: &Recorder, send: &Injection) -> Option<(Direction, Role)> {
+    let (packet, _) = identify(recorder, send).filter(|_| send.framed)?;
+    Some((send.direction, packet.role()?))
+}
+
+fn value_of(recorder: &Recorder, send: &Injection) -> Option<Value> {
+    let (packet, start) = identify(recorder, send)?;
+    recorder.context.protocol.decode(packet, &send.body, start).ok()
+}
+
+fn identify<'a>(recorder: &'a Recorder, send: &Injection) -> Option<(&'a PacketType, usize)> {
+    let (direction, protocol) = (send.direction, &recorder.context.protocol);
+    protocol.identify(recorder.states[direction], direction, &send.body).ok()
+}
+
+/// Returns whether clients of this version send a packet of that name.
+fn has(protocol: &Protocol, name: &str) -> bool {
+    protocol.named(State::Play, Direction::Serverbound, name).is_some()
 }
 
 /// How the server of an Alpha session wants the player's name to be proved, for the record.

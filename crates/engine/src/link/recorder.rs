@@ -17,7 +17,7 @@ pub(crate) struct Recorder {
     bytes: PerDirection<u64>,
     entries: Vec<Entry>,
     /// Counts packets that were forwarded unchanged instead of recording them, if nobody records them.
-    tally: Option<Tally>,
+    pub(crate) tally: Option<Tally>,
 }
 
 impl Recorder {
@@ -67,15 +67,6 @@ impl Recorder {
         packet.set_seq(self.sequence);
     }
 
-    /// Counts packets that are forwarded unchanged from now on instead of recording them.
-    pub(crate) fn start_tally(&mut self) {
-        self.tally.get_or_insert_default();
-    }
-
-    pub(crate) fn tally(&mut self) -> Option<&mut Tally> {
-        self.tally.as_mut()
-    }
-
     #[inline]
     pub(crate) fn record(&mut self, record: Record) {
         if let Some(tally) = &mut self.tally
@@ -109,10 +100,10 @@ impl Recorder {
             at,
             EventKind::State(LegState {
                 state: self.states[Direction::Clientbound],
-                client_threshold: client.threshold(),
-                server_threshold: server.threshold(),
-                client_encrypted: client.is_encrypted(),
-                server_encrypted: server.is_encrypted(),
+                client_threshold: client.threshold,
+                server_threshold: server.threshold,
+                client_encrypted: client.encrypted,
+                server_encrypted: server.encrypted,
             }),
         );
     }

@@ -74,7 +74,7 @@ impl Rehearsal {
         }
         let mut ends = PerSide::from_fn(|_| End::new(Limits::default()));
         for side in Side::ALL {
-            ends[side].mute();
+            ends[side].leg.encoder.set_mute();
         }
         let mut session = Self {
             sets,
@@ -285,12 +285,17 @@ impl Rehearsal {
         let seq = record.packet.seq();
         let direction = record.packet.direction();
         self.delivery.recorder.states[direction] = record.packet.state();
-        let treatment = self.treatment(&record);
-        if let Treatment::Stays | Treatment::Logged = treatment {
+        let stays = self.stays(&record);
+        let exchange = matches!(
+            role,
+            Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted)
+        );
+        if stays || exchange {
             self.count(&record);
             self.delivery.recorder.number(&mut record.packet);
             let mut notes = Notes::default();
-            if let Treatment::Logged = treatment {
+            if !stays {
+                // Rules say how it is logged.
                 notes = self.judge(&record.packet, role).effects.notes;
             }
             if record.outcome == Outcome::Rewrite {
@@ -328,10 +333,11 @@ impl Rehearsal {
             self.delivery.recorder.enter(next);
         }
         let threshold = match role {
-            Some(Role::SetCompression) => packet.value().ok(),
+            Some(Role::SetCompression) => {
+                packet.value().ok().and_then(|it| it.get("threshold")?.as_int())
+            }
             _ => None,
         };
-        let threshold = threshold.and_then(|value| value.get("threshold")?.as_int());
         let mut judgement = self.judge(&packet, role);
         let own = matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Transfer));
         let direction = packet.direction();
@@ -415,24 +421,14 @@ impl Rehearsal {
         }
     }
 
-    /// Decides whether a packet is judged.
-    fn treatment(&self, record: &Record) -> Treatment {
+    /// Returns whether a packet stays as it was recorded, whatever rules say.
+    fn stays(&self, record: &Record) -> bool {
         let packet = &record.packet;
         let raw = matches!(packet.content(), Content::Raw(..)) && self.family() != Family::Query;
         let cut_off = record.comment.as_deref() == Some(CUT_OFF);
         // A client whose server could not be reached was answered by the proxy itself.
         let unreached = record.outcome == Outcome::Drop && packet.context().server.is_none();
-        let exchange = matches!(
-            role(record),
-            Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted)
-        );
-        if raw || cut_off || unreached {
-            Treatment::Stays
-        } else if exchange {
-            Treatment::Logged
-        } else {
-            Treatment::Judged
-        }
+        raw || cut_off || unreached
     }
 
     fn set_compression(&mut self, threshold: Option<i64>) {
@@ -471,7 +467,7 @@ impl Rehearsal {
             Family::Java => {}
             Family::Alpha | Family::Legacy | Family::LegacyPing => {
                 for side in Side::ALL {
-                    self.wire.ends[side].send_bare();
+                    self.wire.ends[side].leg.encoder.set_bare();
                 }
             }
             Family::Query => {
@@ -484,15 +480,6 @@ impl Rehearsal {
     fn family(&self) -> Family {
         self.delivery.recorder.context.protocol.family()
     }
-}
-
-/// The treatment of a packet of the capture.
-enum Treatment {
-    Judged,
-    /// It stays as it was recorded, and rules only say how it is logged.
-    Logged,
-    /// It stays as it was recorded.
-    Stays,
 }
 
 fn role(record: &Record) -> Option<Role> {

@@ -30,8 +30,8 @@ pub(super) struct Control {
     answered: VecDeque<i64>,
     /// The time of the first packet of the login.
     login: Option<Timestamp>,
-    reports: VecDeque<Report>,
-    questions: VecDeque<Question>,
+    pub(super) reports: VecDeque<Report>,
+    pub(super) questions: VecDeque<Question>,
     /// The number of the packet that was held last.
     held: u64,
     /// The number of the last question.
@@ -119,8 +119,7 @@ impl Control {
             None => (false, None),
             Some(breakpoint) => {
                 let overtaken = breakpoint.overtaken;
-                let in_order =
-                    if overtaken { must_keep_order(guard, recorder, &packet, open) } else { None };
+                let in_order = if overtaken { must_keep_order(guard, &packet, open) } else { None };
                 (overtaken && in_order.is_none(), Some(self.hold(&packet, in_order)))
             }
         };
@@ -273,14 +272,6 @@ impl Control {
         self.reports.push_back(report);
     }
 
-    pub(super) fn poll_report(&mut self) -> Option<Report> {
-        self.reports.pop_front()
-    }
-
-    pub(super) fn poll_question(&mut self) -> Option<Question> {
-        self.questions.pop_front()
-    }
-
     /// Returns what becomes of a packet on which the program does not decide.
     pub(super) fn otherwise(&self) -> Otherwise {
         self.asking.as_ref().map_or(Otherwise::Pass, |asking| asking.otherwise)
@@ -403,19 +394,14 @@ impl Control {
 
 /// Returns why later packets must not overtake a packet, if they must not; the queue is `open` if it would
 /// be the first that waits.
-fn must_keep_order(
-    guard: &Guard,
-    recorder: &Recorder,
-    packet: &Packet,
-    open: bool,
-) -> Option<&'static str> {
+fn must_keep_order(guard: &Guard, packet: &Packet, open: bool) -> Option<&'static str> {
     if !open {
         return Some("it waits behind a packet that is held");
     }
     if !keeps_alive(packet.state()) {
         return Some("later packets wait: a login has an order");
     }
-    guard.keeps_order(recorder, packet)
+    guard.keeps_order(packet)
 }
 
 /// Sets the pace of a backlog: a server ends a session whose client sends too much at once.
@@ -572,7 +558,7 @@ mod tests {
             assert!(matches!(table.says(&large), Admission::Waits));
         }
         assert_eq!(table.next(), Some("a".into()));
-        let released = std::iter::from_fn(|| table.control.poll_report()).count();
+        let released = std::iter::from_fn(|| table.control.reports.pop_front()).count();
         assert_eq!(released, 1, "only that it is held: nobody has sent it on");
     }
 }

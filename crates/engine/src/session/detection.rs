@@ -1,16 +1,8 @@
-use bytes::BytesMut;
-
 use super::Session;
-use super::phase::{Detection, Phase, Reach, Refusal, leave};
+use super::phase::{Phase, Reach, Refusal, leave};
 use super::unframed::not_understood;
 use crate::link::{Detected, Side, detect, detect_last, urgent};
 use mitmcraft_protocol::packet::{RawReason, Timestamp};
-
-impl Default for Detection {
-    fn default() -> Self {
-        Self { held: BytesMut::new(), reach: Reach::Unknown, settle: None }
-    }
-}
 
 /// Detection of the protocol that the client speaks.
 impl Session {
@@ -43,7 +35,7 @@ impl Session {
     /// a rule may change the ping, or if there is no server.
     fn forward_urgent(&mut self) {
         let Phase::Detect(detection) = &self.phase else { return };
-        let (urgent, sent) = (urgent(&detection.held), self.ends.server.ahead());
+        let (urgent, sent) = (urgent(&detection.held), self.ends.server.ahead);
         if urgent <= sent {
             return;
         }

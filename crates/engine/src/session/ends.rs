@@ -146,8 +146,11 @@ impl Session {
 
     /// Records the packet of the login that waits when the session ends.
     fn drop_waiting(&mut self) {
-        if let Some((packet, awaited)) = self.phase.leave(Phase::into_waiting) {
-            self.swallow(packet, &format!("the session ended before {awaited}"));
+        if let Some((packet, awaited)) = self.phase.waiting() {
+            let packet = packet.clone();
+            let comment = format!("the session ended before {awaited}");
+            self.phase = Phase::Frames;
+            self.swallow(packet, &comment);
         }
     }
 

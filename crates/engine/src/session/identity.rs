@@ -33,16 +33,6 @@ impl Identity {
         }
     }
 
-    /// The server gets the Login Start of a player with that name, who has proved nothing yet.
-    pub(super) fn claim(&mut self, name: String) {
-        *self = Self::Claimed(name);
-    }
-
-    /// The player is verified, and may play.
-    pub(super) fn prove(&mut self) {
-        *self = Self::Proved;
-    }
-
     /// Lets a packet pass, unless its sender has to prove who it is before.
     #[inline]
     pub(super) fn passes(&self, packet: &Packet, role: Option<Role>) -> Option<Passage> {
@@ -137,7 +127,7 @@ mod tests {
             }
         }
         assert!(identity.passage(Serverbound).is_none(), "nor what nobody looks at");
-        identity.prove();
+        identity = Identity::Proved;
         assert!(identity.passage(Serverbound).is_some());
     }
 
@@ -145,7 +135,7 @@ mod tests {
     fn a_server_that_has_the_name_lets_nobody_in_before_the_proof() {
         let mut identity = Identity::Unknown;
         assert_eq!(gate(&identity, Clientbound, State::Login, Some(Role::SetCompression)), '+');
-        identity.claim("Steve".into());
+        identity = Identity::Claimed("Steve".into());
         assert_eq!(identity.claimed(), Some("Steve"));
         for (role, expected) in [
             (Role::LoginSuccess, '?'),
@@ -159,7 +149,7 @@ mod tests {
                 "{role:?}"
             );
         }
-        identity.prove();
+        identity = Identity::Proved;
         assert_eq!(gate(&identity, Clientbound, State::Login, Some(Role::LoginSuccess)), '+');
     }
 

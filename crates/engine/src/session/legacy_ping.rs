@@ -34,13 +34,13 @@ impl Session {
             context.guess = false;
         });
         self.delivery.recorder.enter(State::Status);
-        self.ends.client.set_opaque();
+        self.ends.client.leg.decoder.set_opaque();
         self.measure(Side::Server);
-        self.ends.client.send_bare();
-        self.ends.server.send_bare();
+        self.ends.client.leg.encoder.set_bare();
+        self.ends.server.leg.encoder.set_bare();
         // The bytes that begin the request may have waited for those that tell what they begin.
         self.state_event_at(self.heard.client);
-        let held = self.ends.server.ahead() == 0 && self.rules_want_ping();
+        let held = self.ends.server.ahead == 0 && self.rules_want_ping();
         LegacyPing { request: Some(BytesMut::new()), at: self.heard.client, held, settle }
     }
 

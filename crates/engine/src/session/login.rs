@@ -90,7 +90,7 @@ impl Session {
         };
         let Incoming { packet, role, decided, .. } = incoming;
         let mut judgement = self.delivery.judge(&packet, role, decided);
-        if self.ends.server.ahead() > 0 {
+        if self.ends.server.ahead > 0 {
             judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
             judgement.effects.notes.comments.push(comment.into());
@@ -218,7 +218,7 @@ impl Session {
     /// Reports a server that lets the player in without encryption: it has verified nobody.
     fn note_unverified(&mut self) {
         let Some(profile) = self.config.auth.profile() else { return };
-        if !self.ends.server.is_encrypted() {
+        if !self.ends.server.encrypted {
             let (upstream, player) = (self.upstream.clone(), profile.name.clone());
             self.outputs.push_back(Output::Notice(Notice::NotVerified { upstream, player }));
         }

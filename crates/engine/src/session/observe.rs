@@ -31,7 +31,7 @@ impl Session {
         let at = start.at;
         let mut session = Self::new(config, start, Pipeline::default())?;
         for side in Side::ALL {
-            session.ends[side].mute();
+            session.ends[side].leg.encoder.set_mute();
         }
         session.keys = Some(keys);
         session.handle(at, Input::Connected(server));
@@ -108,7 +108,7 @@ impl Session {
             return true;
         };
         self.phase = Phase::Frames;
-        if confirms && let Some(unit) = self.ends.server.poll() {
+        if confirms && let Some(unit) = self.ends.server.leg.decoder.poll() {
             self.on_unit(Direction::Clientbound, unit);
         }
         for side in Side::ALL {

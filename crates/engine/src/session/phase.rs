@@ -39,7 +39,7 @@ pub(super) enum Phase {
 }
 
 /// The data of [`Phase::Detect`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Detection {
     /// The bytes that the client has sent.
     pub(super) held: BytesMut,
@@ -69,8 +69,9 @@ pub(super) struct Refusal {
 }
 
 /// The state of the upstream connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Reach {
+    #[default]
     Unknown,
     Connected,
     /// It failed for this reason; when to stop waiting for the client.
@@ -91,56 +92,35 @@ impl Reach {
 /// other phase, which stays.
 macro_rules! leave {
     ($phase:expr, $pattern:pat => $data:expr) => {
-        $phase.leave(|phase| match phase {
-            $pattern => Ok($data),
-            other => Err(other),
-        })
+        match std::mem::replace(&mut $phase, Phase::Frames) {
+            $pattern => Some($data),
+            other => {
+                $phase = other;
+                None
+            }
+        }
     };
 }
 pub(super) use leave;
 
 impl Phase {
-    /// Leaves the phase for [`Phase::Frames`] and returns its data, if `data` accepts it.
-    pub(super) fn leave<T>(&mut self, data: impl FnOnce(Self) -> Result<T, Self>) -> Option<T> {
-        match data(std::mem::replace(self, Self::Frames)) {
-            Ok(data) => Some(data),
-            Err(other) => {
-                *self = other;
-                None
-            }
-        }
-    }
-
-    /// Returns the packet of a login that waits, and what it waits for; the phase if there is none.
-    pub(super) fn into_waiting(self) -> Result<(Packet, &'static str), Self> {
+    /// Returns the packet of a login that waits, and what it waits for, if there is one.
+    pub(super) fn waiting(&self) -> Option<(&Packet, &'static str)> {
         match self {
-            Self::AwaitKey(purpose) => match *purpose {
-                Purpose::Show(packet, _) | Purpose::Answer(packet, _) => Ok((packet, KEY)),
-                Purpose::Verify(login) => match login.into_packet() {
-                    Ok(packet) => Ok((packet, KEY)),
-                    Err(login) => Err(Self::AwaitKey(Box::new(Purpose::Verify(login)))),
-                },
+            Self::AwaitKey(purpose) => match &**purpose {
+                Purpose::Show(packet, _) | Purpose::Answer(packet, _) => Some((packet, KEY)),
+                Purpose::Verify(login) => Some((login.packet()?, KEY)),
             },
-            Self::AwaitPolicy(login) => Ok((login.packet, "the server's policy was known")),
-            Self::AwaitSecret(mut awaited) => match awaited.question {
-                Question::Verify(login) => match login.into_packet() {
-                    Ok(packet) => Ok((packet, VERIFIED)),
-                    Err(login) => {
-                        awaited.question = Question::Verify(login);
-                        Err(Self::AwaitSecret(awaited))
-                    }
-                },
-                Question::Server(_) => Err(Self::AwaitSecret(awaited)),
+            Self::AwaitPolicy(login) => Some((&login.packet, "the server's policy was known")),
+            Self::AwaitSecret(awaited) => match &awaited.question {
+                Question::Verify(login) => Some((login.packet()?, VERIFIED)),
+                Question::Server(_) => None,
             },
-            Self::AwaitVerified(login, until) => match login.into_packet() {
-                Ok(packet) => Ok((packet, VERIFIED)),
-                Err(login) => Err(Self::AwaitVerified(Box::new(login), until)),
-            },
-            Self::AwaitJoined(mut joining, until) => match joining.response.take() {
-                Some(response) => Ok((response, "the account had joined")),
-                None => Err(Self::AwaitJoined(joining, until)),
-            },
-            other => Err(other),
+            Self::AwaitVerified(login, _) => Some((login.packet()?, VERIFIED)),
+            Self::AwaitJoined(joining, _) => {
+                Some((joining.response.as_ref()?, "the account had joined"))
+            }
+            _ => None,
         }
     }
 

@@ -56,12 +56,12 @@ impl Session {
         let (direction, protocol) = (side.sends(), &recorder.context.protocol);
         let only_forwards = recorder.states[direction] == State::Play
             && protocol.family() == Family::Java
-            && recorder.tally().is_some()
+            && recorder.tally.is_some()
             && matches!(self.phase, Phase::Frames)
             && self.control.lets_run(direction)
             && self.is_drained(direction)
-            && self.ends.client.threshold() == self.ends.server.threshold()
-            && self.ends[side.other()].ahead() == 0;
+            && self.ends.client.threshold == self.ends.server.threshold
+            && self.ends[side.other()].ahead == 0;
         self.identity.passage(direction).filter(|_| only_forwards)
     }
 
@@ -72,7 +72,7 @@ impl Session {
         let direction = side.sends();
         let Delivery { recorder, guard, pipeline, .. } = &mut self.delivery;
         let protocol = recorder.context.protocol.clone();
-        let Some(mut tally) = recorder.tally().and_then(|tally| tally.of(&protocol)) else {
+        let Some(mut tally) = recorder.tally.as_mut().and_then(|tally| tally.of(&protocol)) else {
             return 0;
         };
         let asking = self.control.asking.as_ref();
@@ -98,7 +98,7 @@ impl Session {
             }
             tally.count(kind, size, wire);
             if role == Some(Role::BundleDelimiter) {
-                guard.on_delimiter();
+                guard.bundled = !guard.bundled;
             }
             end += wire;
             packets += 1;

@@ -86,7 +86,7 @@ impl Session {
         let mut ends = PerSide::from_fn(|_| End::new(config.limits));
         let mut delivery = Delivery::new(recorder, pipeline);
         for side in [Side::Client, Side::Server] {
-            ends[side].set_budget(&config.memory);
+            ends[side].leg.set_budget(&config.memory);
             delivery.queues[side.sends()].set_budget(&config.memory);
         }
         delivery.pipeline.set_budget(&config.memory);
@@ -286,7 +286,7 @@ impl Session {
     /// Returns whether anybody asks what is wrong with the timing of keep-alives: records or rules.
     pub(super) fn times_keep_alives(&mut self) -> bool {
         let Delivery { recorder, pipeline, .. } = &mut self.delivery;
-        recorder.tally().is_none() || pipeline.asks_diagnostics()
+        recorder.tally.is_none() || pipeline.asks_diagnostics()
     }
 
     /// Judges and delivers a packet.
@@ -377,7 +377,7 @@ impl Session {
     /// Gives up understanding: bytes are forwarded as they come from now on.
     pub(super) fn relay(&mut self, reason: RawReason) {
         for side in Side::ALL {
-            self.ends[side].set_opaque();
+            self.ends[side].leg.decoder.set_opaque();
         }
         self.phase = Phase::Relay(reason);
     }
@@ -458,11 +458,11 @@ impl Engine for Session {
     }
 
     fn poll_report(&mut self) -> Option<Report> {
-        self.control.poll_report()
+        self.control.reports.pop_front()
     }
 
     fn poll_question(&mut self) -> Option<Question> {
-        self.control.poll_question()
+        self.control.questions.pop_front()
     }
 
     fn take_entries(&mut self, into: &mut Vec<Entry>) {
@@ -470,11 +470,11 @@ impl Engine for Session {
     }
 
     fn start_tally(&mut self) {
-        self.delivery.recorder.start_tally();
+        self.delivery.recorder.tally.get_or_insert_default();
     }
 
     fn tally(&mut self) -> Option<&mut Tally> {
-        self.delivery.recorder.tally()
+        self.delivery.recorder.tally.as_mut()
     }
 
     fn advance(&mut self, side: Side, count: usize) {
@@ -482,7 +482,7 @@ impl Engine for Session {
     }
 
     fn pending(&self, side: Side) -> &[u8] {
-        self.ends[side].pending()
+        self.ends[side].leg.encoder.pending()
     }
 
     /// Returns `false` while the session waits for the other side, or while bytes that `side` sent

@@ -37,7 +37,9 @@ impl Session {
         self.end_of_patience();
         self.end_of_lingering();
         if let Some((name, limit, _)) = self.silence().filter(|(_, _, at)| *at <= self.now()) {
-            self.time_out(format!("nothing came for {} s (timeout `{name}`)", limit.as_secs_f64()));
+            let reason = format!("nothing came for {} s (timeout `{name}`)", limit.as_secs_f64());
+            let (text, reason) = (Some(reason.clone()), Some(reason));
+            self.closing.end_soon(Farewell { text, reason, timed_out: true });
         }
     }
 
@@ -74,11 +76,6 @@ impl Session {
         if linger.is_some_and(|linger| linger <= self.now()) {
             self.closing.end_soon(Farewell::default());
         }
-    }
-
-    fn time_out(&mut self, reason: String) {
-        let (text, reason) = (Some(reason.clone()), Some(reason));
-        self.closing.end_soon(Farewell { text, reason, timed_out: true });
     }
 
     /// Returns the timeout that applies now, its length, and when it ends the session if no byte

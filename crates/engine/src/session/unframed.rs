@@ -36,7 +36,7 @@ impl Session {
         self.delivery.recorder.enter(State::Play);
         for side in Side::ALL {
             self.measure(side);
-            self.ends[side].send_bare();
+            self.ends[side].leg.encoder.set_bare();
         }
         self.state_event();
     }
@@ -70,7 +70,7 @@ impl Session {
         let found = text.and_then(|text| self.config.catalog.unframed(text, version));
         let Some(protocol) = found else {
             return match self.phase {
-                Phase::Refused(_) => self.ends.client.set_opaque(),
+                Phase::Refused(_) => self.ends.client.leg.decoder.set_opaque(),
                 _ => self.relay(not_understood(version)),
             };
         };

@@ -3,6 +3,7 @@ use bytes::Bytes;
 use super::Session;
 use super::encryption::{Purpose, Question, Reply};
 use super::ends::UNVERIFIED;
+use super::identity::Identity;
 use super::incoming::Incoming;
 use super::login::is_of;
 use super::phase::{AwaitedSecret, Phase, leave};
@@ -37,12 +38,12 @@ impl HeldLogin {
         matches!(self.next, Next::Admit(_))
     }
 
-    /// Returns the packet that waits for the player's verification; the login if there is none.
-    pub(super) fn into_packet(self) -> Result<Packet, Self> {
-        match self.next {
-            Next::Start(..) => Err(self),
-            Next::Answer(reply) => Ok(reply.response),
-            Next::Admit(incoming) => Ok(incoming.packet),
+    /// Returns the packet that waits for the player's verification, if there is one.
+    pub(super) fn packet(&self) -> Option<&Packet> {
+        match &self.next {
+            Next::Start(..) => None,
+            Next::Answer(reply) => Some(&reply.response),
+            Next::Admit(incoming) => Some(&incoming.packet),
         }
     }
 }
@@ -79,7 +80,7 @@ impl Session {
         let mut judgement = self.delivery.judge(&login, role, decided);
         if asks_first && judgement.verdict == Verdict::Pass {
             if let Some(name) = self.context().player.clone() {
-                self.identity.claim(name);
+                self.identity = Identity::Claimed(name);
             }
             judgement.effects.notes.comments.push(ASKED_FIRST.into());
             return self.deliver(login, judgement);
@@ -169,7 +170,7 @@ impl Session {
             Err(error) => Err(error.to_string()),
         };
         if admitted.is_ok() {
-            self.identity.prove();
+            self.identity = Identity::Proved;
         }
         match admitted {
             Ok(()) => match login.next {
@@ -181,8 +182,8 @@ impl Session {
                 Next::Admit(incoming) => self.on_packet(*incoming),
             },
             Err(reason) => {
-                if let Ok(packet) = login.into_packet() {
-                    self.swallow(packet, &reason);
+                if let Some(packet) = login.packet() {
+                    self.swallow(packet.clone(), &reason);
                 }
                 self.dismiss(&reason);
             }
