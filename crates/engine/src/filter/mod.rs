@@ -20,7 +20,7 @@ pub use rules::{
     Severity, SourceFault, Wanted,
 };
 pub(crate) use rules::{
-    EditPath, Index, Shared, apply_changes, build, encode_json, floor, hex, scalar,
+    EditPath, Index, Shared, apply_changes, build, encode_json, floor, hex, named, scalar,
 };
 pub use split_mix::SplitMix64;
 pub use verdict::{Delay, Detail, Effects, Injection, Notes, Ring, Verdict};

@@ -4,12 +4,12 @@ use std::ops::Range;
 use mlua::{Lua, Table, Value as LuaValue};
 
 use super::host::{Host, host_mut};
-use super::mentions::{Missing, missing};
+use super::mentions::missing;
 use super::run::Run;
 use super::sandbox::Sandbox;
 use super::{place, script};
 use crate::filter::{Severity, SourceFault};
-use crate::lang::{Expr, Vocabulary};
+use crate::lang::{Expr, Vocabulary, Warning};
 use mitmcraft_protocol::schema::Catalog;
 
 /// Runs a script without a session, and checks its expressions. Returns them with their lines, unless
@@ -43,7 +43,7 @@ pub(super) fn check(
                 }
             }
             // Code that is never reached may be wrong, and what it mentions is guessed from the text.
-            for Missing { span, message, hint } in missing(text, &globals, &vocabulary) {
+            for Warning { span, message, hint } in missing(text, &globals, &vocabulary) {
                 faults.add(Severity::Warning, span, message, hint);
             }
         }

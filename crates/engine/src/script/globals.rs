@@ -14,10 +14,10 @@ use super::place::{self, fail};
 use super::session_table::VARS;
 use super::timer::{MAX_TIMERS, Timer};
 use super::work::{CALL, charge};
-use crate::filter::{SHORTEST_TIMER, Var, floor};
+use crate::filter::{SHORTEST_TIMER, SessionEvent, Var, floor};
 use crate::lang::amount::Period;
 use mitmcraft_protocol::packet::{plain_nbt, plain_text};
-use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, State, Value};
+use mitmcraft_protocol::schema::Value;
 
 /// Sets the global functions of a state.
 pub(super) fn install(lua: &Lua) -> Result<(), Error> {
@@ -26,16 +26,18 @@ pub(super) fn install(lua: &Lua) -> Result<(), Error> {
         register(lua, |registered, line| registered.packets.push((when, line, call)))
     };
     all.set("on", lua.create_function(on)?)?;
-    let open = |lua: &Lua, call| register(lua, |it, line| it.open.push((line, call)));
-    all.set("on_open", lua.create_function(open)?)?;
-    let state = |lua: &Lua, call| register(lua, |it, line| it.state.push((line, call)));
-    all.set("on_state", lua.create_function(state)?)?;
-    let close = |lua: &Lua, call| register(lua, |it, line| it.close.push((line, call)));
-    all.set("on_close", lua.create_function(close)?)?;
-    let every = |lua: &Lua, (time, call): (String, Function)| timer(lua, &time, call, true);
-    all.set("every", lua.create_function(every)?)?;
-    let after = |lua: &Lua, (time, call): (String, Function)| timer(lua, &time, call, false);
-    all.set("after", lua.create_function(after)?)?;
+    let events = [SessionEvent::Open, SessionEvent::State, SessionEvent::Close];
+    for (name, event) in ["on_open", "on_state", "on_close"].into_iter().zip(events) {
+        let on = move |lua: &Lua, call: Function| {
+            register(lua, |registered, line| registered.events.push((event, line, call)))
+        };
+        all.set(name, lua.create_function(on)?)?;
+    }
+    for (name, repeats) in [("every", true), ("after", false)] {
+        let start =
+            move |lua: &Lua, (time, call): (String, Function)| timer(lua, &time, call, repeats);
+        all.set(name, lua.create_function(start)?)?;
+    }
     let log = lua.create_function(log)?;
     all.set("log", &log)?;
     all.set("print", log)?;
@@ -49,19 +51,6 @@ pub(super) fn install(lua: &Lua) -> Result<(), Error> {
     run.set("vars", RunVars)?;
     all.set("run", run)?;
     lua.set_named_registry_value(VARS, lua.create_table()?)
-}
-
-/// Returns the packet with this name, by its version or official, in a state.
-pub(super) fn named<'p>(
-    protocol: &'p Protocol,
-    state: State,
-    direction: Direction,
-    name: &str,
-) -> Result<&'p PacketType, String> {
-    protocol.named_or_official(state, direction, name).ok_or_else(|| {
-        let version = protocol.newest_name();
-        format!("no {direction} packet `{name}` in state {state} of {version}")
-    })
 }
 
 fn register(lua: &Lua, add: impl FnOnce(&mut Registered, usize)) -> Result<(), Error> {

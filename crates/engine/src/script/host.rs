@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::run::Run;
 use super::timer::Timer;
 use super::work::Work;
-use crate::filter::{Effects, Message};
+use crate::filter::{Effects, Message, SessionEvent};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 use mitmcraft_protocol::schema::{PerDirection, State};
 
@@ -42,15 +42,14 @@ pub(super) struct Host {
 pub(super) struct Registered {
     /// Callbacks on packets: expression, line, function.
     pub(super) packets: Vec<(String, usize, Function)>,
-    pub(super) open: Vec<(usize, Function)>,
-    pub(super) state: Vec<(usize, Function)>,
-    pub(super) close: Vec<(usize, Function)>,
+    /// Callbacks on events of the session: event, line, function.
+    pub(super) events: Vec<(SessionEvent, usize, Function)>,
 }
 
 impl Registered {
     /// Returns the number of functions.
     pub(super) fn count(&self) -> usize {
-        self.packets.len() + self.open.len() + self.state.len() + self.close.len()
+        self.packets.len() + self.events.len()
     }
 }
 

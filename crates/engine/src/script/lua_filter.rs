@@ -10,7 +10,7 @@ use super::place;
 use super::sandbox::Sandbox;
 use super::script::Script;
 use super::session_table::{SessionTable, VARS};
-use crate::filter::{Effects, Filter, Kept, Moment, SessionEvent, Var, Verdict};
+use crate::filter::{Effects, Filter, Kept, Message, Moment, SessionEvent, Var, Verdict};
 use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{PacketType, PerDirection, Protocol, State};
@@ -58,7 +58,7 @@ struct Call<'a> {
 struct Failed {
     /// The error, with its place.
     message: String,
-    said: Effects,
+    said: Vec<Message>,
 }
 
 impl LuaFilter {
@@ -82,7 +82,7 @@ impl LuaFilter {
             }
             Err(error) => {
                 let message = place::message(&error, self.script.file(), 1);
-                self.script.count_event();
+                self.script.events().count_match();
                 self.script.fail_event(message, moment, effects);
                 Loaded::Failed
             }
@@ -99,17 +99,16 @@ impl LuaFilter {
     ) {
         let Loaded::Running(machine) = &mut self.machine else { return };
         for (line, function) in &functions {
-            let actor = self.script.file().to_owned();
+            let actor = self.script.file().to_string();
             let call = Call { function, line: *line, actor, moment };
-            self.script.count_event();
+            self.script.events().count_match();
             match machine.sandbox.call_function(call, None, &machine.session) {
                 Ok((_, done)) => {
-                    self.script.count_event_done();
+                    self.script.events().count_act();
                     merge(done, effects);
                 }
-                Err(failed) => {
-                    let Failed { message, said } = *failed;
-                    effects.messages.extend(said.messages);
+                Err(Failed { message, said }) => {
+                    effects.messages.extend(said);
                     self.script.fail_event(message, moment, effects);
                 }
             }
@@ -132,13 +131,6 @@ impl LuaFilter {
         let host = host(&machine.sandbox.lua);
         self.due = host.ok().and_then(|host| host.timers.iter().map(|timer| timer.due).min());
     }
-
-    /// Returns the first callback from `from` on that can match.
-    fn next(&self, packet: &Packet, from: usize) -> Option<usize> {
-        let callbacks = self.script.index(&packet.context().protocol).rules(packet);
-        let next = callbacks.partition_point(|place| (*place as usize) < from);
-        callbacks.get(next).map(|place| *place as usize)
-    }
 }
 
 impl Filter for LuaFilter {
@@ -159,7 +151,7 @@ impl Filter for LuaFilter {
     }
 
     fn asks_diagnostics(&self) -> bool {
-        self.script.asks_diagnostics()
+        self.script.callbacks().iter().any(|callback| callback.when.asks_diagnostics())
     }
 
     fn apply(&mut self, packet: &Packet, effects: &mut Effects) -> Verdict {
@@ -169,8 +161,10 @@ impl Filter for LuaFilter {
         self.load(&moment, effects);
         let mut changed: Option<Packet> = None;
         let mut from = 0;
-        while let Some(place) = self.next(changed.as_ref().unwrap_or(packet), from) {
+        loop {
             let current = changed.as_ref().unwrap_or(packet);
+            let index = self.script.index(&current.context().protocol);
+            let Some(place) = index.next(current, from) else { break };
             from = place + 1;
             let callback = &self.script.callbacks()[place];
             let Loaded::Running(machine) = &mut self.machine else { break };
@@ -198,10 +192,9 @@ impl Filter for LuaFilter {
                         changed = Some(draft.into_packet());
                     }
                 }
-                Err(failed) => {
-                    let Failed { message, said } = *failed;
+                Err(Failed { message, said }) => {
                     callback.shared.count_failure();
-                    effects.messages.extend(said.messages);
+                    effects.messages.extend(said);
                     effects.notes.comments.push(format!("script failed: {message}"));
                     self.script.report(message, &moment, effects);
                 }
@@ -226,13 +219,9 @@ impl Filter for LuaFilter {
         self.states = moment.states;
         self.load(moment, effects);
         let Loaded::Running(machine) = &self.machine else { return };
-        let Registered { open, state, close, .. } = &machine.registered;
-        let functions = match event {
-            SessionEvent::Open => open,
-            SessionEvent::State => state,
-            SessionEvent::Close => close,
-        };
-        self.call_all(functions.clone(), moment, effects);
+        let functions = machine.registered.events.iter().filter(|(of, ..)| *of == event);
+        let functions = functions.map(|(_, line, function)| (*line, function.clone())).collect();
+        self.call_all(functions, moment, effects);
         if event == SessionEvent::Close {
             self.machine = Loaded::Failed;
             self.due = None;
@@ -271,11 +260,11 @@ impl Filter for LuaFilter {
         let Loaded::Running(machine) = &self.machine else { return None };
         let vars: LuaValue = machine.sandbox.lua.named_registry_value(VARS).ok()?;
         let Some(Var::Table(vars)) = to_var(&vars, MAX_DEPTH) else { return None };
-        Some(Kept { file: self.script.file_name(), vars })
+        Some(Kept { file: Arc::clone(self.script.file()), vars })
     }
 
     fn take_over(&mut self, kept: &Kept) {
-        if *kept.file == *self.script.file() {
+        if kept.file == *self.script.file() {
             self.kept = Some(kept.clone());
         }
     }
@@ -326,15 +315,13 @@ impl Sandbox {
         call: Call<'_>,
         packet: Option<Packet>,
         session: &AnyUserData,
-    ) -> Result<(Option<Draft>, Effects), Box<Failed>> {
+    ) -> Result<(Option<Draft>, Effects), Failed> {
         let Call { function, line, actor, moment } = call;
         let lua = self.lua.clone();
-        let fail = |error: &Error| {
-            Box::new(Failed { message: error.to_string(), said: Effects::default() })
-        };
+        let fail = |error: Error| Failed { message: error.to_string(), said: Vec::new() };
         let has_packet = packet.is_some();
         let (number, file, known) = {
-            let mut host = host_mut(&lua).map_err(|error| fail(&error))?;
+            let mut host = host_mut(&lua).map_err(fail)?;
             host.call += 1;
             host.at = moment.at;
             host.context = Some(Arc::clone(moment.context));
@@ -349,7 +336,7 @@ impl Sandbox {
             false => function.call::<()>(session),
         };
         self.count_memory();
-        let mut host = host_mut(&lua).map_err(|error| fail(&error))?;
+        let mut host = host_mut(&lua).map_err(fail)?;
         host.call += 1;
         let mut draft = host.draft.take();
         let effects = std::mem::take(&mut host.effects);
@@ -370,8 +357,7 @@ impl Sandbox {
         };
         // Nothing of a call that fails remains.
         host.timers.retain(|timer| timer.number <= known);
-        let said = Effects { messages: effects.messages, ..Effects::default() };
-        Err(Box::new(Failed { message, said }))
+        Err(Failed { message, said: effects.messages })
     }
 }
 

@@ -4,16 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::tokens::{Token, TokenKind, tokens};
-use crate::lang::{Expr, ExprError, Vocabulary, closest};
-
-/// Something that a script mentions and that does not exist.
-#[derive(Debug)]
-pub(super) struct Missing {
-    /// Its place in the text.
-    pub(super) span: Range<usize>,
-    pub(super) message: String,
-    pub(super) hint: Option<String>,
-}
+use crate::lang::{Expr, ExprError, Vocabulary, Warning, closest};
 
 /// Finds what does not exist in a script that loads. `globals` are the names of global functions and tables, and of
 /// what the tables have, as `string.format`.
@@ -21,7 +12,7 @@ pub(super) fn missing(
     text: &str,
     globals: &HashSet<String>,
     vocabulary: &Vocabulary<'_>,
-) -> Vec<Missing> {
+) -> Vec<Warning> {
     let tokens = tokens(text);
     let mut reader = Reader { tokens: &tokens, checked: HashMap::new(), found: Vec::new() };
     reader.calls(globals);
@@ -35,7 +26,7 @@ struct Reader<'t> {
     tokens: &'t [Token<'t>],
     /// Expressions that were checked, with what is wrong with them.
     checked: HashMap<String, Option<ExprError>>,
-    found: Vec<Missing>,
+    found: Vec<Warning>,
 }
 
 impl<'t> Reader<'t> {
@@ -215,7 +206,7 @@ impl<'t> Reader<'t> {
     }
 
     fn found(&mut self, place: usize, message: String, hint: Option<String>) {
-        self.found.push(Missing { span: self.tokens[place].span.clone(), message, hint });
+        self.found.push(Warning { span: self.tokens[place].span.clone(), message, hint });
     }
 
     /// Returns the places of the tokens between a `function` and its `end`.

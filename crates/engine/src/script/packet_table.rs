@@ -6,11 +6,10 @@ use mlua::{
 
 use super::convert::{Read, Writer, copy, value_of};
 use super::draft::{Draft, DraftError, Part};
-use super::globals::named;
 use super::host::{Host, host, host_mut};
 use super::place;
 use super::work::{CALL, VALUE, charge, too_long};
-use crate::filter::Delay;
+use crate::filter::{Delay, named};
 use crate::lang::amount::Period;
 use crate::lang::shape_at;
 use mitmcraft_protocol::packet::PathStep;

@@ -39,8 +39,7 @@ impl Sandbox {
         let triggers = HookTriggers::new().every_nth_instruction(SLICE);
         lua.set_hook(triggers, move |lua, _| {
             // An instruction takes no longer than copying all memory.
-            counted.add(u64::from(SLICE) * (1 + lua.used_memory() as u64 / COPIED));
-            match counted.is_over() {
+            match counted.spend(SLICE as usize * (1 + lua.used_memory() / COPIED)) {
                 true => Err(too_long(lua)),
                 false => Ok(VmState::Continue),
             }
@@ -75,7 +74,7 @@ impl Sandbox {
 const SLICE: u32 = 1000;
 
 /// Bytes of a state for which each instruction counts as one more.
-const COPIED: u64 = 8 << 10;
+const COPIED: usize = 8 << 10;
 
 /// Bytes that a state may use at most.
 const MAX_MEMORY: usize = 8 << 20;

@@ -103,26 +103,13 @@ impl Script {
         self.0.indexes.get_or_init(protocol, || Index::new(protocol, conditions))
     }
 
-    pub(super) fn asks_diagnostics(&self) -> bool {
-        self.0.callbacks.iter().any(|callback| callback.when.asks_diagnostics())
-    }
-
-    pub(super) fn file(&self) -> &str {
+    pub(super) fn file(&self) -> &Arc<str> {
         &self.0.file
     }
 
-    pub(super) fn file_name(&self) -> Arc<str> {
-        Arc::clone(&self.0.file)
-    }
-
-    /// Counts a timer or an event that calls a function.
-    pub(super) fn count_event(&self) {
-        self.0.events.count_match();
-    }
-
-    /// Counts one whose function has returned.
-    pub(super) fn count_event_done(&self) {
-        self.0.events.count_act();
+    /// Returns the counts of timers and events that call a function.
+    pub(super) fn events(&self) -> &Shared {
+        &self.0.events
     }
 
     /// Counts the failure of a timer or an event, and reports it.

@@ -3,12 +3,11 @@ use std::sync::Arc;
 use mlua::{Error, Lua, MetaMethod, Table, UserData, UserDataMethods, Value as LuaValue};
 
 use super::convert::{Read, Writer};
-use super::globals::named;
 use super::host::{host, host_mut};
 use super::packet_table::PartTable;
 use super::place;
 use super::work::{CALL, charge};
-use crate::filter::{Injection, build};
+use crate::filter::{Injection, build, named};
 use mitmcraft_protocol::schema::{Direction, Shape};
 
 /// The session of a script: `session`.

@@ -16,19 +16,9 @@ impl Work {
         self.0.store(0, Relaxed);
     }
 
-    /// Adds work that takes as long as so many instructions.
-    pub(super) fn add(&self, instructions: u64) {
-        self.0.fetch_add(instructions, Relaxed);
-    }
-
-    /// Adds work, and returns whether the call has had its share.
+    /// Adds work that takes as long as so many instructions. Returns whether the call has had its share.
     pub(super) fn spend(&self, instructions: usize) -> bool {
-        self.add(instructions as u64);
-        self.is_over()
-    }
-
-    /// Returns whether the call has had its share.
-    pub(super) fn is_over(&self) -> bool {
+        self.0.fetch_add(instructions as u64, Relaxed);
         self.0.load(Relaxed) > MAX_WORK
     }
 }

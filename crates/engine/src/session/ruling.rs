@@ -1,5 +1,5 @@
 use super::Session;
-use crate::filter::{Effects, Injection, Verdict, apply_changes, build};
+use crate::filter::{Effects, Injection, Verdict, apply_changes, build, named};
 use crate::link::{
     Asked, Decided, Decider, Notice, Otherwise, Output, PIPE, RuledPacket, RuledSend, RuledVerdict,
     Ruling, Unruled,
@@ -111,10 +111,7 @@ impl Session {
         };
         let kind = match name {
             None => kind.ok_or("what its id means is not known")?,
-            Some(name) => protocol.named_or_official(state, direction, &name).ok_or_else(|| {
-                let version = protocol.newest_name();
-                format!("no {direction} packet `{name}` in state {state} of {version}")
-            })?,
+            Some(name) => named(protocol, state, direction, &name)?,
         };
         build(protocol, kind, Value::from_json(&fields)).map(Bytes::from)
     }

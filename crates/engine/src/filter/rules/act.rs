@@ -13,7 +13,7 @@ use super::template::Template;
 use crate::filter::{Delay, Effects, Injection, Notes, Verdict};
 use crate::lang::amount::{Jittered, Rate};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Direction, PacketType, Shape, Value};
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Shape, State, Value};
 
 pub(super) fn act(
     rule: &Rule,
@@ -157,10 +157,19 @@ fn target<'p>(
     let Some(name) = name else {
         return packet.kind().ok_or_else(|| "what its id means is not known".to_owned());
     };
-    let protocol = &packet.context().protocol;
-    protocol.named_or_official(packet.state(), direction, name).ok_or_else(|| {
+    named(&packet.context().protocol, packet.state(), direction, name)
+}
+
+/// Returns the packet with this name, by its version or official, in a state.
+pub(crate) fn named<'p>(
+    protocol: &'p Protocol,
+    state: State,
+    direction: Direction,
+    name: &str,
+) -> Result<&'p PacketType, String> {
+    protocol.named_or_official(state, direction, name).ok_or_else(|| {
         let version = protocol.newest_name();
-        format!("no {direction} packet `{name}` in state {} of {version}", packet.state())
+        format!("no {direction} packet `{name}` in state {state} of {version}")
     })
 }
 

@@ -359,7 +359,7 @@ impl Check<'_, '_, '_> {
             }
             let had = versions.iter().zip(&made.had).filter(|(_, had)| **had);
             let had: BTreeSet<i32> = had.map(|(version, _)| version.version()).collect();
-            let releases = vocabulary.releases_where(|version| had.contains(&version));
+            let releases = vocabulary.catalog.releases_where(|version| had.contains(&version));
             if let Some(releases) = releases.filter(|it| !it.is_empty()) {
                 let what = made.what;
                 let message =

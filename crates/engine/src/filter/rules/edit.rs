@@ -268,19 +268,21 @@ fn remove_at(value: &mut Value, steps: &[PathStep]) -> Result<(), String> {
             *place = Value::Absent;
             Ok(())
         }),
-        (PathStep::Index(index), Value::List(items)) => match position(*index, items.len()) {
-            Some(at) => {
-                items.remove(at);
-                Ok(())
-            }
-            None => Err(format!("no element {index} in a list of {}", items.len())),
-        },
+        (PathStep::Index(index), Value::List(items)) => {
+            items.remove(element(*index, items.len())?);
+            Ok(())
+        }
         (PathStep::Each, Value::List(items)) => {
             items.clear();
             Ok(())
         }
         _ => Err("no element to remove".to_owned()),
     })
+}
+
+/// Returns the place of an element of a list that must have it.
+pub(super) fn element(index: i64, length: usize) -> Result<usize, String> {
+    position(index, length).ok_or_else(|| format!("no element {index} in a list of {length}"))
 }
 
 /// Calls `act` with each value at the end of a path.
@@ -310,10 +312,10 @@ fn each(
             }
         }
         PathStep::Index(index) => match value {
-            Value::List(items) => match position(*index, items.len()) {
-                Some(at) => each(&mut items[at], rest, act),
-                None => Err(format!("no element {index} in a list of {}", items.len())),
-            },
+            Value::List(items) => {
+                let at = element(*index, items.len())?;
+                each(&mut items[at], rest, act)
+            }
             Value::Nbt(tree) => nbt::each(&mut tree.root, steps, act),
             other => Err(format!("no elements in {}", other.kind())),
         },

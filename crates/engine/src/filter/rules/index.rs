@@ -25,10 +25,8 @@ impl Index {
         let mut unknown = vec![Vec::new(); PLACES];
         let mut some = vec![false; PLACES];
         for (number, condition) in rules {
-            let possible = match condition {
-                Some(condition) => condition.possible(&fields),
-                None => Possible::all(fields.protocol()),
-            };
+            let all = || Possible::all(fields.protocol());
+            let possible = condition.map_or_else(all, |condition| condition.possible(&fields));
             for packet in possible.packets {
                 let kind = &protocol.packets()[usize::from(packet)];
                 some[place(kind.state(), kind.direction())] = true;
@@ -53,6 +51,13 @@ impl Index {
             Some(kind) => self.rules_for(&packet.context().protocol, kind),
             None => &self.unknown[place],
         }
+    }
+
+    /// Returns the first rule from `from` on that can match a packet.
+    pub(crate) fn next(&self, packet: &Packet, from: usize) -> Option<usize> {
+        let rules = self.rules(packet);
+        let next = rules.partition_point(|place| (*place as usize) < from);
+        rules.get(next).map(|place| *place as usize)
     }
 
     /// Returns the rules that can match packets of a type, in order.

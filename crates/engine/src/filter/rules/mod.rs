@@ -37,7 +37,7 @@ mod things;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use act::apply_changes;
+pub(crate) use act::{apply_changes, named};
 pub use bound::{Bound, RateBound, RateUnit};
 pub use counts::RuleCount;
 pub(crate) use counts::Shared;

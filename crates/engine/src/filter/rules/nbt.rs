@@ -5,7 +5,8 @@ use std::mem;
 use bytes::Bytes;
 
 use super::component::list_of;
-use mitmcraft_protocol::packet::{PathStep, position};
+use super::edit::element;
+use mitmcraft_protocol::packet::PathStep;
 use mitmcraft_protocol::schema::Value;
 use mitmcraft_protocol::wire::{Compound, Encoding, Nbt, Tag};
 
@@ -39,10 +40,7 @@ pub(super) fn each(
             Ok(())
         }
         (PathStep::Index(index), Tag::List(list)) => {
-            let length = list.items.len();
-            let Some(at) = position(*index, length) else {
-                return Err(format!("no element {index} in a list of {length}"));
-            };
+            let at = element(*index, list.items.len())?;
             each(&mut list.items[at], rest, act)
         }
         (PathStep::Each, Tag::List(list)) => {

@@ -25,10 +25,8 @@ pub(super) struct Rule {
 impl Rule {
     /// Returns the packets of a protocol for which `when` can hold.
     pub(super) fn possible(&self, index: &FieldIndex) -> Possible {
-        match &self.when {
-            Some(when) => when.possible(index),
-            None => Possible::all(index.protocol()),
-        }
+        let all = || Possible::all(index.protocol());
+        self.when.as_ref().map_or_else(all, |when| when.possible(index))
     }
 }
 

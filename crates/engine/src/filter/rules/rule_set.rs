@@ -77,7 +77,7 @@ impl RuleSet {
             let hint = unquoted.then(|| "put a path in quotes: `\"payload.x/y\" = ..`".to_owned());
             source.error_with(span, error.message().to_owned(), hint);
         }
-        let rules = (!source.has_errors()).then(|| {
+        let rules = (source.errors() == 0).then(|| {
             let rules = drafts.into_iter().map(|draft| draft.rule).collect();
             Self::new(rules, expectations, capture)
         });

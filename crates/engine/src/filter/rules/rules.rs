@@ -56,8 +56,10 @@ impl Filter for Rules {
         let mut replaced = None;
         let mut from = 0;
         // A rule can replace the packet by one of another type, which other rules match.
-        while let Some(place) = self.next(changed.as_ref().unwrap_or(packet), from) {
+        loop {
             let current = changed.as_ref().unwrap_or(packet);
+            let index = self.set.index(&current.context().protocol);
+            let Some(place) = index.next(current, from) else { break };
             from = place + 1;
             let rule = &self.set.rules()[place];
             let progress = &mut self.progress[place];
@@ -162,14 +164,5 @@ fn fire(rule: &Rule, moment: &Moment<'_>, progress: &mut Progress, effects: &mut
                 });
             }
         }
-    }
-}
-
-impl Rules {
-    /// Returns the first rule from `from` on that can match.
-    fn next(&self, packet: &Packet, from: usize) -> Option<usize> {
-        let rules = self.set.index(&packet.context().protocol).rules(packet);
-        let next = rules.partition_point(|place| (*place as usize) < from);
-        rules.get(next).map(|place| *place as usize)
     }
 }

@@ -77,10 +77,6 @@ impl<'t> Source<'t> {
         self.faults.iter().filter(|(_, fault)| fault.severity == Severity::Error).count()
     }
 
-    pub(super) fn has_errors(&self) -> bool {
-        self.has_errors_after(0)
-    }
-
     /// Returns whether there are errors behind the first `count` faults found.
     pub(super) fn has_errors_after(&self, count: usize) -> bool {
         self.faults[count..].iter().any(|(_, fault)| fault.severity == Severity::Error)

@@ -14,21 +14,10 @@ pub(super) enum Template {
 impl Template {
     /// Returns the value for a packet, or the reason why there is none.
     pub(super) fn value(&self, packet: &Packet) -> Result<Value, String> {
-        match self {
-            Self::Value(value) => Ok(value.clone()),
-            Self::Formula(formula) => formula
-                .value(packet)
-                .ok_or_else(|| format!("`={formula}` has no value for this packet")),
-            Self::List(items) => {
-                let items = items.iter().map(|item| item.value(packet));
-                items.collect::<Result<_, _>>().map(Value::List)
-            }
-            Self::Map(fields) => {
-                let field =
-                    |(name, field): &(Name, Self)| Ok((Name::clone(name), field.value(packet)?));
-                fields.iter().map(field).collect::<Result<_, _>>().map(Value::Map)
-            }
-        }
+        self.with(&|formula| {
+            let value = formula.value(packet);
+            value.ok_or_else(|| format!("`={formula}` has no value for this packet"))
+        })
     }
 
     /// Returns the value as text, for comments and reasons.
@@ -47,15 +36,22 @@ impl Template {
 
     /// Returns the value if it does not depend on the packet.
     pub(super) fn literal(&self) -> Option<Value> {
+        self.with(&|_| Err(())).ok()
+    }
+
+    /// Returns the value in which each formula has the value that `compute` returns.
+    fn with<E>(&self, compute: &impl Fn(&Formula) -> Result<Value, E>) -> Result<Value, E> {
         match self {
-            Self::Value(value) => Some(value.clone()),
-            Self::Formula(_) => None,
+            Self::Value(value) => Ok(value.clone()),
+            Self::Formula(formula) => compute(formula),
             Self::List(items) => {
-                items.iter().map(Self::literal).collect::<Option<_>>().map(Value::List)
+                let items = items.iter().map(|item| item.with(compute));
+                items.collect::<Result<_, _>>().map(Value::List)
             }
             Self::Map(fields) => {
-                let field = |(name, it): &(Name, Self)| Some((Name::clone(name), it.literal()?));
-                fields.iter().map(field).collect::<Option<_>>().map(Value::Map)
+                let field =
+                    |(name, field): &(Name, Self)| Ok((Name::clone(name), field.with(compute)?));
+                fields.iter().map(field).collect::<Result<_, _>>().map(Value::Map)
             }
         }
     }
