@@ -42,7 +42,7 @@ impl Regression {
         let records = recording.clientbound(end);
         let records = records.filter(|it| is_compared(it, condition.as_ref())).collect();
         let ended = recording.ended(end).unwrap_or(Timestamp(0));
-        let uuid = recording.success().and_then(uuid);
+        let uuid = recording.success.as_ref().and_then(uuid);
         let name = recording.context.player.clone().unwrap_or_default();
         Self {
             condition,

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client_play::ClientPlay;
-use super::filtered::{Between, Filtered};
+use super::filtered::{Filtered, session_config};
 use super::{ClientOptions, Tally};
 use crate::filter::Pipeline;
 use crate::link::{Endpoint, Input, Opening, PeerEngine, Request, Side, Upstream};
@@ -66,15 +66,10 @@ impl ClientReplay {
     /// Puts filters between the client, which has just connected, and the server.
     #[must_use]
     pub fn filtered(self, pipeline: Pipeline) -> Filtered<Self> {
-        let options = Arc::clone(&self.options);
-        let between = Between {
-            recording: &options.recording,
-            catalog: &options.catalog,
-            limits: options.limits,
-            memory: &options.memory,
-            context: Context::clone(self.endpoint.context()),
-        };
-        Filtered::new(self, Side::Server, between, pipeline)
+        let ClientOptions { recording, catalog, limits, memory, .. } = &*self.options;
+        let config = session_config(recording, catalog.clone(), *limits, memory.clone());
+        let context = Context::clone(self.endpoint.context());
+        Filtered::new(self, Side::Server, config, context, pipeline)
     }
 
     /// Ends the connection.

@@ -54,7 +54,7 @@ impl ClientPlay {
     pub(super) fn count(&self, tally: &Tally) {
         let finished = self.done || self.playback.has_sent_all();
         tally.count(|it| {
-            it.missed += self.playback.missed().len() as u64;
+            it.missed += self.playback.missed() as u64;
             it.finished += u64::from(finished);
         });
     }

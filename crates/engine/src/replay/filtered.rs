@@ -74,35 +74,39 @@ impl Closes {
     }
 }
 
-/// A replay's connection and the options of the session that is put into it.
-pub(super) struct Between<'a> {
-    pub(super) recording: &'a Recording,
-    pub(super) catalog: &'a Catalog,
-    pub(super) limits: Limits,
-    pub(super) memory: &'a MemoryBudget,
-    pub(super) context: Context,
+/// Returns the options of the session that is put between a replay and its peer.
+pub(super) fn session_config(
+    recording: &Recording,
+    mut catalog: Catalog,
+    limits: Limits,
+    memory: MemoryBudget,
+) -> Config {
+    // The capture may have a description of its own.
+    let protocol = recording.protocol();
+    if protocol.family() == Family::Java && protocol.version() == recording.version() {
+        catalog.insert(Arc::clone(protocol));
+    }
+    Config {
+        catalog,
+        limits,
+        memory,
+        keep_host: true,
+        follow_transfers: false,
+        // The replay has its own.
+        timeouts: Timeouts { connect: None, login: None, idle: None },
+        ..Config::default()
+    }
 }
 
 impl<E: Engine> Filtered<E> {
     /// Puts `pipeline` between `replay`, which has just begun, and its peer on the side `outer`.
-    pub(super) fn new(replay: E, outer: Side, between: Between<'_>, pipeline: Pipeline) -> Self {
-        let Between { recording, catalog, limits, memory, context } = between;
-        let mut catalog = catalog.clone();
-        // The capture may have a description of its own.
-        let protocol = recording.protocol();
-        if protocol.family() == Family::Java && protocol.version() == recording.version() {
-            catalog.insert(Arc::clone(protocol));
-        }
-        let config = Config {
-            catalog,
-            limits,
-            memory: memory.clone(),
-            keep_host: true,
-            follow_transfers: false,
-            // The replay has its own.
-            timeouts: Timeouts { connect: None, login: None, idle: None },
-            ..Config::default()
-        };
+    pub(super) fn new(
+        replay: E,
+        outer: Side,
+        config: Config,
+        context: Context,
+        pipeline: Pipeline,
+    ) -> Self {
         let (now, server) = (context.opened, context.server.unwrap_or(context.client));
         let upstream = Upstream { host: server.ip().to_string(), port: server.port() };
         let mut session = Session::begin(Arc::new(config), context, upstream, pipeline);

@@ -16,8 +16,8 @@ pub(super) struct PeerProgress {
     behind: usize,
     /// Since when the next step waits for them.
     stalled: Option<Timestamp>,
-    /// Names of the types that were given up, sorted.
-    given_up: Vec<Name>,
+    /// The number of known types that were given up.
+    pub(super) given_up: usize,
 }
 
 impl PeerProgress {
@@ -76,16 +76,10 @@ impl PeerProgress {
         }
         for (kind, counts) in self.kinds.iter_mut().filter(|(_, counts)| counts.is_behind()) {
             counts.given_up = true;
-            self.given_up.extend(kind.name.clone());
+            self.given_up += usize::from(kind.name.is_some());
         }
-        self.given_up.sort();
         (self.behind, self.stalled) = (0, None);
         None
-    }
-
-    /// Names of the types that were given up, sorted.
-    pub(super) fn given_up(&self) -> &[Name] {
-        &self.given_up
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Recording {
     /// The client's other packets in the login: the names and fields of its answers to the server.
     pub(super) answers: Vec<(Name, Value)>,
     /// The fields of Login Success.
-    pub(super) success: Option<Value>,
+    pub(crate) success: Option<Value>,
     /// The packets of both sides after the login, in order.
     pub(super) steps: Vec<Step>,
 }
@@ -93,11 +93,6 @@ impl Recording {
     pub(crate) fn ended(&self, end: Option<Point>) -> Option<Timestamp> {
         let end = end.map_or(self.steps.len(), |end| self.step_at(end));
         self.steps[..end].last().map(|step| step.at)
-    }
-
-    /// The fields of Login Success.
-    pub(crate) fn success(&self) -> Option<&Value> {
-        self.success.as_ref()
     }
 
     pub(super) fn protocol(&self) -> &Arc<Protocol> {

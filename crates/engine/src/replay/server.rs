@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::filtered::{Between, Filtered};
+use super::filtered::{Filtered, session_config};
 use super::server_play::ServerPlay;
 use super::{ServerOptions, Tally};
 use crate::filter::Pipeline;
@@ -89,15 +89,10 @@ impl ServerReplay {
     /// Puts filters between the client, which has just connected, and the server.
     #[must_use]
     pub fn filtered(self, pipeline: Pipeline) -> Filtered<Self> {
-        let options = Arc::clone(&self.options);
-        let between = Between {
-            recording: &options.recording,
-            catalog: &options.catalog,
-            limits: options.limits,
-            memory: &options.memory,
-            context: Context::clone(self.endpoint.context()),
-        };
-        Filtered::new(self, Side::Client, between, pipeline)
+        let ServerOptions { recording, catalog, limits, memory, .. } = &*self.options;
+        let config = session_config(recording, catalog.clone(), *limits, memory.clone());
+        let context = Context::clone(self.endpoint.context());
+        Filtered::new(self, Side::Client, config, context, pipeline)
     }
 
     /// Ends the connection, and shows the player why if the state has a packet for it.

@@ -122,7 +122,7 @@ impl ServerReplay {
                 play.gate = Some(Role::ConfigurationAcknowledged);
             }
             Some(Role::Disconnect) => {
-                self.tally.finish(play.playback.missed().len());
+                self.tally.finish(play.playback.missed());
                 self.leave("the recording has ended, as it did then");
             }
             _ => {}
@@ -131,7 +131,7 @@ impl ServerReplay {
 
     fn on_played(&mut self) {
         let Phase::Play(play) = &mut self.phase else { return };
-        self.tally.finish(play.playback.missed().len());
+        self.tally.finish(play.playback.missed());
         if self.options.repeat {
             play.playback.rewind();
             play.wake = Some(self.endpoint.now().plus(PAUSE));
