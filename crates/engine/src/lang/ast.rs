@@ -3,6 +3,7 @@ use std::fmt::{self, Display, Formatter};
 use super::lexer::Span;
 use mitmcraft_protocol::packet::{FieldPath, PathStep};
 use mitmcraft_protocol::schema::{Kind, Kinds};
+use mitmcraft_protocol::wire::named;
 
 /// A node of the syntax tree.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,33 +97,45 @@ pub(super) struct PathPart {
     pub(super) location: Location,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
-    Len,
-    Lower,
-    Upper,
-    Abs,
-    Text,
-    Hex,
+named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Function {
+        Len => "len",
+        Lower => "lower",
+        Upper => "upper",
+        Abs => "abs",
+        Text => "text",
+        Hex => "hex",
+    }
+    pub(super) const ALL;
+    pub(super) fn name;
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
+named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Comparison {
+        Equal => "==",
+        Unequal => "!=",
+        Less => "<",
+        LessOrEqual => "<=",
+        Greater => ">",
+        GreaterOrEqual => ">=",
+    }
+    pub(super) const ALL;
+    pub(super) fn symbol;
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arithmetic {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
+named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Arithmetic {
+        Add => "+",
+        Subtract => "-",
+        Multiply => "*",
+        Divide => "/",
+        Remainder => "%",
+    }
+    pub(super) const ALL;
+    pub(super) fn symbol;
 }
 
 /// A location in the source. All locations are equal, so that trees compare by structure.
@@ -172,43 +185,7 @@ impl Path {
     }
 }
 
-impl Function {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Len, Self::Lower, Self::Upper, Self::Abs, Self::Text, Self::Hex];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Len => "len",
-            Self::Lower => "lower",
-            Self::Upper => "upper",
-            Self::Abs => "abs",
-            Self::Text => "text",
-            Self::Hex => "hex",
-        }
-    }
-}
-
 impl Comparison {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Equal,
-        Self::Unequal,
-        Self::Less,
-        Self::LessOrEqual,
-        Self::Greater,
-        Self::GreaterOrEqual,
-    ];
-
-    pub(super) fn symbol(self) -> &'static str {
-        match self {
-            Self::Equal => "==",
-            Self::Unequal => "!=",
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-        }
-    }
-
     /// Returns whether the comparison needs an order, not only equality.
     pub(super) fn orders(self) -> bool {
         !matches!(self, Self::Equal | Self::Unequal)
@@ -216,19 +193,6 @@ impl Comparison {
 }
 
 impl Arithmetic {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Add, Self::Subtract, Self::Multiply, Self::Divide, Self::Remainder];
-
-    pub(super) fn symbol(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-        }
-    }
-
     pub(super) fn power(self) -> Power {
         match self {
             Self::Add | Self::Subtract => Power::Sum,

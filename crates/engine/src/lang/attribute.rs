@@ -1,11 +1,9 @@
-use std::sync::LazyLock;
-
 use bytes::Bytes;
 
 use super::datum::{Datum, Number};
 use mitmcraft_protocol::meaning::diagnose;
-use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Outcome, Packet};
-use mitmcraft_protocol::schema::{Family, Kind, Kinds, PacketType};
+use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Origin, Outcome, Packet};
+use mitmcraft_protocol::schema::{Direction, Family, Kind, Kinds, PacketType, State};
 
 /// A packet, its outcome and its comment: everything that an expression can ask about.
 #[derive(Debug, Clone, Copy)]
@@ -153,16 +151,16 @@ impl Attribute {
     }
 
     /// Returns all its values, where they are known.
-    pub(super) fn values(self) -> Option<&'static [&'static str]> {
-        match self {
-            Self::Direction => Some(&["clientbound", "serverbound"]),
-            Self::State => Some(&["handshaking", "status", "login", "configuration", "play"]),
-            Self::Origin => Some(&["client", "server", "proxy"]),
-            Self::Verdict => Some(&["pass", "drop", "rewrite", "send"]),
-            Self::Diagnostic => Some(&DIAGNOSTICS),
-            Self::Family => Some(&FAMILIES),
-            _ => None,
-        }
+    pub(super) fn values(self) -> Option<Vec<&'static str>> {
+        Some(match self {
+            Self::Direction => Direction::ALL.map(Direction::name).into(),
+            Self::State => State::ALL.map(State::name).into(),
+            Self::Origin => Origin::ALL.map(Origin::name).into(),
+            Self::Verdict => Outcome::ALL.map(Outcome::name).into(),
+            Self::Diagnostic => Diagnostic::ALL.map(Diagnostic::name).into(),
+            Self::Family => Family::ALL.map(Family::name).into(),
+            _ => return None,
+        })
     }
 
     /// Returns its value for a packet, of several all in one text; `body` is the packet's body, if it was read.
@@ -212,12 +210,6 @@ impl Attribute {
 
 /// The tag of a marked packet in the comments of captures, between the other parts of a comment.
 pub const MARK: &str = "#marked";
-
-static FAMILIES: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| Family::ALL.map(Family::name).into());
-
-static DIAGNOSTICS: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| Diagnostic::ALL.map(Diagnostic::name).into());
 
 /// Counts, in tests, how often an expression asks for a packet's type, body and error.
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub(super) struct Checker<'v> {
     pub(super) vocabulary: &'v Vocabulary<'v>,
     /// The fields read so far, without duplicates.
     pub(super) fields: Vec<Field>,
-    mentions: Vec<Mention>,
+    pub(super) mentions: Vec<Mention>,
     /// Probable mistakes.
     pub(super) warnings: Vec<Warning>,
 }
@@ -70,10 +70,6 @@ impl<'v> Checker<'v> {
     /// Compiles a single value. Returns some of the kinds that it can have.
     pub(super) fn value(&mut self, node: &Node) -> Result<(Operand, Kinds), ExprError> {
         self.wanted(node, SCALARS, |kinds| format!("`{node}` is {kinds}, not a single value"))
-    }
-
-    pub(super) fn finish(self) -> (Box<[Field]>, Box<[Mention]>) {
-        (self.fields.into(), self.mentions.into())
     }
 
     fn predicates(&mut self, nodes: &[Node]) -> Result<Vec<Predicate>, ExprError> {
@@ -386,7 +382,7 @@ impl<'v> Checker<'v> {
             Operand::Attribute(attribute) => match attribute.values() {
                 Some(values) if !values.contains(&text.as_str()) => {
                     let message = format!("`{}` is never \"{text}\"", attribute.name());
-                    Err(one_of(ExprError::new(span, message), text, values))
+                    Err(one_of(ExprError::new(span, message), text, &values))
                 }
                 _ => Ok(()),
             },

@@ -69,9 +69,8 @@ impl Expr {
         let node = parse(text)?;
         let mut checker = Checker::new(vocabulary);
         let predicate = checker.predicate(&node)?;
-        let mut warnings = std::mem::take(&mut checker.warnings);
-        let (fields, mentions) = checker.finish();
-        let plans = Plans::default();
+        let Checker { fields, mentions, mut warnings, .. } = checker;
+        let (fields, mentions, plans) = (fields.into(), mentions.into(), Plans::default());
         let expr = Self(Arc::new(Inner { text: text.into(), predicate, fields, mentions, plans }));
         warnings.extend(expr.never(&node.location.0, vocabulary));
         Ok((expr, warnings))
@@ -193,7 +192,7 @@ impl Expr {
     pub fn version_warnings(&self, vocabulary: &Vocabulary<'_>) -> Vec<Warning> {
         let mentions = &self.0.mentions;
         let releases = |has: &dyn Fn(i32) -> bool| {
-            vocabulary.catalog().releases_where(|version| !self.admits(version) || has(version))
+            vocabulary.catalog.releases_where(|version| !self.admits(version) || has(version))
         };
         let packets = mentions.iter().filter(|it| it.is_packet());
         let versions: Vec<_> = packets.map(|it| vocabulary.versions_of(&it.what)).collect();
@@ -263,7 +262,8 @@ impl Expr {
         direction: Direction,
         kind: Option<&'a PacketType>,
     ) -> Facts<'a> {
-        let (kind, fields) = (KindFact::from(kind), &self.0.fields);
+        // An id without a type is unassigned.
+        let (kind, fields) = (kind.map_or(KindFact::Invalid, KindFact::Is), &self.0.fields);
         Facts { protocol, state, direction, kind, fields, owners: None }
     }
 

@@ -48,21 +48,10 @@ impl Field {
         let layouts = protocol.payload_layouts(packet);
         layouts.fold(own, |kinds, it| kinds | kinds_at(Shape::of(protocol, it), steps))
     }
-}
 
-impl Field {
     /// Returns what the values of the field mean in a packet.
     pub(super) fn meaning(&self, protocol: &Protocol, packet: &PacketType) -> Option<FieldMeaning> {
         FieldMeanings::of(protocol, packet)?.at(&meaning_path(self.path.steps()), |_| None)
-    }
-
-    /// Returns the registry that the server sends and whose numbers the field has in a packet.
-    pub(super) fn sent_registry(
-        &self,
-        protocol: &Protocol,
-        packet: &PacketType,
-    ) -> Option<&'static str> {
-        self.meaning(protocol, packet)?.sent_registry()
     }
 
     /// Returns the values that a name stands for in a packet; `None` if the field cannot have it.

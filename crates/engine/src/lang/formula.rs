@@ -45,7 +45,7 @@ impl Formula {
         let node = parse(text)?;
         let mut checker = Checker::new(vocabulary);
         let (operand, kinds) = checker.value(&node)?;
-        let (fields, _) = checker.finish();
+        let fields = checker.fields.into();
         let reads = Reads::new(|see| operand.visit(see));
         let by_kind = PerProtocol::default();
         Ok(Self(Arc::new(Inner { text: text.into(), operand, kinds, fields, reads, by_kind })))

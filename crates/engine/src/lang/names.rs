@@ -398,7 +398,7 @@ impl Mentioned {
     pub(super) fn partial(&self, vocabulary: &Vocabulary<'_>) -> Option<String> {
         let versions = vocabulary.versions_of(self);
         let has = |version| versions.binary_search(&version).is_ok();
-        let releases = vocabulary.catalog().releases_where(has)?;
+        let releases = vocabulary.catalog.releases_where(has)?;
         let old = vocabulary.families(|index| match self {
             Self::Packets(packets) => has_packet(index.protocol(), packets),
             Self::Field(field) => index.has(field),

@@ -183,13 +183,6 @@ impl Reads {
     }
 }
 
-/// Converts a looked-up type; `None` is an unassigned id.
-impl<'a> From<Option<&'a PacketType>> for KindFact<'a> {
-    fn from(packet: Option<&'a PacketType>) -> Self {
-        packet.map_or(Self::Invalid, Self::Is)
-    }
-}
-
 /// Ids below this are planned in a table; the game has fewer.
 const DENSE: usize = 1024;
 
@@ -395,7 +388,8 @@ impl Check {
                 (Operand::Field(place), _, KindFact::Is(packet)) => {
                     // Each server has its own names.
                     let field = &facts.fields[*place];
-                    if field.sent_registry(facts.protocol, packet).is_some() {
+                    let meaning = field.meaning(facts.protocol, packet);
+                    if meaning.and_then(|meaning| meaning.sent_registry()).is_some() {
                         return Reduced::Same;
                     }
                     match field.named(facts.protocol, packet, name) {

@@ -228,7 +228,8 @@ impl Atom {
                 let protocol = &subject.packet.context().protocol;
                 let Some(packet) = subject.kind() else { return false };
                 let field = &evaluation.fields[*place];
-                let set = match field.sent_registry(protocol, packet) {
+                let meaning = field.meaning(protocol, packet);
+                let set = match meaning.and_then(|meaning| meaning.sent_registry()) {
                     Some(registry) => {
                         let number = subject.packet.context().registries.number(registry, name);
                         number.map(|number| Set::named(vec![number..=number], name))

@@ -7,7 +7,7 @@ use mitmcraft_protocol::schema::Catalog;
 pub(super) fn elsewhere(packets: &Packets, vocabulary: &Vocabulary<'_>) -> Vec<&'static str> {
     let Packets::Named(packet) = packets else { return Vec::new() };
     let (packet, has) = (packet.as_str(), vocabulary.versions_with(packets));
-    let releases = vocabulary.catalog().versions().map(|(version, _)| version);
+    let releases = vocabulary.catalog.versions().map(|(version, _)| version);
     let lacking: Vec<i32> = releases
         .filter(|it| *it < Catalog::FIRST_SNAPSHOT && has.binary_search(it).is_err())
         .collect();

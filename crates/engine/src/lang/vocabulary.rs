@@ -19,7 +19,7 @@ use mitmcraft_protocol::schema::{
 /// What was looked up is kept: to parse many expressions, such as those of a filter file, give all
 /// of them the same vocabulary.
 pub struct Vocabulary<'c> {
-    catalog: &'c Catalog,
+    pub(crate) catalog: &'c Catalog,
     /// The versions in the order of [`indexes`](Self::indexes). A version is compiled on first use,
     /// so the search begins with versions that have nearly every name, and stops early.
     versions: Vec<(i32, OnceCell<FieldIndex>)>,
@@ -45,15 +45,6 @@ impl<'c> Vocabulary<'c> {
         let (packets, fields, warnings) = Default::default();
         let (old, others) = (OnceCell::new(), OnceCell::new());
         Self { catalog, versions, old, others, packets, fields, warnings }
-    }
-
-    pub(super) fn catalog(&self) -> &'c Catalog {
-        self.catalog
-    }
-
-    /// Describes the releases for which `holds` is true; `None` if it is true for all.
-    pub(crate) fn releases_where(&self, holds: impl FnMut(i32) -> bool) -> Option<String> {
-        self.catalog.releases_where(holds)
     }
 
     /// Returns every protocol: 1.8, then all others from the newest to the oldest, then those from

@@ -13,7 +13,8 @@ mod varint;
 
 pub use error::WireError;
 pub use error::bytes;
-pub(crate) use named::named;
+#[doc(hidden)]
+pub use named::named;
 pub use nbt::{Compound, List, Nbt, NbtJsonError, Tag, TagType};
 pub use reader::Reader;
 pub use text::Encoding;

@@ -33,4 +33,5 @@ macro_rules! named {
         }
     };
 }
-pub(crate) use named;
+#[doc(hidden)]
+pub use named;

@@ -123,7 +123,7 @@ fn visits(sample: &Sample, text: &str) -> usize {
     let vocabulary = Vocabulary::new(Catalog::embedded());
     let mut checker = Checker::new(&vocabulary);
     checker.predicate(&parse(text).unwrap()).unwrap();
-    let (fields, _) = checker.finish();
+    let fields = checker.fields;
     let mut slots: Vec<_> = fields.iter().map(|_| Default::default()).collect();
     let live: Vec<usize> = (0..fields.len()).collect();
     let mut counting = Counting(Collector::new(&fields, &live, &mut slots, None), 0);
