@@ -4,6 +4,7 @@ use super::datum::{Datum, Number};
 use mitmcraft_protocol::meaning::diagnose;
 use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Origin, Outcome, Packet};
 use mitmcraft_protocol::schema::{Direction, Family, Kind, Kinds, PacketType, State};
+use mitmcraft_protocol::wire::named;
 
 /// A packet, its outcome and its comment: everything that an expression can ask about.
 #[derive(Debug, Clone, Copy)]
@@ -53,74 +54,46 @@ impl<'a> From<&'a Packet> for Subject<'a> {
     }
 }
 
-/// A property of every packet, independent of its fields: `pkt.size`, `session.player`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attribute {
-    Name,
-    Id,
-    Direction,
-    State,
-    Size,
-    Wire,
-    Time,
-    Number,
-    Origin,
-    Verdict,
-    Comment,
-    Marked,
-    Error,
-    Diagnostic,
-    Body,
-    Protocol,
-    Family,
-    Version,
-    Session,
-    Player,
-    Client,
-    Server,
+named! {
+    /// A property of every packet, independent of its fields: `pkt.size`, `session.player`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Attribute {
+        Name => "pkt.name",
+        Id => "pkt.id",
+        Direction => "pkt.dir",
+        State => "pkt.state",
+        Size => "pkt.size",
+        Wire => "pkt.wire",
+        Time => "pkt.time",
+        Number => "pkt.n",
+        Origin => "pkt.origin",
+        Verdict => "pkt.verdict",
+        Comment => "pkt.comment",
+        Marked => "pkt.marked",
+        Error => "pkt.error",
+        Diagnostic => "pkt.diagnostic",
+        Body => "pkt.body",
+        Protocol => "pkt.protocol",
+        Family => "pkt.family",
+        Version => "pkt.version",
+        Session => "session.id",
+        Player => "session.player",
+        Client => "session.client",
+        Server => "session.server",
+    }
+    const ALL;
+    pub(super) fn name;
 }
 
 impl Attribute {
-    /// All attributes with their names.
-    const ALL: [(Self, &str); 22] = [
-        (Self::Name, "pkt.name"),
-        (Self::Id, "pkt.id"),
-        (Self::Direction, "pkt.dir"),
-        (Self::State, "pkt.state"),
-        (Self::Size, "pkt.size"),
-        (Self::Wire, "pkt.wire"),
-        (Self::Time, "pkt.time"),
-        (Self::Number, "pkt.n"),
-        (Self::Origin, "pkt.origin"),
-        (Self::Verdict, "pkt.verdict"),
-        (Self::Comment, "pkt.comment"),
-        (Self::Marked, "pkt.marked"),
-        (Self::Error, "pkt.error"),
-        (Self::Diagnostic, "pkt.diagnostic"),
-        (Self::Body, "pkt.body"),
-        (Self::Protocol, "pkt.protocol"),
-        (Self::Family, "pkt.family"),
-        (Self::Version, "pkt.version"),
-        (Self::Session, "session.id"),
-        (Self::Player, "session.player"),
-        (Self::Client, "session.client"),
-        (Self::Server, "session.server"),
-    ];
-
     pub(super) fn named(prefix: &str, name: &str) -> Option<Self> {
-        let same = |(_, it): &(Self, &str)| it.split_once('.') == Some((prefix, name));
-        Self::ALL.into_iter().find(same).map(|(it, _)| it)
+        Self::ALL.into_iter().find(|it| it.name().split_once('.') == Some((prefix, name)))
     }
 
     /// Returns the names after a prefix (`pkt` or `session`).
     pub(super) fn names(prefix: &str) -> impl Iterator<Item = &'static str> {
-        let pairs = Self::ALL.into_iter().filter_map(|(_, name)| name.split_once('.'));
+        let pairs = Self::ALL.into_iter().filter_map(|it| it.name().split_once('.'));
         pairs.filter(move |(first, _)| *first == prefix).map(|(_, name)| name)
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        let own = Self::ALL.into_iter().find(|(it, _)| *it == self);
-        own.expect("every attribute has a name").1
     }
 
     pub(super) fn kinds(self) -> Kinds {

@@ -7,22 +7,26 @@ use crate::auth::{AuthError, Profile};
 use mitmcraft_protocol::codec::KeyLogLine;
 use mitmcraft_protocol::packet::Cause;
 use mitmcraft_protocol::schema::Direction;
+use mitmcraft_protocol::wire::named;
 
-/// One of the two peers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
-pub enum Side {
-    /// The game client.
-    Client,
-    /// The real server.
-    Server,
+named! {
+    /// One of the two peers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[cfg_attr(feature = "test-support", derive(ts_rs::TS))]
+    pub enum Side {
+        /// The game client.
+        Client => "client",
+        /// The real server.
+        Server => "server",
+    }
+    /// Both sides, the client first.
+    pub const ALL;
+    /// Returns `client` or `server`.
+    pub fn name;
 }
 
 impl Side {
-    /// Both sides, the client first.
-    pub const ALL: [Self; 2] = [Self::Client, Self::Server];
-
     /// Returns the peer that sends packets in `direction`.
     #[must_use]
     pub fn from(direction: Direction) -> Self {
@@ -47,15 +51,6 @@ impl Side {
         match self {
             Self::Client => Self::Server,
             Self::Server => Self::Client,
-        }
-    }
-
-    /// Returns `client` or `server`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
         }
     }
 }
