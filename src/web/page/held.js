@@ -181,8 +181,17 @@ export class HeldList {
   /** @param {MouseEvent} event */
   click(event) {
     const line = event.target instanceof Element ? event.target.closest(".line") : null;
-    const held = line ? this.shown.get(line) : undefined;
-    if (held) unlessLost(this.choose(held, event.shiftKey, event.ctrlKey || event.metaKey));
+    if (!(line instanceof HTMLElement) || line === this.head) return;
+    const [span, besides] = [event.shiftKey, event.ctrlKey || event.metaKey];
+    const held = this.shown.get(line);
+    // If it is not shown yet, its packet is still on its way.
+    unlessLost(held ? this.choose(held, span, besides) : this.go(Number(line.id.slice("held-".length)), span, besides));
+  }
+
+  /** Selects the packet that is held at an index. @param {number} index @param {boolean} span @param {boolean} besides */
+  async go(index, span, besides) {
+    const { packets } = await this.connection.ask("held_rows", { start: index, count: 1 });
+    if (packets?.[0]) await this.choose(packets[0], span, besides);
   }
 
   /** Selects a packet: alone, with those up to it, or besides the others. @param {HeldPacket} held @param {boolean} span @param {boolean} besides */
@@ -229,11 +238,8 @@ export class HeldList {
     const { anchor } = await this.connection.ask("held_rows", { start: 0, count: 0, anchor: this.at });
     const from = this.at ? anchor ?? 0 : by > 0 ? -1 : 0;
     const index = Math.min(Math.max(0, from + by), total - 1);
-    const { packets } = await this.connection.ask("held_rows", { start: index, count: 1 });
-    const held = packets?.[0];
-    if (!held) return;
     this.list.reveal(index);
-    await this.choose(held, span, false);
+    await this.go(index, span, false);
   }
 
   /** The packets on which a command acts: the selected ones, or the one that is held longest. @returns {Promise<HeldPacket[]>} */

@@ -61,7 +61,15 @@ async function open (browser, { url, port, folder, rules, hold }) {
     const begun = Date.now()
     while (!await condition()) {
       if (Date.now() - begun > limit) {
-        const seen = { state: await text('#state'), rows: (await lines()).slice(0, 5).map(it => it.text), message: await text('#filter-message') }
+        const frame = () => Promise.race([new Promise(resolve => requestAnimationFrame(() => resolve(true))), new Promise(resolve => setTimeout(resolve, 5000, false))])
+        const seen = {
+          state: await text('#state'),
+          notice: await text('#notice'),
+          rows: (await lines()).filter((it, at) => at < 5 || it.selected).map(it => `${it.selected ? '> ' : ''}${it.text}`),
+          message: await text('#filter-message'),
+          connections: await page.evaluate(() => window.sockets.length),
+          draws: await page.evaluate(frame)
+        }
         throw new Error(`not so after ${limit / 1000} s: ${what}; ${JSON.stringify(seen)}`)
       }
       await new Promise(resolve => setTimeout(resolve, 30))

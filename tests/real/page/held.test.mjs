@@ -50,6 +50,17 @@ test('what was seen is selected, also if the list has moved since the press', as
   assert.deepStrictEqual((await held.targets()).map(it => it.number), [2])
 })
 
+test('a line whose packet is still on its way is selected, too', async () => {
+  await held.take({ total: 3, changes: 0 })
+  page.frame()
+  const [, second] = lines()
+  assert.strictEqual(second.textContent, '…')
+  second.dispatchEvent(event('click'))
+  connection.waiting.shift() // the page of lines, which does not come
+  assert.deepStrictEqual(await connection.answer('held_rows', rows(1, [2], 3)), { start: 1, count: 1 })
+  assert.deepStrictEqual(selections, [[2]])
+})
+
 test('what has gone is selected no more, and the lines stay in their places', async () => {
   await hold(10_000)
   await held.choose(packet(50), false, false)

@@ -383,6 +383,7 @@ async function held (it) {
   await page.fill('#break', 'serverbound and chat')
   await click('text="Hold"')
   await shows('#tab-control', /\(\d\d/)
+  await shows('#held', /message.*message.*message/)
   await presses(it, 'a held packet', '#held .line.selected', i => within(page, '#held', 300, 33 + 22 * (i % 8)), () => {})
   await page.focus('#kick-text')
   await goesOn(it)

@@ -357,7 +357,12 @@ impl<'a, 'o> Encode<'a, 'o> {
             value => map(value)?,
         };
         let types = self.types;
-        let known = |name: &Name| has_field(types, fields, &mut |known| known == name);
+        // They mostly come in order, as those of a decoded packet.
+        let mut in_order = fields.iter();
+        let mut known = |name: &Name| {
+            in_order.next().is_some_and(|it| it.name.as_ref() == Some(name))
+                || has_field(types, fields, &mut |known| known == name)
+        };
         if !inside && let Some((name, _)) = given.iter().find(|(name, _)| !known(name)) {
             return Err(fault(EncodeCause::UnknownField).inside(name));
         }
@@ -366,15 +371,19 @@ impl<'a, 'o> Encode<'a, 'o> {
             return Err(fault(EncodeCause::Fields));
         }
         let mark = self.scope.open(outer);
-        for field in fields {
+        for (index, field) in fields.iter().enumerate() {
             let seen = match &field.name {
                 // An anonymous part finds its fields among those of the container.
                 None => {
                     self.value(field.ty, value, mark, Enclosing { fields: given, inside: true })?
                 }
                 Some(name) => {
+                    let value = match given.get(index) {
+                        Some((key, value)) if key == name => value,
+                        _ => self::field(given, name),
+                    };
                     let enclosing = Enclosing { fields: given, inside: false };
-                    self.value(field.ty, self::field(given, name), mark, enclosing).inside(name)?
+                    self.value(field.ty, value, mark, enclosing).inside(name)?
                 }
             };
             if let Some(symbol) = field.symbol {
