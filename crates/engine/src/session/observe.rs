@@ -71,10 +71,12 @@ impl Session {
     /// Decrypts with the secret that turns the server's first bytes into a login packet; the two
     /// legs of a proxy have one token and two secrets. Returns whether that has been decided now.
     pub(super) fn choose_secret(&mut self) -> bool {
+        if !matches!(self.phase, Phase::AwaitResponse(_) | Phase::ChooseSecret(_)) {
+            return false;
+        }
         let waiting = self.ends.iter().map(|end| end.leg.decoder.buffered()).sum::<usize>();
-        let waits = matches!(self.phase, Phase::AwaitResponse(_) | Phase::ChooseSecret(_));
         let pressed = waiting > Reservation::FREE && self.config.memory.is_exhausted();
-        if waits && (waiting > MAX_WAITING || pressed) {
+        if waiting > MAX_WAITING || pressed {
             self.relay(RawReason::Opaque("the key exchange has no end".into()));
             return true;
         }
