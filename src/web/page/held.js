@@ -80,14 +80,16 @@ export class HeldList {
 
   async settleNow() {
     const { generation, holding } = this;
-    const anchor = this.packetAt(Math.floor(this.list.top));
+    const { top } = this.list;
+    const anchor = this.packetAt(Math.floor(top));
     const numbers = [...this.selected.keys()];
     const [above, still] = await Promise.all([
-      anchor && this.list.top >= 1 ? this.connection.ask("held_rows", { start: 0, count: 0, anchor: anchor.number }) : null,
+      anchor && top >= 1 ? this.connection.ask("held_rows", { start: 0, count: 0, anchor: anchor.number }) : null,
       numbers.length ? this.connection.ask("still_held", { numbers }) : null,
     ]);
     if (generation !== this.generation) return;
-    if (typeof above?.anchor === "number") this.list.top = above.anchor + (this.list.top % 1);
+    // What was moved or selected meanwhile stays in view.
+    if (typeof above?.anchor === "number" && this.list.top === top) this.list.top = above.anchor + (top % 1);
     if (still?.numbers && still.numbers.length < numbers.length) {
       const gone = new Set(numbers);
       for (const number of still.numbers) gone.delete(number);

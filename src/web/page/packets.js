@@ -124,7 +124,8 @@ export class Packets {
     if (!this.renewed) return;
     this.progress = progress;
     const settled = progress.done === progress.all;
-    const anchor = this.follow ? null : this.pages.at(Math.floor(this.list.top));
+    const { top } = this.list;
+    const anchor = this.follow ? null : this.pages.at(Math.floor(top));
     const moves = shifted || !settled || !this.settled;
     if (moves) this.pages.change();
     else this.pages.grow();
@@ -134,7 +135,8 @@ export class Packets {
       // Rows that are found later stand before those on the screen.
       const { index, found } = await this.connection.ask("index", { row: anchor.row });
       if (generation !== this.generation) return;
-      if (found) this.list.top = index + (this.list.top % 1);
+      // What was moved or selected meanwhile stays in view.
+      if (found && this.list.top === top) this.list.top = index + (top % 1);
     }
     if (this.selected !== null && this.selected !== this.wanted && moves) {
       const { index, found } = await this.connection.ask("index", { row: this.selected });

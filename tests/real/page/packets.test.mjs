@@ -89,6 +89,23 @@ test('the list is busy until it is that of the last request and complete', async
   assert.strictEqual(busy(), 'false')
 })
 
+test('a packet that is selected while the list looks for its place stays in view', async () => {
+  await open(300)
+  packets.select(200, 200)
+  await give(upTo(300))
+  const update = packets.update(found(300), true)
+  const anchor = connection.waiting.find(it => it.what === 'index').more
+  assert.deepStrictEqual(anchor, { row: Math.floor(packets.list.top) })
+  // As a match of a search is, which is far away.
+  packets.select(5, 5)
+  await connection.answer('index', { index: anchor.row, found: true })
+  await connection.answer('index', { index: 5, found: true })
+  await update
+  await give(upTo(300))
+  assert.strictEqual(packets.list.top, 5)
+  assert.deepStrictEqual(element.querySelectorAll('.selected').map(it => it.id), ['row-5'])
+})
+
 test('a filter that is refused leaves the list as it is', async () => {
   await open(10)
   const shown = packets.show({ filter: 'chta' })
