@@ -22,7 +22,7 @@ pub struct List {
     search: Option<(Expr, Matches)>,
     /// The order, unless it is that in which the packets were recorded.
     order: Option<Order>,
-    /// The number of times that the order has changed.
+    /// The number of times that the order has changed, or a search has changed what is left out.
     orders: u64,
     /// `true` if packets are left out that were sent in place of others.
     folds: bool,
@@ -138,6 +138,8 @@ impl List {
         self.search = condition.map(|condition| self.begin_search(condition));
         if self.selection().folds != folds {
             self.restart(self.selection().clone());
+            // Its rows are elsewhere, though nobody has asked for another list.
+            self.orders += 1;
         }
     }
 
@@ -267,7 +269,7 @@ impl List {
         self.selection().since.saturating_sub(self.snapshot().first())
     }
 
-    /// Returns the number of times that the order of the list has changed.
+    /// Returns the number of times that the order of the list has changed, or a search has changed what is left out.
     #[must_use]
     pub fn orders(&self) -> u64 {
         self.orders

@@ -124,19 +124,22 @@ export class Packets {
     if (!this.renewed) return;
     this.progress = progress;
     const settled = progress.done === progress.all;
-    const { top } = this.list;
-    const anchor = this.follow ? null : this.pages.at(Math.floor(top));
+    const { top, visible } = this.list;
+    // What is selected stays in its place if it is in view, and what is at the upper edge otherwise.
+    const sees = this.selected !== null && this.selected !== this.wanted && this.index >= top && this.index < top + visible;
+    const at = sees ? this.index : Math.floor(top);
+    const anchor = this.follow ? null : sees ? this.selected : this.pages.at(at)?.row ?? null;
     const moves = shifted || !settled || !this.settled;
     if (moves) this.pages.change();
     else this.pages.grow();
     this.settled = settled;
     const generation = this.generation;
-    if (anchor && moves) {
+    if (anchor !== null && moves) {
       // Rows that are found later stand before those on the screen.
-      const { index, found } = await this.connection.ask("index", { row: anchor.row });
+      const { index, found } = await this.connection.ask("index", { row: anchor });
       if (generation !== this.generation) return;
       // What was moved or selected meanwhile stays in view.
-      if (found && this.list.top === top) this.list.top = index + (top % 1);
+      if (found && this.list.top === top) this.list.top = index + (top - at);
     }
     if (this.selected !== null && this.selected !== this.wanted && moves) {
       const { index, found } = await this.connection.ask("index", { row: this.selected });

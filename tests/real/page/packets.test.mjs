@@ -95,7 +95,7 @@ test('a packet that is selected while the list looks for its place stays in view
   await give(upTo(300))
   const update = packets.update(found(300), true)
   const anchor = connection.waiting.find(it => it.what === 'index').more
-  assert.deepStrictEqual(anchor, { row: Math.floor(packets.list.top) })
+  assert.deepStrictEqual(anchor, { row: 200 })
   // As a match of a search is, which is far away.
   packets.select(5, 5)
   await connection.answer('index', { index: anchor.row, found: true })
@@ -104,6 +104,20 @@ test('a packet that is selected while the list looks for its place stays in view
   await give(upTo(300))
   assert.strictEqual(packets.list.top, 5)
   assert.deepStrictEqual(element.querySelectorAll('.selected').map(it => it.id), ['row-5'])
+})
+
+test('a match stays in view when rows before it are listed afterwards, which the page did not know of', async () => {
+  await open(200)
+  // The page has rows of before the search, of which three were left out.
+  packets.select(100, 103)
+  packets.list.moveTo(100)
+  const update = packets.update(found(203), true)
+  assert.deepStrictEqual(await connection.answer('index', { index: 103, found: true }), { row: 103 })
+  await connection.answer('index', { index: 103, found: true })
+  await update
+  await give(upTo(203))
+  assert.strictEqual(packets.list.top, 103)
+  assert.deepStrictEqual(element.querySelectorAll('.selected').map(it => it.id), ['row-103'])
 })
 
 test('a filter that is refused leaves the list as it is', async () => {
@@ -169,10 +183,18 @@ test('packets that are found before those on the screen do not move them', async
   await packets.go(50)
   packets.list.moveTo(45)
   const updated = packets.update(found(120, 120, 150), false)
-  assert.deepStrictEqual(await connection.answer('index', { index: 65, found: true }), { row: 45 })
+  assert.deepStrictEqual(await connection.answer('index', { index: 70, found: true }), { row: 50 })
   assert.deepStrictEqual(await connection.answer('index', { index: 70, found: true }), { row: 50 })
   await updated
   assert.deepStrictEqual([packets.list.top, packets.index], [65, 70])
+  // If none of them is selected, the one at the upper edge stays.
+  packets.list.moveTo(10)
+  await give(upTo(120))
+  const again = packets.update(found(130, 130, 150), false)
+  assert.deepStrictEqual(await connection.answer('index', { index: 20, found: true }), { row: 10 })
+  assert.deepStrictEqual(await connection.answer('index', { index: 80, found: true }), { row: 50 })
+  await again
+  assert.deepStrictEqual([packets.list.top, packets.index], [20, 80])
 })
 
 test('a state that waited does not overwrite a later one', async () => {
@@ -271,7 +293,7 @@ test('with a new connection, the list is asked for again, and what is on the scr
   page.frame()
   assert.deepStrictEqual([text(115), packets.selected, selections], ['packet 115', 120, [120, 120]])
   const updated = packets.update(found(290), true)
-  await connection.answer('index', { index: 105, found: true })
+  await connection.answer('index', { index: 110, found: true })
   await connection.answer('index', { index: 110, found: true })
   await updated
   await give(upTo(300).slice(10))
