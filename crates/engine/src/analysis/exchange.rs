@@ -15,7 +15,7 @@ pub(super) enum Exchange {
     LoginPlugin,
 }
 
-/// What a packet is in the exchanges.
+/// The part of a packet in exchanges of request and answer: what it answers, and what it asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ExchangeRole {
     /// The exchange of which it answers a request, if one with its number is open.

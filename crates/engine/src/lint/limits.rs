@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-/// What the game accepts in a field of a packet, in a range of versions.
+/// A limit that the game sets for a field: the packet, the path of the field, the protocol numbers of the
+/// versions, and what they accept there.
 pub(super) type Limit<T> = (&'static str, &'static str, RangeInclusive<i32>, T);
 
 /// Returns what the game accepts in a field of a packet of a version; `None` if it is not known.

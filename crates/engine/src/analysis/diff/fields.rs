@@ -48,8 +48,8 @@ pub(super) fn compare(
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct EqualPairs {
-    /// Whether bytes that differ are a difference although the values are equal: a number with more bytes than
-    /// it needs, the order of keys.
+    /// `true` if packets with equal values differ when their bytes do: by a number with more bytes than it
+    /// needs, or by the order of keys.
     pub bytes: bool,
     /// The number of equal pairs.
     pub same: u64,

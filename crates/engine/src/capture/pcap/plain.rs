@@ -94,28 +94,21 @@ impl PlainView {
     }
 
     fn send<T: PlainFrameSink>(&mut self, record: &Record, sink: &mut T) -> io::Result<()> {
-        let (packet, context) = (&record.packet, record.packet.context());
-        let is_query = is_query(context);
-        if !is_query {
-            self.open(context, packet.at(), sink)?;
+        let packet = &record.packet;
+        if is_query(packet.context()) {
+            return self.send_datagram(record, sink);
         }
+        self.open(packet.context(), packet.at(), sink)?;
         self.bytes.clear();
         write_stream(&mut self.bytes, packet.content());
 
-        let PlainSession { flow, notes } = self.flows.entry(context.session).or_default();
-        let mut flow = flow.as_mut().filter(|_| !is_query);
-        let comment = if T::COMMENTS { comment(record, notes) } else { None };
-        let size = if is_query { MAX_DATAGRAM } else { MAX_PAYLOAD };
-        let mut chunks = self.bytes.chunks(size).peekable();
+        let Some(session) = self.flows.get_mut(&packet.context().session) else { return Ok(()) };
+        let Some(flow) = &mut session.flow else { return Ok(()) };
+        let comment = if T::COMMENTS { comment(record, &mut session.notes) } else { None };
+        let mut chunks = self.bytes.chunks(MAX_PAYLOAD).peekable();
         while let Some(payload) = chunks.next() {
-            let (headers, direction) = (&mut self.headers, packet.direction());
-            match &mut flow {
-                Some(flow) => {
-                    let segment = flow.data(direction, payload);
-                    flow.ends.write(headers, &segment);
-                }
-                None => endpoints(context).write_datagram(headers, direction, payload),
-            }
+            let segment = flow.data(packet.direction(), payload);
+            flow.ends.write(&mut self.headers, &segment);
             let last = chunks.peek().is_none();
             sink.frame(&PlainFrame {
                 at: packet.at(),
@@ -129,6 +122,27 @@ impl PlainView {
             })?;
         }
         Ok(())
+    }
+
+    fn send_datagram<T: PlainFrameSink>(
+        &mut self,
+        record: &Record,
+        sink: &mut T,
+    ) -> io::Result<()> {
+        let packet = &record.packet;
+        self.bytes.clear();
+        write_stream(&mut self.bytes, packet.content());
+        let notes = &mut self.flows.entry(packet.context().session).or_default().notes;
+        let comment = if T::COMMENTS { comment(record, notes) } else { None };
+        let (headers, payload) = (&mut self.headers, &self.bytes);
+        endpoints(packet.context()).write_datagram(headers, packet.direction(), payload);
+        sink.frame(&PlainFrame {
+            at: packet.at(),
+            headers,
+            payload,
+            comment: comment.as_deref(),
+            carries: Carried::Packet { record, streamed: payload },
+        })
     }
 
     /// Writes SYN and SYN-ACK unless the connection has begun.
