@@ -39,8 +39,11 @@ const server = mc.createServer({
   'online-mode': opt['session-server'] !== '',
   favicon: FAVICON,
   checkTimeoutInterval: 250, // keep-alives come within a short session, not after 4 s
-  // One who quits does not wait for what is still on its way.
-  errorHandler: (client, err) => { if (!opt['allow-quit'] || err.code !== 'ECONNRESET') die(err) },
+  // One who quits does not wait for what is still on its way; which of the two it is depends on what
+  // was being done when the connection was reset.
+  errorHandler: (client, err) => {
+    if (!opt['allow-quit'] || !['ECONNRESET', 'EPIPE'].includes(err.code)) die(err)
+  },
   beforeLogin: setThreshold,
   beforePing: response => ({
     ...response,
