@@ -41,19 +41,23 @@ export class Details {
     });
   }
 
-  /** @param {Packet} packet */
+  /** Shows a packet. The one that is shown already keeps its field, its folds and what is in view. @param {Packet} packet */
   show(packet) {
+    const same = packet.session === this.packet?.session && packet.seq === this.packet.seq && packet.bytes === this.packet.bytes;
     this.packet = packet;
-    this.field = -1;
-    this.bytes = Uint8Array.from(atob(packet.bytes), (char) => char.charCodeAt(0));
     this.facts.replaceChildren(...facts(packet));
-    this.source = false;
-    this.tree.element.removeAttribute("aria-activedescendant");
-    this.nodes = nodesOf(packet);
-    this.closed = new Set(this.nodes.filter((it) => it.parent && packet.fields[it.field]?.text));
+    if (!same) {
+      this.field = -1;
+      this.source = false;
+      this.bytes = Uint8Array.from(atob(packet.bytes), (char) => char.charCodeAt(0));
+      this.tree.element.removeAttribute("aria-activedescendant");
+      this.nodes = nodesOf(packet);
+      this.closed = new Set(this.nodes.filter((it) => it.parent && packet.fields[it.field]?.text));
+    }
     this.arrange();
-    this.tree.moveTo(0);
     this.hex.setCount(Math.ceil(this.bytes.length / PER_LINE));
+    if (same) return;
+    this.tree.moveTo(0);
     this.hex.moveTo(0);
   }
 

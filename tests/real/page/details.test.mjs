@@ -64,3 +64,20 @@ test('of thousands of fields, only the visible ones are elements', () => {
   show([...Array(5000).keys()].map(it => field(`field ${it}`, 0, 1, 2)))
   assert(tree.querySelectorAll('.line').length < 60)
 })
+
+test('a packet that is shown again keeps its field, folds and place, and another one does not', () => {
+  const fields = ['one', 'two', 'three'].map((name, at) => field(name, 0, at + 1, at + 2)).concat(field('item', 0, 3, 4), field('nbt', 1, 3, 4))
+  show(fields)
+  tree.querySelectorAll('.line').find(it => it.querySelector('b').textContent === 'item').querySelector('.fold').click()
+  details.selectLine(1)
+  show(fields)
+  assert.deepStrictEqual([details.field, lines().at(-1), tree.getAttribute('aria-activedescendant')], [1, '▸ item value of item', 'field-1'])
+  // Its comment is another one.
+  details.show(packet({ fields, comment: 'seen' }))
+  page.frame()
+  assert.strictEqual(details.field, 1)
+  assert.match(details.facts.textContent, /seen/)
+  details.show(packet({ fields, seq: 8 }))
+  page.frame()
+  assert.deepStrictEqual([details.field, lines().at(-1)], [-1, 'nbt value of nbt'])
+})
