@@ -43,7 +43,7 @@ export class Details {
 
   /** Shows a packet. The one that is shown already keeps its field, its folds and what is in view. @param {Packet} packet */
   show(packet) {
-    const same = packet.session === this.packet?.session && packet.seq === this.packet.seq && packet.bytes === this.packet.bytes;
+    const same = isSame(packet, this.packet);
     this.packet = packet;
     this.facts.replaceChildren(...facts(packet));
     if (!same) {
@@ -220,6 +220,11 @@ export class Details {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/** Returns whether two answers are of the same packet. @param {Packet} one @param {Packet | null | undefined} other */
+export function isSame(one, other) {
+  return one.session === other?.session && one.seq === other.seq && one.bytes === other.bytes;
 }
 
 /** Returns the lines of a packet's tree: its fields, and below a text component its source. @param {Packet} packet @returns {Node[]} */

@@ -1,5 +1,6 @@
 // A rewritten packet: what came, and what was sent in its place, side by side.
 
+import { isSame } from "./details.js";
 import { make, patch } from "./dom.js";
 import { VirtualList } from "./virtual_list.js";
 
@@ -42,9 +43,10 @@ export class PairView {
     });
   }
 
-  /** @param {Packet} original @param {Packet} sent @param {ComparedValues[]} fields @param {[number, number][]} differing */
-  show(original, sent, fields, differing) {
-    this.packets = [original, sent];
+  /** Shows a pair. The one that is shown already keeps its field and what is in view. @param {Packet[]} packets @param {ComparedValues[]} fields @param {[number, number][]} differing */
+  show(packets, fields, differing) {
+    if (packets.every((packet, side) => isSame(packet, this.packets[side]))) return;
+    this.packets = packets;
     this.fields = fields;
     this.field = -1;
     this.sides = this.packets.map((packet, side) => {
@@ -58,6 +60,11 @@ export class PairView {
     this.hex.moveTo(0);
     const first = fields.findIndex((it) => !it.same);
     if (first >= 0) this.select(first);
+  }
+
+  /** Forgets the pair: another packet is shown. */
+  clear() {
+    this.packets = [];
   }
 
   /** @param {number} index */

@@ -1,11 +1,11 @@
 // The selected packet: its fields and bytes, what was sent in its place, and what can be done with its fields.
 
 import { copy } from "./clipboard.js";
-import { facts } from "./details.js";
 import { byId } from "./dom.js";
 
 /** @typedef {import("./protocol.d.ts").PacketDetails} PacketDetails */
-/** @typedef {{ rows: number[], packets: PacketDetails[] }} Pair what came, and what was sent in its place */
+/** @typedef {import("./protocol.d.ts").ComparedValues} ComparedValues */
+/** What came, and what was sent in its place. @typedef {{ rows: number[], packets: PacketDetails[], fields: ComparedValues[], differing: [number, number][] }} Pair */
 
 /**
  * @typedef {object} Parts of the page
@@ -31,41 +31,39 @@ export class SelectedPacket {
     this.onfilter = onfilter;
     /** The row whose fields are shown. @type {number | null} */
     this.row = null;
+    /** The packet that is selected in the list. @type {{ row: number, packet: PacketDetails } | null} */
+    this.own = null;
     /** @type {Pair | null} */
     this.both = null;
     byId("pair-choice", HTMLElement).addEventListener("change", () => this.choosePair());
   }
 
-  /** Shows the details of a packet. @param {number} row */
+  /**
+   * Shows the details of a packet. Of a rewritten one, nothing is shown before the other is there: a press on what the
+   * chosen one replaces at once would be lost.
+   * @param {number} row
+   */
   async show(row) {
-    const answer = await this.connection.ask("details", { row });
+    const { packet, error } = await this.connection.ask("details", { row });
+    const both = packet && packet.counterpart !== null ? await this.pairOf(row, packet, packet.counterpart) : null;
     if (this.packets.selected !== row) return;
-    if (!answer.packet) {
-      this.showPair(null);
-      this.details.fail(answer.error?.message ?? "");
-      return;
-    }
-    this.row = row;
-    this.timeline.mark(Date.parse(answer.packet.at));
-    this.details.show(answer.packet);
-    const { counterpart, verdict } = answer.packet;
-    if (counterpart === null) {
-      this.showPair(null);
-      return;
-    }
-    const [a, b] = verdict === "rewrite" ? [row, counterpart] : [counterpart, row];
-    const [other, { fields, differing }] = await Promise.all([this.connection.ask("details", { row: counterpart }), this.connection.ask("compare", { a, b })]);
-    if (this.packets.selected !== row || !other.packet || !fields) return;
-    const [original, sent] = verdict === "rewrite" ? [answer.packet, other.packet] : [other.packet, answer.packet];
-    this.showPair({ rows: [a, b], packets: [original, sent] });
-    this.pair.show(original, sent, fields, differing);
-  }
-
-  /** @param {Pair | null} both */
-  showPair(both) {
+    this.own = packet ? { row, packet } : null;
     this.both = both;
     byId("pair-choice", HTMLElement).hidden = both === null;
     this.choosePair();
+    if (packet) this.timeline.mark(Date.parse(packet.at));
+    else this.details.fail(error?.message ?? "");
+    if (both) this.pair.show(both.packets, both.fields, both.differing);
+    else this.pair.clear();
+  }
+
+  /** Returns what came and what was sent; `null` if the other one is not there any more. @param {number} row @param {PacketDetails} packet @param {number} counterpart @returns {Promise<Pair | null>} */
+  async pairOf(row, packet, counterpart) {
+    const came = packet.verdict === "rewrite";
+    const rows = came ? [row, counterpart] : [counterpart, row];
+    const [other, { fields, differing }] = await Promise.all([this.connection.ask("details", { row: counterpart }), this.connection.ask("compare", { a: rows[0], b: rows[1] })]);
+    if (!other.packet || !fields) return null;
+    return { rows, packets: came ? [packet, other.packet] : [other.packet, packet], fields, differing };
   }
 
   /** Shows both packets, or one of them. */
@@ -75,18 +73,17 @@ export class SelectedPacket {
     byId("pair", HTMLElement).hidden = which !== "both";
     byId("panes", HTMLElement).hidden = which === "both";
     const place = ["original", "sent"].indexOf(which);
-    const packet = this.both?.packets[place];
-    if (!packet) return;
-    this.row = this.both?.rows[place] ?? null;
-    this.details.show(packet);
+    this.row = this.both?.rows[place] ?? this.own?.row ?? null;
+    const packet = this.both?.packets[place] ?? this.own?.packet;
+    if (packet) this.details.show(packet);
   }
 
-  /** Shows the details of the selected packet again: its comment is another one. */
+  /** Shows the details again: the comment is another one. */
   async askAgain() {
-    const row = this.packets.selected;
+    const { row } = this;
     if (row === null) return;
-    const answer = await this.connection.ask("details", { row });
-    if (this.packets.selected === row && answer.packet) this.details.facts.replaceChildren(...facts(answer.packet));
+    const { packet } = await this.connection.ask("details", { row });
+    if (this.row === row && packet) this.details.show(packet);
   }
 
   /** What can be done with the selected field; says why if nothing can. */
