@@ -59,7 +59,7 @@ impl RoleName {
         Self { name: "chat", roles: &[Role::Chat, Role::PlayerChat] },
         Self { name: "command", roles: &[Role::Command] },
         Self { name: "disconnect", roles: &[Role::Disconnect] },
-        Self { name: "join", roles: &[Role::Join] },
+        Self { name: "join", roles: &[Role::JoinGame] },
         Self { name: "keep_alive", roles: &[Role::KeepAlive] },
         Self { name: "plugin_message", roles: &[Role::PluginMessage] },
         Self { name: "position", roles: &[Role::Teleport, Role::Movement] },

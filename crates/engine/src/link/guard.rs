@@ -38,7 +38,7 @@ impl Guard {
                 let signature = packet.value().ok().and_then(|it| it.get("signature").cloned());
                 self.key_in_login = signature.is_some_and(|it| *it.plain() != Value::Absent);
             }
-            Some(Role::Join | Role::ServerData) => {
+            Some(Role::JoinGame | Role::ServerData) => {
                 let value = packet.value().ok();
                 let said = value.as_ref().and_then(|value| value.get("enforcesSecureChat"));
                 if let Some(Value::Bool(enforced)) = said.map(Value::plain) {

@@ -40,7 +40,7 @@ impl Order {
                 self.has_world = false;
                 return fault;
             }
-            Some(Role::Join) => {
+            Some(Role::JoinGame) => {
                 self.has_world = true;
                 return self.missing_in_codec(packet);
             }

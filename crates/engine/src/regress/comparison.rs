@@ -112,7 +112,7 @@ impl<'c> Comparing<'c> {
         // What the entities of the first are called in the second.
         let mut entities = HashMap::new();
         let login = |all: &[&Record]| {
-            entity(all.iter().find(|record| record.packet.role() == Some(Role::Login))?)
+            entity(all.iter().find(|record| record.packet.role() == Some(Role::UnframedLogin))?)
         };
         entities.extend(login(&a).zip(login(&b)));
         let is_spawn = |record: &&Record| record.packet.role() == Some(Role::Spawn);
@@ -275,7 +275,7 @@ fn longest_rising(values: &[u64]) -> Vec<usize> {
 /// Sorts packets by type. The login says first which entity id the player has, then spawns those of others.
 fn kind<'r>(record: &&'r Record) -> (u8, State, &'r str) {
     let rank = match record.packet.role() {
-        Some(Role::Login) => 0,
+        Some(Role::UnframedLogin) => 0,
         Some(Role::Spawn) => 1,
         _ => 2,
     };

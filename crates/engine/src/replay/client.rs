@@ -235,7 +235,7 @@ impl ClientReplay {
             ("protocolVersion", Value::Int(version.into())),
             ("password", Value::from("Password")),
         ];
-        if self.send_login(Role::Login, &made) {
+        if self.send_login(Role::UnframedLogin, &made) {
             self.begin();
         } else {
             self.finish("the recording has no login packet, and this version's is unknown");

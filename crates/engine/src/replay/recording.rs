@@ -140,7 +140,7 @@ impl Recording {
         };
         let role = packet.role();
         match (packet.state(), role) {
-            (_, Some(Role::LoginStart | Role::Login)) => self.login = packet.value().ok(),
+            (_, Some(Role::LoginStart | Role::UnframedLogin)) => self.login = packet.value().ok(),
             (State::Login, Some(Role::LoginSuccess)) => self.success = packet.value().ok(),
             // A stream that Wireshark has saved has no events.
             (_, Some(Role::SetCompression)) if self.thresholds == PerSide::default() => {

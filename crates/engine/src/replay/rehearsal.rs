@@ -308,7 +308,7 @@ impl Rehearsal {
         let learns = direction == Direction::Serverbound
             && matches!(
                 role,
-                Some(Role::Handshake | Role::LoginStart | Role::Greeting | Role::Login)
+                Some(Role::Handshake | Role::LoginStart | Role::Greeting | Role::UnframedLogin)
             );
         if learns || own && record.outcome == Outcome::Rewrite {
             self.pending = Some(record);

@@ -67,7 +67,7 @@ impl ServerReplay {
     /// client of another version, whose login has another layout.
     pub(super) fn knows_version(&mut self) -> bool {
         let protocol = &self.endpoint.context().protocol;
-        let login = protocol.role(State::Play, Direction::Serverbound, Role::Login);
+        let login = protocol.role(State::Play, Direction::Serverbound, Role::UnframedLogin);
         let login = login.and_then(|login| u8::try_from(login.id()).ok());
         match *self.endpoint.peek() {
             [id, a, b, c, d, ..] if Some(id) == login => {
@@ -93,7 +93,7 @@ impl ServerReplay {
                 let unverified = Value::map([("connectionHash", Value::from("-"))]);
                 self.endpoint.send_role(Role::Greeting, &unverified);
             }
-            Some(Role::Login) => {
+            Some(Role::UnframedLogin) => {
                 let name = fields.get("username").and_then(Value::as_text).map(str::to_owned);
                 self.endpoint.update_context(|context| context.player = name);
                 self.endpoint.record_state();

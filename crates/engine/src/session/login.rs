@@ -18,9 +18,9 @@ impl Session {
             Role::EncryptionStarted => self.on_encryption_started(incoming),
             Role::SetCompression => self.on_set_compression(incoming),
             Role::Greeting => self.on_greeting(incoming),
-            Role::Login => self.on_login(incoming),
+            Role::UnframedLogin => self.on_login(incoming),
             Role::Transfer => self.on_transfer(incoming),
-            Role::Join | Role::ServerData => {
+            Role::JoinGame | Role::ServerData => {
                 self.confirm_secret();
                 self.judge_and_deliver(incoming);
                 if self.delivery.guard.enforced.is_some() {

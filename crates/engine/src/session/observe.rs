@@ -199,7 +199,7 @@ fn fits_unframed(
     let begins = |body: &[u8]| {
         let packet = protocol.identify(State::Play, Direction::Clientbound, body);
         let role = packet.ok().and_then(|(packet, _)| packet.role());
-        matches!(role, Some(Role::Join | Role::Disconnect | Role::PluginMessage))
+        matches!(role, Some(Role::JoinGame | Role::Disconnect | Role::PluginMessage))
     };
     match decoder.poll() {
         Some(Unit::Frame(frame)) => Some(begins(frame.wire())),

@@ -67,21 +67,24 @@ impl Session {
             }
             Some(Role::Ping) => packet.body().ok().map(|body| body.to_vec()),
             Some(Role::LoginStart) => self.login_disconnect(&reason),
-            Some(Role::Greeting | Role::Login) => {
+            Some(Role::Greeting | Role::UnframedLogin) => {
                 let text = format!("mitmcraft: {reason}");
                 disconnect_body(&self.context().protocol, State::Play, &text)
             }
             _ => None,
         };
         let state = packet.state();
-        if matches!(role, Some(Role::LoginStart | Role::Greeting | Role::Login)) {
+        if matches!(role, Some(Role::LoginStart | Role::Greeting | Role::UnframedLogin)) {
             self.note_player(&packet);
         }
         self.swallow(packet, &recorded);
         if let Some(body) = body {
             self.send(Direction::Clientbound, state, body);
         }
-        if matches!(role, Some(Role::Ping | Role::LoginStart | Role::Greeting | Role::Login)) {
+        if matches!(
+            role,
+            Some(Role::Ping | Role::LoginStart | Role::Greeting | Role::UnframedLogin)
+        ) {
             self.dismiss_refused();
         }
     }

@@ -51,7 +51,7 @@ impl Session {
         if !undecided || !decoder.is_bare() {
             return false;
         }
-        let login = protocol.role(State::Play, Direction::Serverbound, Role::Login);
+        let login = protocol.role(State::Play, Direction::Serverbound, Role::UnframedLogin);
         let login = login.and_then(|login| u8::try_from(login.id()).ok());
         match *decoder.peek() {
             // Every version's login begins with the number, so unknown ones do too.

@@ -125,8 +125,9 @@ pub enum Role {
     EncryptionStarted,
     /// The player's name, and the server's answer with the required authentication; before 1.7.
     Greeting,
-    /// Protocol number and player name; before 1.7.
-    Login,
+    /// The client's login before 1.7, with the protocol number and the player's name. The server's packet
+    /// `login` is [`JoinGame`](Self::JoinGame).
+    UnframedLogin,
     /// Sets the compression threshold from the next packet on.
     SetCompression,
     /// Ends the login state.
@@ -157,8 +158,8 @@ pub enum Role {
     ServerData,
     /// The start or the end of a bundle, since 1.19.4.
     BundleDelimiter,
-    /// Starts the game, with the player's entity id.
-    Join,
+    /// The server's packet `login` of the game: the player is in, and has this entity id.
+    JoinGame,
     /// Moves the player, which the client confirms.
     Teleport,
     /// The client's answer to [`Teleport`](Self::Teleport), since 1.9.
@@ -236,8 +237,8 @@ impl Role {
             (Login, Clientbound, "compress") => Self::SetCompression,
             (Play, Clientbound, "set_compression") => Self::SetCompression,
             (Play, _, "handshake") => Self::Greeting,
-            (Play, Serverbound, "login") => Self::Login,
-            (Play, Clientbound, "login") => Self::Join,
+            (Play, Serverbound, "login") => Self::UnframedLogin,
+            (Play, Clientbound, "login") => Self::JoinGame,
             (Login, Clientbound, "success") => Self::LoginSuccess,
             (Login, Serverbound, "login_acknowledged") => Self::LoginAcknowledged,
             (Play, Clientbound, "start_configuration") => Self::StartConfiguration,

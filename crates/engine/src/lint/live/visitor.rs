@@ -181,7 +181,7 @@ impl Visitor {
                 self.reached(Stage::Configuration);
                 self.endpoint.answer(role, &fields);
             }
-            Role::Join => self.on_join(),
+            Role::JoinGame => self.on_join(),
             Role::Teleport => self.on_teleport(&fields),
             _ => self.endpoint.answer(role, &fields),
         }
@@ -431,7 +431,7 @@ fn answers(role: Role) -> bool {
             | Role::Echo
             | Role::FinishConfiguration
             | Role::StartConfiguration
-            | Role::Join
+            | Role::JoinGame
             | Role::Teleport
             | Role::Transaction
     )

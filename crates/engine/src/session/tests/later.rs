@@ -428,7 +428,7 @@ fn a_large_packet_with_the_servers_policy_is_read_until_the_policy_is_known() {
     game.pair.server.set_compression(Some(0));
     let join = game
         .protocol
-        .role(State::Play, Clientbound, mitmcraft_protocol::schema::Role::Join)
+        .role(State::Play, Clientbound, mitmcraft_protocol::schema::Role::JoinGame)
         .unwrap();
     let join = u8::try_from(join.id()).unwrap();
     game.sends(Clientbound, &[&[join][..], &[0xff; 400]].concat());

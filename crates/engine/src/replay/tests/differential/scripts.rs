@@ -109,7 +109,7 @@ const ROLES: [Role; 11] = [
     Role::ChatSession,
     Role::BundleDelimiter,
     Role::Transfer,
-    Role::Join,
+    Role::JoinGame,
     Role::ServerData,
     Role::StartConfiguration,
     Role::FinishConfiguration,
@@ -270,7 +270,7 @@ pub(super) fn alpha(version: i32, choices: &[Choice]) -> Script {
         let all: Vec<&PacketType> =
             protocol.packets().iter().filter(|it| it.direction() == direction).collect();
         let packet = all[usize::from(*which) % all.len()];
-        if packet.role() == Some(Role::Login) {
+        if packet.role() == Some(Role::UnframedLogin) {
             continue;
         }
         let body = random_body(&protocol, packet, bytes);
