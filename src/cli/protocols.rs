@@ -7,8 +7,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft_engine::lang::closest;
 use mitmcraft_protocol::schema::{
-    Catalog, Direction, Family, LayoutField, Name, PacketType, Protocol, State, json_schema,
-    typescript,
+    Catalog, Direction, LayoutField, Name, PacketType, Protocol, State, json_schema, typescript,
 };
 use serde_json::{Value as Json, json};
 
@@ -101,11 +100,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 
 fn list(catalog: &Catalog, json: bool, output: &Output) -> anyhow::Result<Done> {
     let mut old: Vec<_> = catalog.old().collect();
-    old.sort_by_key(|protocol| {
-        let family = protocol.family();
-        let group = [Family::Alpha, Family::Legacy].iter().position(|it| *it == family);
-        (group, protocol.version())
-    });
+    old.sort_by_key(|protocol| protocol.release());
     let old = old.iter().map(|protocol| {
         let (name, of_game) = (version::old_name(protocol), protocol.name());
         let names: Vec<&str> = match catalog.legacy_names(protocol) {

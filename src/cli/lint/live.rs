@@ -11,7 +11,7 @@ use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::link::Upstream;
 use mitmcraft_engine::lint::{LintReport, Linter, Visit, VisitOptions, Visitor};
 use mitmcraft_engine::text::write_info;
-use mitmcraft_protocol::schema::{Catalog, Family, Protocol};
+use mitmcraft_protocol::schema::{Catalog, Family, Protocol, Release};
 
 use super::Arguments;
 use crate::cli::accounts::OwnAccount;
@@ -201,10 +201,15 @@ fn versions(catalog: &Catalog, list: &[String]) -> anyhow::Result<(Vec<Arc<Proto
             None => vec![version::find(catalog, item)?],
             Some((from, to)) => {
                 let [from, to] = [from, to].map(|it| version::find(catalog, it));
-                let range = from?.version()..=to?.version();
-                let numbers = catalog.versions().map(|(number, _)| number);
-                let numbers = numbers.filter(|number| range.contains(number));
-                numbers.filter_map(|number| Some(catalog.find(number)?.protocol)).collect()
+                let range = from?.release()..=to?.release();
+                let mut releases: Vec<Release> = catalog
+                    .versions()
+                    .map(|(number, _)| Release::new(Family::Java, number))
+                    .filter(|it| range.contains(it))
+                    .collect();
+                releases.sort_unstable();
+                let find = |it: Release| Some(catalog.find(it.number())?.protocol);
+                releases.into_iter().filter_map(find).collect()
             }
         };
         if found.is_empty() {

@@ -105,6 +105,33 @@ pub(super) fn threads(sources: &[Source], layers: &[String], scoped: &str) -> Ve
     found
 }
 
+/// Constants of protocol numbers, and protocol numbers that are compared by their size, but in the files
+/// `own`: which version came first, only `schema::Release` knows.
+pub(super) fn bare_versions(sources: &[Source], own: &[&str]) -> Vec<String> {
+    let version = r"\bversion( \( \))?";
+    let path = r"([&*] )*(\w+ (\( \) )?\. )*version\b";
+    let forms = [
+        r"\b(const|static) V[0-9]\w* : [iu][0-9]+".to_owned(),
+        r"\bFIRST_SNAPSHOT\b".to_owned(),
+        format!(r"{version} ([<>]|\. \.)"),
+        format!(r"[^-=<>] [<>] (= )?{path}"),
+        format!(r"\. \. (= )?{path}"),
+        format!(r"\. \. [^;{{}}]*\) \. contains \( {path}"),
+        format!(r"\bmatch [^{{}}]*{version} ([,)][^{{}}]*)?\{{ [^{{}}]*\. \."),
+        format!(r"\b(sort|max|min|is_sorted)\w* \( [^;{{}}]*{version}"),
+    ];
+    let forms = forms.map(|form| Regex::new(&form).unwrap());
+    let mut found = Vec::new();
+    for source in sources.iter().filter(|it| !own.iter().any(|own| it.file.ends_with(own))) {
+        let (text, lines) = source.joined();
+        for it in forms.iter().flat_map(|form| form.find_iter(&text)) {
+            let line = lines[lines.partition_point(|(start, _)| *start <= it.start()) - 1].1;
+            found.push(format!("{}: `{}`", source.at(line), it.as_str()));
+        }
+    }
+    found
+}
+
 /// Files that have more lines than `limit` without comments and tests.
 pub(super) fn long_files(sources: &[Source], limit: usize) -> Vec<String> {
     let long = sources.iter().filter(|source| source.lines > limit);
@@ -247,6 +274,45 @@ mod tests {
         let text = "fn f() { std::thread::scope(|it| it.spawn(g)) }";
         assert_eq!((check("store", text), check("matches", text)), (1, 0));
         assert_eq!(check("store", "#[cfg(test)]\nfn f() { std::thread::spawn(g); }"), 0);
+    }
+
+    #[test]
+    fn a_version_that_is_compared_by_its_number_is_found_in_every_form() {
+        let check = |module: &[&str], text: &str| {
+            bare_versions(&[file(module, text)], &["schema/release.rs"]).len()
+        };
+        for text in [
+            "const V1_13: i32 = 393;",
+            "pub(super) static V26_1: i32 = 775;",
+            "fn f() { if protocol.version() < FIRST_NBT { a() } }",
+            "fn f() { version >= 107 && b }",
+            "fn f() { 393 <= packet.context().protocol.version() }",
+            "fn f() { *since <= version && b }",
+            "fn f() { (A..B).contains(&version) }",
+            "fn f() { (47..=340).contains(&self.protocol.version()) }",
+            "fn f() { from.version()..=to.version() }",
+            "fn f() { match protocol.version() {\n    ..107 => a,\n    _ => b,\n} }",
+            "fn f() { match (family, version) { (A, ..V1_2) => a } }",
+            "fn f() { all.sort_by_key(|it| it.version()) }",
+            "fn f() { all.max_by_key(|protocol| protocol.version()) }",
+            "fn f() { numbers.filter(|it| *it < Catalog::FIRST_SNAPSHOT) }",
+        ] {
+            assert!(check(&["lint", "order"], text) > 0, "{text}");
+            assert_eq!(check(&["schema", "release"], text), 0, "{text}");
+        }
+        for text in [
+            "const V1_13: Release = Release::numbered(393);",
+            "fn f() { protocol.release() < Release::V1_13 }",
+            "fn f() { known.version() == protocol.version() }",
+            "fn version(&self) -> i32 { self.release.number() }",
+            "fn f() { versions.contains(&version) }",
+            "fn f() { match version { 47 => a, _ => b } }",
+            "fn f(version: Option<i32>) -> Option<Version> { A { version, ..b } }",
+            "fn f() { let x: Vec<i32> = all; g(|version| it.version()) }",
+            "#[cfg(test)]\nfn f() { version < 393 }",
+        ] {
+            assert_eq!(bare_versions(&[file(&["lint", "order"], text)], &[]), [""; 0], "{text}");
+        }
     }
 
     #[test]

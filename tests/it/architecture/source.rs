@@ -47,6 +47,24 @@ impl Source {
         format!("{}:{line}", self.file)
     }
 
+    /// Its tokens with spaces between them, `0` for numbers and characters, and the lines of the places at
+    /// which they begin.
+    pub(super) fn joined(&self) -> (String, Vec<(usize, usize)>) {
+        let (mut text, mut lines) = (String::new(), Vec::new());
+        for token in &self.tokens {
+            lines.push((text.len(), token.line));
+            match &token.kind {
+                Kind::Word(word) => text += word,
+                Kind::Colons => text += "::",
+                Kind::Sign(sign) => text.push(*sign),
+                Kind::Text(_) => text += "\"\"",
+                Kind::Other => text += "0",
+            }
+            text.push(' ');
+        }
+        (text, lines)
+    }
+
     /// The files' modules that it declares.
     fn children(&self) -> impl Iterator<Item = &str> {
         self.tokens.windows(3).filter_map(|window| {

@@ -82,7 +82,7 @@ impl RoleName {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mitmcraft_protocol::schema::{Catalog, Family, Protocol};
+    use mitmcraft_protocol::schema::{Catalog, Protocol, Release};
 
     fn has(role: &'static RoleName, protocol: &Protocol) -> bool {
         let role = Packets::Role(role);
@@ -96,18 +96,15 @@ mod tests {
     fn each_role_has_packets_in_every_version_of_the_game_that_has_it() {
         let catalog = Catalog::embedded();
         for protocol in catalog.protocols() {
-            // The only snapshot, 21w07a, is of 1.17.
-            let snapshot = protocol.version() >= Catalog::FIRST_SNAPSHOT;
-            let version = if snapshot { 755 } else { protocol.version() };
             for role in RoleName::ALL {
                 let since = match role.name {
-                    "command" => 759,
-                    "resource_pack" | "title" => 47,
-                    "transfer" => 766,
-                    _ => 4,
+                    "command" => Release::V1_19,
+                    "resource_pack" | "title" => Release::V1_8,
+                    "transfer" => Release::V1_20_5,
+                    _ => Release::V1_7,
                 };
-                let name = protocol.name();
-                assert_eq!(has(role, protocol), version >= since, "{name} {}", role.name);
+                let (name, expected) = (protocol.name(), protocol.release() >= since);
+                assert_eq!(has(role, protocol), expected, "{name} {}", role.name);
             }
         }
         for protocol in catalog.old().filter(|it| it.family().is_unframed_game()) {
@@ -115,7 +112,7 @@ mod tests {
                 let later = ["command", "plugin_message", "resource_pack", "title", "transfer"];
                 let name = protocol.name();
                 // Plugin messages came with 1.1.
-                let messages = protocol.family() == Family::Legacy && protocol.version() >= 23;
+                let messages = protocol.release() >= Release::V1_1;
                 assert_eq!(
                     has(role, &protocol),
                     !later.contains(&role.name) || messages && role.name == "plugin_message",

@@ -1,7 +1,7 @@
 use super::packets::Packets;
 use super::vocabulary::Vocabulary;
 use mitmcraft_protocol::packet::Glob;
-use mitmcraft_protocol::schema::Catalog;
+use mitmcraft_protocol::schema::{Family, Release};
 
 /// Returns the packets that do the work of `packet` in releases that lack it, oldest first.
 pub(super) fn elsewhere(packets: &Packets, vocabulary: &Vocabulary<'_>) -> Vec<&'static str> {
@@ -9,7 +9,8 @@ pub(super) fn elsewhere(packets: &Packets, vocabulary: &Vocabulary<'_>) -> Vec<&
     let (packet, has) = (packet.as_str(), vocabulary.versions_with(packets));
     let releases = vocabulary.catalog.versions().map(|(version, _)| version);
     let lacking: Vec<i32> = releases
-        .filter(|it| *it < Catalog::FIRST_SNAPSHOT && has.binary_search(it).is_err())
+        .filter(|it| !Release::new(Family::Java, *it).is_snapshot())
+        .filter(|it| has.binary_search(it).is_err())
         .collect();
     let helps = |name: &&str| {
         let versions = vocabulary.versions_with(&named(name));
@@ -65,6 +66,7 @@ const FIELDS: [(&str, &str); 1] = [("blockId", "itemId")];
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mitmcraft_protocol::schema::Catalog;
 
     #[test]
     fn every_name_of_the_table_is_one_of_a_version() {

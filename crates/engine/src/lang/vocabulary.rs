@@ -10,7 +10,7 @@ use super::names::Mentioned;
 use super::packets::{Packets, RoleName};
 use mitmcraft_protocol::packet::{Glob, PathStep};
 use mitmcraft_protocol::schema::{
-    Catalog, Family, Kinds, Name, Protocol, official_names, payload_name,
+    Catalog, Family, Kinds, Name, Protocol, Release, official_names, payload_name,
 };
 
 /// The names of all packets and fields in all known versions, against which expressions are
@@ -37,9 +37,8 @@ impl<'c> Vocabulary<'c> {
     #[must_use]
     pub fn new(catalog: &'c Catalog) -> Self {
         let mut versions: Vec<i32> = catalog.versions().map(|(version, _)| version).collect();
-        // Snapshots have the largest numbers, and are rarely used.
-        versions.sort_unstable_by_key(|version| {
-            (*version != FIRST, *version >= Catalog::FIRST_SNAPSHOT, Reverse(*version))
+        versions.sort_unstable_by_key(|number| {
+            (*number != FIRST, Reverse(Release::new(Family::Java, *number)))
         });
         let versions = versions.into_iter().map(|version| (version, OnceCell::new())).collect();
         let (packets, fields, warnings) = Default::default();

@@ -1,6 +1,6 @@
 //! The types that values in an entity's metadata must have.
 
-use mitmcraft_protocol::schema::Scalar;
+use mitmcraft_protocol::schema::{Release, Scalar};
 
 /// A key of an entity's metadata and the type of its value, as a packet has them.
 #[derive(Debug, Default)]
@@ -18,10 +18,14 @@ pub(super) struct MetadataKey {
 
 impl MetadataEntry {
     /// Takes the key; `None` if it has no name.
-    pub(super) fn take_key(&mut self, version: i32, key: Option<MetadataKey>) -> Option<String> {
+    pub(super) fn take_key(
+        &mut self,
+        release: Release,
+        key: Option<MetadataKey>,
+    ) -> Option<String> {
         self.key = key;
         // Before 1.9 the type comes first.
-        let fault = self.fault(version);
+        let fault = self.fault(release);
         if self.kind.is_some() {
             *self = Self::default();
         }
@@ -29,53 +33,55 @@ impl MetadataEntry {
     }
 
     /// Takes the type of the value.
-    pub(super) fn take_type(&mut self, version: i32, kind: &Scalar<'_>) -> Option<String> {
+    pub(super) fn take_type(&mut self, release: Release, kind: &Scalar<'_>) -> Option<String> {
         self.kind = match *kind {
             Scalar::Name(name, _) => Some(name.to_string()),
-            Scalar::Int(number) => type_name(version, number).map(str::to_owned),
+            Scalar::Int(number) => type_name(release, number).map(str::to_owned),
             _ => None,
         };
-        if version < V1_9 {
+        if release < Release::V1_9 {
             return None;
         }
-        let fault = self.fault(version);
+        let fault = self.fault(release);
         *self = Self::default();
         fault
     }
 
-    fn fault(&self, version: i32) -> Option<String> {
+    fn fault(&self, release: Release) -> Option<String> {
         let (key, kind) = (self.key?, self.kind.as_deref()?);
-        let wanted = type_of(version, key)?;
+        let wanted = type_of(release, key)?;
         let name = key.name;
         (kind != wanted).then(|| format!("`{name}` is of type {kind}, the game reads {wanted}"))
     }
 }
 
 /// Returns the name of a type's number, for versions whose tables do not have the names.
-fn type_name(version: i32, number: i64) -> Option<&'static str> {
-    let names: &[&str] = if version < V1_9 { &TYPES_1_8 } else { &TYPES_1_13 };
-    let place = match (version, number) {
-        (V1_9..V1_13, 5..14) => number + 1,
-        (V1_9..V1_13, 14..) => return None,
-        (V1_19_3.., 2) => return Some("long"),
-        (V1_19_3.., 3..) => number - 1,
+fn type_name(release: Release, number: i64) -> Option<&'static str> {
+    let names: &[&str] = if release < Release::V1_9 { &TYPES_1_8 } else { &TYPES_1_13 };
+    let (is_new, is_newer) = (release >= Release::V1_13, release >= Release::V1_19_3);
+    let place = match number {
+        _ if release < Release::V1_9 => number,
+        5..14 if !is_new => number + 1,
+        14.. if !is_new => return None,
+        2 if is_newer => return Some("long"),
+        3.. if is_newer => number - 1,
         _ => number,
     };
     names.get(usize::try_from(place).ok()?).copied()
 }
 
 /// Returns the type of the value with that key; `None` if it is not known, or depends on an entity that is not.
-fn type_of(version: i32, key: MetadataKey) -> Option<&'static str> {
-    if version < V1_9 {
+fn type_of(release: Release, key: MetadataKey) -> Option<&'static str> {
+    if release < Release::V1_9 {
         // These two depend on the entity.
         let later = Some(key.name).filter(|name| !["flags", "health"].contains(name));
         return named(&KEYS_1_8, key.name).or_else(|| named(&KEYS, later?));
     }
     match key.name {
-        "attached_to_target" if version < V1_14 => Some("int"),
-        "custom_name" if version < V1_13 => Some("string"),
-        "particle" if version < V1_13 => Some("int"),
-        "player_main_hand" if version >= V1_21_11 => Some("humanoid_arm"),
+        "attached_to_target" if release < Release::V1_14 => Some("int"),
+        "custom_name" if release < Release::V1_13 => Some("string"),
+        "particle" if release < Release::V1_13 => Some("int"),
+        "player_main_hand" if release >= Release::V1_21_11 => Some("humanoid_arm"),
         "color" => match key.entity? {
             "area_effect_cloud" => Some("int"),
             "shulker" => Some("byte"),
@@ -95,8 +101,8 @@ fn type_of(version: i32, key: MetadataKey) -> Option<&'static str> {
             _ => None,
         },
         "type" => match key.entity? {
-            "mooshroom" if version < V1_21_5 => Some("string"),
-            "salmon" if version < V1_21_4 => Some("string"),
+            "mooshroom" if release < Release::V1_21_5 => Some("string"),
+            "salmon" if release < Release::V1_21_4 => Some("string"),
             "boat" | "cat" | "chest_boat" | "fox" | "horse" | "mooshroom" | "ocelot" | "rabbit"
             | "salmon" | "skeleton" => Some("int"),
             _ => None,
@@ -401,11 +407,3 @@ const KEYS: [(&str, &[&str]); 30] = [
     ("vector3", &["scale", "translation"]),
     ("weathering_copper_golem_state", &["weather_state"]),
 ];
-
-const V1_9: i32 = 107;
-const V1_13: i32 = 393;
-const V1_14: i32 = 477;
-const V1_19_3: i32 = 761;
-const V1_21_4: i32 = 769;
-const V1_21_5: i32 = 770;
-const V1_21_11: i32 = 774;

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::{Fault, LintRule};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Role, State, Value};
+use mitmcraft_protocol::schema::{Release, Role, State, Value};
 use mitmcraft_protocol::wire::Tag;
 
 /// The order of the packets of a server that lead into the game.
@@ -77,31 +77,31 @@ impl Order {
         if !self.has_entered || self.has_gaps {
             return None;
         }
-        let version = packet.context().protocol.version();
-        missing(version, &NEEDED, &self.registries, None)
+        let release = packet.context().protocol.release();
+        missing(release, &NEEDED, &self.registries, None)
     }
 
     /// Returns what the game lacks in the registries of Join Game, from 1.16.2 to 1.20.1.
     fn missing_in_codec(&self, packet: &Packet) -> Option<Fault> {
-        let version = packet.context().protocol.version();
-        if !(V1_16_2..V1_20_2).contains(&version) {
+        let release = packet.context().protocol.release();
+        if !(Release::V1_16_2..Release::V1_20_2).contains(&release) {
             return None;
         }
         let fields = packet.value().ok()?;
         let sent = registries_of(fields.get("dimensionCodec")?).collect();
-        missing(version, &NEEDED_IN_CODEC, &sent, Some("dimensionCodec"))
+        missing(release, &NEEDED_IN_CODEC, &sent, Some("dimensionCodec"))
     }
 }
 
 /// Returns the first registry that the game needs and that was not sent.
 fn missing(
-    version: i32,
-    needed: &[(i32, &str, bool)],
+    release: Release,
+    needed: &[(Release, &str, bool)],
     sent: &BTreeSet<String>,
     field: Option<&str>,
 ) -> Option<Fault> {
     let is_missing =
-        |(since, name, _): &&(i32, &str, bool)| *since <= version && !sent.contains(*name);
+        |(since, name, _): &&(Release, &str, bool)| *since <= release && !sent.contains(*name);
     let (_, name, certain) = needed.iter().find(is_missing)?;
     let reason = format!("the server has sent no entries of the registry `{name}`");
     let field = field.map(str::to_owned);
@@ -147,32 +147,24 @@ const NEEDS_WORLD: [&str; 16] = [
 ];
 
 /// Registries that the game needs since a version, and whether that is certain.
-const NEEDED: [(i32, &str, bool); 12] = [
-    (V1_20_2, "minecraft:dimension_type", true),
-    (V1_20_2, "minecraft:damage_type", true),
-    (V1_20_2, "minecraft:worldgen/biome", true),
-    (V1_20_5, "minecraft:wolf_variant", true),
-    (V1_21, "minecraft:painting_variant", false),
-    (V1_21_5, "minecraft:cat_variant", false),
-    (V1_21_5, "minecraft:chicken_variant", false),
-    (V1_21_5, "minecraft:cow_variant", false),
-    (V1_21_5, "minecraft:frog_variant", false),
-    (V1_21_5, "minecraft:pig_variant", false),
-    (V1_21_5, "minecraft:wolf_sound_variant", false),
-    (V1_21_11, "minecraft:zombie_nautilus_variant", true),
+const NEEDED: [(Release, &str, bool); 12] = [
+    (Release::V1_20_2, "minecraft:dimension_type", true),
+    (Release::V1_20_2, "minecraft:damage_type", true),
+    (Release::V1_20_2, "minecraft:worldgen/biome", true),
+    (Release::V1_20_5, "minecraft:wolf_variant", true),
+    (Release::V1_21, "minecraft:painting_variant", false),
+    (Release::V1_21_5, "minecraft:cat_variant", false),
+    (Release::V1_21_5, "minecraft:chicken_variant", false),
+    (Release::V1_21_5, "minecraft:cow_variant", false),
+    (Release::V1_21_5, "minecraft:frog_variant", false),
+    (Release::V1_21_5, "minecraft:pig_variant", false),
+    (Release::V1_21_5, "minecraft:wolf_sound_variant", false),
+    (Release::V1_21_11, "minecraft:zombie_nautilus_variant", true),
 ];
 
 /// Registries that the game needs in Join Game.
-const NEEDED_IN_CODEC: [(i32, &str, bool); 3] = [
-    (V1_16_2, "minecraft:dimension_type", true),
-    (V1_16_2, "minecraft:worldgen/biome", true),
-    (V1_19_4, "minecraft:damage_type", true),
+const NEEDED_IN_CODEC: [(Release, &str, bool); 3] = [
+    (Release::V1_16_2, "minecraft:dimension_type", true),
+    (Release::V1_16_2, "minecraft:worldgen/biome", true),
+    (Release::V1_19_4, "minecraft:damage_type", true),
 ];
-
-const V1_16_2: i32 = 751;
-const V1_19_4: i32 = 762;
-const V1_20_2: i32 = 764;
-const V1_20_5: i32 = 766;
-const V1_21: i32 = 767;
-const V1_21_5: i32 = 770;
-const V1_21_11: i32 = 774;

@@ -7,13 +7,12 @@ use super::metadata::{MetadataEntry, MetadataKey};
 use super::{Fault, LintRule, component, limits};
 use mitmcraft_protocol::meaning::{About, FieldMeaning, FieldTracker};
 use mitmcraft_protocol::packet::{Diagnostic, Packet, SentRegistries, is_component};
-use mitmcraft_protocol::schema::{Family, Flow, Leaf, Name, PacketType, Scalar, Visitor};
+use mitmcraft_protocol::schema::{Family, Flow, Leaf, Name, PacketType, Release, Scalar, Visitor};
 
 /// The values of a packet that the game refuses, and the places of its fields.
 pub(super) struct Values<'p> {
     kind: &'p PacketType,
-    version: i32,
-    family: Family,
+    release: Release,
     sent: Arc<SentRegistries>,
     tracker: FieldTracker,
     /// The entry of an entity's metadata that is being read.
@@ -34,8 +33,7 @@ impl<'p> Values<'p> {
         let context = packet.context();
         let mut values = Self {
             kind,
-            version: context.protocol.version(),
-            family: context.protocol.family(),
+            release: context.protocol.release(),
             sent: Arc::clone(&context.registries),
             tracker: FieldTracker::new(packet).about(about),
             metadata: MetadataEntry::default(),
@@ -95,7 +93,7 @@ impl<'p> Values<'p> {
             let kind =
                 meaning.registry_kind().map_or_else(|| "entry".to_owned(), |it| it.to_string());
             let reason = format!("the version has no {kind} with the number {number}");
-            let certain = self.version >= V1_20_5;
+            let certain = self.release >= Release::V1_20_5;
             self.fault(LintRule::EntryUnknown, certain, reason, leaf.span());
         }
     }
@@ -108,9 +106,9 @@ impl<'p> Values<'p> {
                 let named = named.or_else(|| meaning.and_then(|meaning| meaning.name(*key)));
                 let entity = self.tracker.metadata_entity();
                 let key = named.map(|name| MetadataKey { name, entity });
-                self.metadata.take_key(self.version, key)
+                self.metadata.take_key(self.release, key)
             }
-            ("metadata.type", kind) => self.metadata.take_type(self.version, kind),
+            ("metadata.type", kind) => self.metadata.take_type(self.release, kind),
             _ => None,
         };
         if let Some(reason) = fault {
@@ -123,7 +121,7 @@ impl<'p> Values<'p> {
         let packet = &**self.kind.name();
         match leaf.value {
             Scalar::Text(bytes, encoding) => {
-                let most = limits::find(&limits::TEXTS, self.version, packet, path);
+                let most = limits::find(&limits::TEXTS, self.release, packet, path);
                 let Some(most) = most else { return };
                 let units = encoding.decode_lossy(bytes).encode_utf16().count();
                 if units > most {
@@ -132,7 +130,7 @@ impl<'p> Values<'p> {
                 }
             }
             Scalar::Int(number) => {
-                let numbers = limits::find(&limits::NUMBERS, self.version, packet, path);
+                let numbers = limits::find(&limits::NUMBERS, self.release, packet, path);
                 if let Some(numbers) = numbers
                     && !numbers.contains(&number)
                 {
@@ -153,7 +151,7 @@ impl<'p> Values<'p> {
         match path {
             "windowId" => self.window = Some(number),
             "slot" if self.window == Some(0) => {
-                let slots = limits::inventory_slots(self.version);
+                let slots = limits::inventory_slots(self.release);
                 if !(0..slots).contains(&number) {
                     let reason = format!("the inventory has the slots 0 to {}", slots - 1);
                     self.fault(LintRule::NumberInvalid, true, reason, leaf.span());
@@ -166,7 +164,7 @@ impl<'p> Values<'p> {
     /// Checks a text component.
     fn component(&mut self, path: &str, leaf: &Leaf<'_>) {
         if !matches!(leaf.value, Scalar::Text(..) | Scalar::Nbt { .. })
-            || !is_component(self.kind, self.version, path)
+            || !is_component(self.kind, self.release, path)
         {
             return;
         }
@@ -196,7 +194,7 @@ impl Visitor for Values<'_> {
         if let Some(meaning) = meaning {
             self.entry(meaning, leaf);
         }
-        if self.family == Family::Java {
+        if self.release.family() == Family::Java {
             let path = self.path();
             self.metadata(&path, meaning, leaf);
             self.limits(&path, leaf);
@@ -237,5 +235,3 @@ impl Visitor for Values<'_> {
         Some(Flow::Continue(()))
     }
 }
-
-const V1_20_5: i32 = 766;

@@ -59,7 +59,7 @@ impl ServerReplay {
 
     fn on_unframed(&mut self, text: Encoding, held: &[u8]) {
         let recorded = Arc::clone(self.options.recording.protocol());
-        let fits = recorded.family().unframed_text(recorded.version()) == Some(text);
+        let fits = recorded.release().unframed_text() == Some(text);
         let protocol = if fits { recorded } else { any_unframed(&self.options.catalog, text) };
         self.endpoint.update_context(|context| context.protocol = protocol);
         self.endpoint.enter(State::Play);

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use mitmcraft_protocol::packet::{Diagnostic, Diagnostics, Packet, Timestamp};
-use mitmcraft_protocol::schema::{Direction, Family, Role, State};
+use mitmcraft_protocol::schema::{Direction, Family, Release, Role, State};
 
 /// The keep-alives that a client has not answered yet, and what is wrong with the timing of those that
 /// come.
@@ -48,8 +48,9 @@ impl KeepAlives {
 
     /// Takes a keep-alive or a Disconnect and returns what is wrong with it.
     pub(super) fn take(&mut self, packet: &Packet) -> Diagnostics {
-        let (at, version) = (packet.at(), packet.context().protocol.version());
-        let strict = version >= V1_12_2;
+        let (at, release) = (packet.at(), packet.context().protocol.release());
+        // Since then a server expects the answer to its last keep-alive and no other.
+        let strict = release >= Release::V1_12_2;
         let patience = if strict { PATIENCE } else { PATIENCE_OLD };
         let clientbound = packet.direction() == Direction::Clientbound;
         let mut found = Diagnostics::NONE;
@@ -95,10 +96,8 @@ impl KeepAlives {
 
 /// Returns the time after which a client gives up a server without keep-alives.
 fn silence(packet: &Packet) -> Duration {
-    match packet.context().protocol.version() {
-        ..V1_9 => SILENCE_OLD,
-        _ => SILENCE,
-    }
+    let is_old = packet.context().protocol.release() < Release::V1_9;
+    if is_old { SILENCE_OLD } else { SILENCE }
 }
 
 /// Returns the bytes of a keep-alive's number, which comes back as it was.
@@ -118,10 +117,6 @@ const PATIENCE_OLD: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(30);
 /// The same up to 1.8, as its document states it.
 const SILENCE_OLD: Duration = Duration::from_secs(20);
-
-/// The version since which a server expects the answer to its last keep-alive and no other.
-const V1_12_2: i32 = 340;
-const V1_9: i32 = 107;
 
 /// Keep-alives that are remembered: servers of 1.8 send one every 2 seconds.
 const MAX: usize = 64;

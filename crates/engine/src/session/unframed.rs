@@ -66,7 +66,7 @@ impl Session {
 
     fn on_version(&mut self, version: i32) {
         let protocol = &self.context().protocol;
-        let text = protocol.family().unframed_text(protocol.version());
+        let text = protocol.release().unframed_text();
         let found = text.and_then(|text| self.config.catalog.unframed(text, version));
         let Some(protocol) = found else {
             return match self.phase {

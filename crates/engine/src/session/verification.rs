@@ -11,7 +11,7 @@ use crate::auth::{AuthError, Profile};
 use crate::filter::{Judgement, Verdict};
 use crate::link::{Decided, Exchange, KeyMaterial, Notice, Output};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Direction, Role};
+use mitmcraft_protocol::schema::{Direction, Release, Role};
 
 /// A login that waits until its player is verified.
 #[derive(Debug)]
@@ -109,9 +109,11 @@ impl Session {
     /// Returns whether a Login Start has the player's key, the player claims to be the account, and the
     /// version is one in which the server's status says whether it wants the key.
     fn has_own_key(&self, login: &Packet) -> bool {
-        let version = login.context().version;
+        let context = login.context();
+        let release = context.version.map(|number| Release::new(context.protocol.family(), number));
         self.delivery.guard.key_in_login
-            && version.is_some_and(|version| version >= POLICY_IN_STATUS)
+            // The first whose status says whether the server enforces signed chat.
+            && release.is_some_and(|release| release >= Release::V1_19_1)
             && self.config.auth.profile().is_some_and(|account| is_of(login, account))
     }
 
@@ -217,6 +219,3 @@ const ASKED_FIRST: &str =
 const IMPATIENT: &str = "the server has not waited for the answer to its Encryption Request";
 
 const NO_NAME: &str = "the packet with which the client logs in says no name";
-
-/// Protocol of 1.19.1, the first whose status says whether the server enforces signed chat.
-const POLICY_IN_STATUS: i32 = 760;

@@ -1,10 +1,10 @@
 //! Single blocks that packets change: `block_change` and `multi_block_change`.
 
 use super::ContentsError;
-use super::contents::{int, ints, list};
+use super::fields::{int, ints, list};
 use crate::meaning::{Registry, RegistryKind, registry};
 use crate::packet::Packet;
-use crate::schema::{Direction, Family, PacketType, State, Value};
+use crate::schema::{Direction, PacketType, Release, State, Value};
 
 /// The blocks that a packet changes.
 pub(super) struct Changes {
@@ -23,15 +23,10 @@ impl Changes {
     pub(super) fn read(packet: &Packet, kind: &PacketType) -> Option<Self> {
         let protocol = &packet.context().protocol;
         let fields = packet.value().ok()?;
-        let shape = match protocol.family() {
-            Family::Alpha => Shape::Alpha,
-            Family::Legacy if protocol.version() < V1_2 => Shape::Alpha,
-            Family::Legacy => Shape::Java(V1_7),
-            _ => Shape::Java(protocol.version()),
-        };
+        let release = protocol.release();
         let changes = match &**kind.name() {
-            "block_change" => single(&fields, shape),
-            _ => several(&fields, shape),
+            "block_change" => single(&fields, release),
+            _ => several(&fields, release),
         };
         Some(Self { all: changes.ok()?, names: registry(protocol, RegistryKind::Block)? })
     }
@@ -45,34 +40,17 @@ impl Changes {
     }
 }
 
-/// The form in which a version writes changes of blocks.
-#[derive(Clone, Copy)]
-enum Shape {
-    Alpha,
-    Java(i32),
-}
-
-impl Shape {
-    /// Returns the number by which the registry knows a block.
-    fn number(self, value: i64) -> i64 {
-        match self {
-            Self::Java(V1_8..V1_13) => value >> 4,
-            _ => value,
-        }
-    }
-}
-
 /// A position and the number of the block that is there now.
 type Change = ([i32; 3], i64);
 
-fn single(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
+fn single(fields: &Value, release: Release) -> Result<Vec<Change>, ContentsError> {
     let location = fields.get("location").ok_or(ContentsError::Field("location"))?;
     let at = [int(location, "x")?, int(location, "y")?, int(location, "z")?];
-    Ok(vec![(at, shape.number(int(fields, "type")?.into()))])
+    Ok(vec![(at, number(release, int(fields, "type")?))])
 }
 
-fn several(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
-    if let Shape::Java(V1_16_2..) = shape {
+fn several(fields: &Value, release: Release) -> Result<Vec<Change>, ContentsError> {
+    if release >= Release::V1_16_2 {
         let section = fields.get("chunkCoordinates");
         let section = section.ok_or(ContentsError::Field("chunkCoordinates"))?;
         // Some descriptions have the 20 bits of y without their sign.
@@ -90,7 +68,7 @@ fn several(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
     }
     let corner = [int(fields, "chunkX")?, int(fields, "chunkZ")?].map(|it| it.wrapping_mul(16));
     let at = |x: i32, y: i32, z: i32| [corner[0].wrapping_add(x), y, corner[1].wrapping_add(z)];
-    if let Shape::Alpha = shape {
+    if release < Release::V1_2 {
         let places = list(fields, "coordinates")?.iter().zip(ints(fields, "types")?);
         let changes = places.map(|(place, kind)| {
             Ok((at(int(place, "x")?, int(place, "y")?, int(place, "z")?), kind))
@@ -105,15 +83,14 @@ fn several(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
             }
             None => (int(record, "x")?, int(record, "z")?),
         };
-        let number = shape.number(int(record, "blockId")?.into());
+        let number = number(release, int(record, "blockId")?);
         Ok((at(x, int(record, "y")?, z), number))
     });
     changes.collect()
 }
 
-/// In the family of Beta 1.0 to 1.6.4; the others are in that of 1.7 and later.
-const V1_2: i32 = 28;
-const V1_7: i32 = 4;
-const V1_8: i32 = 47;
-const V1_13: i32 = 393;
-const V1_16_2: i32 = 751;
+/// Returns the number by which the registry knows a block.
+fn number(release: Release, value: i32) -> i64 {
+    let has_data = (Release::V1_8..Release::V1_13).contains(&release);
+    i64::from(if has_data { value >> 4 } else { value })
+}

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use super::contents::{list, origin, set_bits};
+use super::fields::{list, set_bits};
+use super::section::origin;
 use super::{Column, ContentsError, Section};
 use crate::schema::Value;
 use crate::wire::Reader;

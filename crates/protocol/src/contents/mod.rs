@@ -12,6 +12,7 @@ mod container;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod contents;
 mod error;
+mod fields;
 mod light;
 mod lookup;
 mod packed;

@@ -3,36 +3,37 @@
 use bytes::Bytes;
 
 use super::container::Form;
-use super::contents::{bytes, int, ints, is_height, lowest, masked, origin, set_bits};
+use super::fields::{bytes, int, ints, masked, set_bits};
+use super::section::origin;
 use super::{BiomeMap, Blocks, Column, Container, ContentsError, Missing, Section};
 use crate::packet::SentRegistries;
-use crate::schema::Value;
+use crate::schema::{Release, Value};
 use crate::wire::Reader;
 
-/// Reads a `map_chunk` of `version`, of a world that is one of those that the server has sent.
+/// Reads a `map_chunk` of `release`, of a world that is one of those that the server has sent.
 pub(super) fn read(
     fields: &Value,
-    version: i32,
+    release: Release,
     sent: &SentRegistries,
 ) -> Result<Vec<Column>, ContentsError> {
     let (x, z) = (int(fields, "x")?, int(fields, "z")?);
     let data = bytes(fields, "chunkData")?;
     let full = fields.get("groundUp").is_none_or(|it| *it.plain() == Value::Bool(true));
-    let (mut sections, rest) = if version >= V1_18 {
-        let sections = until_end(&data, version, masked(fields), sent)?;
+    let (mut sections, rest) = if release >= Release::V1_18 {
+        let sections = until_end(&data, release, masked(fields), sent)?;
         let numbers = 0..sections.len() as i32;
         (numbers.zip(sections).collect(), Bytes::new())
     } else {
-        by_mask(&data, &set_bits(fields, "bitMap", MAX_SECTIONS / 64)?, version, full)?
+        by_mask(&data, &set_bits(fields, "bitMap", MAX_SECTIONS / 64)?, release, full)?
     };
     let base = lowest(sections.len(), sent);
     for (number, section) in &mut sections {
-        let above = if version >= V1_18 { i64::from(base) } else { 0 };
+        let above = if release >= Release::V1_18 { i64::from(base) } else { 0 };
         section.origin = origin(x, i64::from(*number) + above, z);
     }
     // Since 1.18 no section is left out.
-    let missing = if full && version < V1_18 { Missing::Air } else { Missing::Kept };
-    let biomes = biomes(fields, rest, version)?;
+    let missing = if full && release < Release::V1_18 { Missing::Air } else { Missing::Kept };
+    let biomes = biomes(fields, rest, release)?;
     let sections = sections.into_iter().map(|(_, section)| section).collect();
     Ok(vec![Column { x, z, sections, missing, biomes }])
 }
@@ -45,21 +46,21 @@ type Numbered = (Vec<(i32, Section)>, Bytes);
 fn by_mask(
     data: &Bytes,
     mask: &[i32],
-    version: i32,
+    release: Release,
     full: bool,
 ) -> Result<Numbered, ContentsError> {
-    let lit = version < V1_14;
+    let lit = release < Release::V1_14;
     // The biomes of 1.15 and later are a field of their own.
-    let expected = match version {
-        _ if !full || version >= V1_15 => 0,
-        V1_13.. => 4 * COLUMNS,
-        _ => COLUMNS,
+    let expected = match () {
+        () if !full || release >= Release::V1_15 => 0,
+        () if release >= Release::V1_13 => 4 * COLUMNS,
+        () => COLUMNS,
     };
     let read = |sky: bool| -> Result<Numbered, ContentsError> {
         let mut reader = Reader::new(data);
         let mut sections = Vec::with_capacity(mask.len());
         for (place, number) in mask.iter().enumerate() {
-            sections.push((*number, section(&mut reader, data, version, place, lit, sky)?));
+            sections.push((*number, section(&mut reader, data, release, place, lit, sky)?));
         }
         Ok((sections, data.slice(reader.position()..)))
     };
@@ -81,15 +82,15 @@ fn by_mask(
 /// lower sections: zeros that make the world as high as one can be are sections.
 fn until_end(
     data: &Bytes,
-    version: i32,
+    release: Release,
     lit: usize,
     sent: &SentRegistries,
 ) -> Result<Vec<Section>, ContentsError> {
     // Numbers of blocks, and two containers: a width, a number, and a count of longs.
-    let air = match version {
-        V26_1.. => 2 + 2 + 2 * 2,
-        V1_21_5.. => 2 + 2 * 2,
-        _ => 2 + 2 * 3,
+    let air = match () {
+        () if release >= Release::V26_1 => 2 + 2 + 2 * 2,
+        () if release >= Release::V1_21_5 => 2 + 2 * 2,
+        () => 2 + 2 * 3,
     };
     let ends = |known: usize, left: usize| {
         let all = known + left / air;
@@ -107,7 +108,7 @@ fn until_end(
             let left = data.len() - reader.position();
             return Err(ContentsError::Rest { left });
         }
-        sections.push(section(&mut reader, data, version, sections.len(), false, false)?);
+        sections.push(section(&mut reader, data, release, sections.len(), false, false)?);
     }
     Ok(sections)
 }
@@ -115,17 +116,17 @@ fn until_end(
 fn section(
     reader: &mut Reader<'_>,
     data: &Bytes,
-    version: i32,
+    release: Release,
     place: usize,
     lit: bool,
     sky: bool,
 ) -> Result<Section, ContentsError> {
     let missing = |error| ContentsError::Data { section: place, error };
     let mut declared = None;
-    if version >= V1_14 {
+    if release >= Release::V1_14 {
         declared = Some(reader.u16().map_err(missing)?.cast_signed());
     }
-    if version >= V26_1 {
+    if release >= Release::V26_1 {
         // The number of blocks with a fluid.
         reader.u16().map_err(missing)?;
     }
@@ -133,10 +134,10 @@ fn section(
         entries: 16 * 16 * 16,
         least: 4,
         most: 8,
-        singles: version >= V1_18,
-        always_palette: version < V1_13,
-        straddles: version < V1_16,
-        counted: version < V1_21_5,
+        singles: release >= Release::V1_18,
+        always_palette: release < Release::V1_13,
+        straddles: release < Release::V1_16_RC1,
+        counted: release < Release::V1_21_5,
     };
     let blocks = Container::read(reader, data, form, place)?;
     let mut light = |wanted: bool| -> Result<Option<Bytes>, ContentsError> {
@@ -145,7 +146,7 @@ fn section(
         Ok(wanted.then(|| data.slice(start..start + LIGHT)))
     };
     let (block_light, sky_light) = (light(lit)?, light(lit && sky)?);
-    let biomes = match version >= V1_18 {
+    let biomes = match release >= Release::V1_18 {
         true => {
             let form = Form { entries: 4 * 4 * 4, least: 1, most: 3, ..form };
             Some(Container::read(reader, data, form, place)?)
@@ -156,7 +157,11 @@ fn section(
     Ok(Section { blocks, declared, block_light, sky_light, biomes, ..Section::EMPTY })
 }
 
-fn biomes(fields: &Value, rest: Bytes, version: i32) -> Result<Option<BiomeMap>, ContentsError> {
+fn biomes(
+    fields: &Value,
+    rest: Bytes,
+    release: Release,
+) -> Result<Option<BiomeMap>, ContentsError> {
     if fields.get("biomes").and_then(Value::as_list).is_some() {
         let numbers = ints(fields, "biomes")?.into_iter().map(|it| it as u32);
         return Ok(Some(BiomeMap::Cells(numbers.collect())));
@@ -164,13 +169,29 @@ fn biomes(fields: &Value, rest: Bytes, version: i32) -> Result<Option<BiomeMap>,
     if rest.is_empty() {
         return Ok(None);
     }
-    Ok(Some(match version {
-        V1_13.. => {
-            let (numbers, _) = rest.as_chunks::<4>();
-            BiomeMap::Flat(numbers.iter().map(|number| u32::from_be_bytes(*number)).collect())
-        }
-        _ => BiomeMap::Bytes(rest),
-    }))
+    if release < Release::V1_13 {
+        return Ok(Some(BiomeMap::Bytes(rest)));
+    }
+    let (numbers, _) = rest.as_chunks::<4>();
+    Ok(Some(BiomeMap::Flat(numbers.iter().map(|it| u32::from_be_bytes(*it)).collect())))
+}
+
+/// Returns the number of the lowest of so many sections. If the server's dimension types do not tell it, a
+/// world that is as high as the overworld of 1.18 and later begins at -64 as well.
+pub(super) fn lowest(sections: usize, sent: &SentRegistries) -> i32 {
+    let bottom = bottom(sections, sent);
+    let assumed = if sections == OVERWORLD { -4 } else { 0 };
+    bottom.map_or(assumed, |bottom| bottom >> 4)
+}
+
+/// Returns whether worlds have so many sections: those of the game, or of a dimension type that the server
+/// has sent.
+pub(super) fn is_height(sections: usize, sent: &SentRegistries) -> bool {
+    matches!(sections, NETHER | OVERWORLD) || bottom(sections, sent).is_some()
+}
+
+fn bottom(sections: usize, sent: &SentRegistries) -> Option<i32> {
+    sent.bottom(i32::try_from(sections.checked_mul(16)?).ok()?)
 }
 
 /// Blocks of a chunk seen from above.
@@ -182,10 +203,8 @@ const LIGHT: usize = 2048;
 /// Most sections of a chunk: 4,064 blocks, as high as worlds can be, and more.
 const MAX_SECTIONS: usize = 256;
 
-const V1_13: i32 = 393;
-const V1_14: i32 = 477;
-const V1_15: i32 = 550;
-const V1_16: i32 = 734;
-pub(super) const V1_18: i32 = 757;
-const V1_21_5: i32 = 770;
-const V26_1: i32 = 775;
+/// Sections of the nether and the end.
+const NETHER: usize = 16;
+
+/// Sections of the overworld since 1.18.
+const OVERWORLD: usize = 24;

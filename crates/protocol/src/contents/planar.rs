@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::contents::{bytes, flag, int, list, zlib};
+use super::fields::{bytes, flag, int, list, zlib};
 use super::{BiomeMap, Blocks, Column, ContentsError, Missing, Section};
 use crate::schema::Value;
 
@@ -125,7 +125,7 @@ impl Announced {
                 None => Blocks::Shorts(ids[place].clone()),
             };
             Section {
-                origin: super::contents::origin(self.x, i64::from(bit), self.z),
+                origin: super::section::origin(self.x, i64::from(bit), self.z),
                 blocks: Some(blocks),
                 block_light: block_light.get(place).cloned(),
                 sky_light: sky_light.get(place).cloned(),

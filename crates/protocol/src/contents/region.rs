@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::contents::{int, zlib};
+use super::fields::{int, zlib};
 use super::{Blocks, Column, ContentsError, Missing, Section};
 use crate::schema::Value;
 

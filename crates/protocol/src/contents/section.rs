@@ -85,3 +85,8 @@ impl Section {
         })
     }
 }
+
+/// Returns the least coordinates of a section; those of hostile packets wrap.
+pub(super) fn origin(x: i32, number: i64, z: i32) -> [i32; 3] {
+    [x.wrapping_mul(16), (number * 16) as i32, z.wrapping_mul(16)]
+}

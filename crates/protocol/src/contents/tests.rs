@@ -1,6 +1,7 @@
 //! Chunks of every era, written by a second implementation of their formats, and hostile ones.
 
 mod summaries;
+mod versions;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -15,26 +16,29 @@ use serde_json::{Value as Json, json};
 use super::{BiomeMap, Contents, ContentsError};
 use crate::codec::Frame;
 use crate::packet::{Content, Context, Packet, SentRegistries, Timestamp};
-use crate::schema::{Catalog, Direction, State, Value};
+use crate::schema::{Catalog, Direction, Family, Release, State, Value};
 use crate::wire::write_varint;
 
 fn packet(version: i32, name: &str, fields: &Json) -> Packet {
-    packet_in(version, State::Play, name, fields, &Arc::default())
+    packet_in(release(version), State::Play, name, fields, &Arc::default())
+}
+
+/// Returns the version with a number: of Alpha up to 6, but 5 is 1.7.
+fn release(version: i32) -> Release {
+    let family = if version <= 6 && version != 5 { Family::Alpha } else { Family::Java };
+    Release::new(family, version)
 }
 
 /// Makes a packet of a session in which the server has sent registries.
 fn packet_in(
-    version: i32,
+    release: Release,
     state: State,
     name: &str,
     fields: &Json,
     registries: &Arc<SentRegistries>,
 ) -> Packet {
     let catalog = Catalog::embedded();
-    let protocol = match version {
-        ..=6 if version != 5 => catalog.alpha(version).protocol,
-        _ => catalog.find(version).unwrap().protocol,
-    };
+    let protocol = catalog.find_in(release.family(), release.number()).unwrap().protocol;
     let kind = protocol.named(state, Direction::Clientbound, name).unwrap();
     let known: BTreeSet<String> =
         protocol.layout(kind, 6).into_iter().map(|field| field.path).collect();
@@ -42,13 +46,13 @@ fn packet_in(
     retain(&mut fields, "", &known);
     let body = protocol.encode(kind, &Value::from_json(&fields)).unwrap();
     let context = Context {
-        version: Some(version),
+        version: Some(release.number()),
         registries: Arc::clone(registries),
         ..Context::new(1, Timestamp(0), "127.0.0.1:50000".parse().unwrap(), Arc::clone(&protocol))
     };
-    let content = match version {
-        ..=6 if version != 5 => Content::Frame(Frame::bare(body.into())),
-        _ => Content::Frame(Frame::from_body(body.into())),
+    let content = match release.family() {
+        Family::Java => Content::Frame(Frame::from_body(body.into())),
+        _ => Content::Frame(Frame::bare(body.into())),
     };
     let (at, way) = (Timestamp(0), Direction::Clientbound);
     Packet::new(context.into(), 1, at, way, state, content)
@@ -71,7 +75,11 @@ fn retain(fields: &mut Json, path: &str, known: &BTreeSet<String>) {
 }
 
 fn read(version: i32, name: &str, fields: &Json) -> Result<Contents, ContentsError> {
-    Contents::read(&packet(version, name, fields)).unwrap()
+    read_of(release(version), name, fields)
+}
+
+fn read_of(release: Release, name: &str, fields: &Json) -> Result<Contents, ContentsError> {
+    Contents::read(&packet_in(release, State::Play, name, fields, &Arc::default())).unwrap()
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -122,10 +130,10 @@ fn longs(values: &[u32], bits: usize, straddles: bool) -> Vec<u64> {
     longs
 }
 
-/// Writes a container of `version`.
+/// Writes a container of `release`.
 fn container(
     out: &mut Vec<u8>,
-    version: i32,
+    release: Release,
     values: &[u32],
     least: usize,
     most: usize,
@@ -133,7 +141,7 @@ fn container(
 ) {
     let palette: Vec<u32> = Vec::from_iter(BTreeSet::from_iter(values.iter().copied()));
     let bits = (usize::BITS - (palette.len() - 1).leading_zeros()) as usize;
-    let bits = if version >= 757 && bits == 0 { 0 } else { bits.max(least) };
+    let bits = if release >= Release::V1_18 && bits == 0 { 0 } else { bits.max(least) };
     let direct = bits > most;
     let bits = if direct { all } else { bits };
     out.push(bits as u8);
@@ -143,7 +151,7 @@ fn container(
             Vec::new()
         }
         (_, true) => {
-            if version < 393 {
+            if release < Release::V1_13 {
                 out.push(0);
             }
             values.to_vec()
@@ -154,8 +162,8 @@ fn container(
             values.iter().map(|it| palette.binary_search(it).unwrap() as u32).collect()
         }
     };
-    let longs = longs(&places, bits, version < 734);
-    if version < 770 {
+    let longs = longs(&places, bits, release < Release::V1_16_RC1);
+    if release < Release::V1_21_5 {
         write_varint(out, longs.len() as i32);
     }
     longs.iter().for_each(|long| out.extend_from_slice(&long.to_be_bytes()));
@@ -283,81 +291,120 @@ fn arrays_of_1_7_and_1_8_follow_one_another() {
 
 #[test]
 fn palettes_of_every_version_are_read() {
-    for version in [107, 340, 393, 404, 477, 578, 735, 754, 755, 757, 763, 765, 769, 770, 774, 775]
-    {
+    let versions = [
+        76,
+        107,
+        340,
+        393,
+        404,
+        477,
+        578,
+        710,
+        734,
+        754,
+        SNAPSHOT + 15,
+        755,
+        757,
+        765,
+        769,
+        770,
+        774,
+        775,
+        777,
+    ];
+    for release in versions.map(release) {
         // A single state, palettes of 1, 4, 5 and 8 bits, and none.
         for kinds in [1, 2, 16, 17, 256, 8000] {
-            let numbers: Vec<i32> = match version {
-                757.. => (-4..20).collect(),
-                _ => SECTIONS.into(),
-            };
+            let is_whole = release >= Release::V1_18;
+            let numbers = if is_whole { (-4..20).collect() } else { SECTIONS.to_vec() };
             let sections: Vec<(i32, Vec<u32>)> =
                 numbers.iter().map(|number| (*number, states(*number as u32, kinds))).collect();
+            let lit = release < Release::V1_14;
             // Sky light is only in the overworld.
-            for sky in [true, false] {
-                let lit = version < 477;
-                let fields = chunk(version, &sections, sky);
-                let contents = read(version, "map_chunk", &fields)
-                    .unwrap_or_else(|error| panic!("{version}, {kinds} kinds: {error}"));
+            for sky in [true, false].into_iter().take(if lit { 2 } else { 1 }) {
+                let fields = chunk_of(release, &sections, sky);
+                let contents = read_of(release, "map_chunk", &fields)
+                    .unwrap_or_else(|error| panic!("{release:?}, {kinds} kinds: {error}"));
                 check(&contents, &sections, lit, lit && sky);
                 let summary = contents.summary();
-                assert_eq!(summary.volume, sections.len() * 4096, "{version}");
+                assert_eq!(summary.volume, sections.len() * 4096, "{release:?}");
                 assert_eq!(summary.invalid, 0);
                 let biomes: usize = summary.biomes.iter().map(|(_, count)| count).sum();
-                let expected = match version {
-                    757.. => 24 * 64,
-                    550.. => 1024,
-                    _ => 256,
+                let expected = match () {
+                    () if is_whole => 24 * 64,
+                    () if release >= Release::V1_15 => 1024,
+                    () => 256,
                 };
-                assert_eq!(biomes, expected, "{version}");
+                assert_eq!(biomes, expected, "{release:?}");
             }
         }
     }
 }
 
+const SNAPSHOT: i32 = Catalog::FIRST_SNAPSHOT;
+
+/// Iterates over all versions since 1.7.
+fn java() -> impl Iterator<Item = Release> {
+    Catalog::embedded().versions().map(|(number, _)| Release::new(Family::Java, number))
+}
+
 /// The fields of a `map_chunk` with these sections.
 fn chunk(version: i32, sections: &[(i32, Vec<u32>)], sky: bool) -> Json {
+    chunk_of(release(version), sections, sky)
+}
+
+/// The field that holds a bit set, of which these are the words.
+fn bits(release: Release, words: &[u64]) -> Json {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    if release > Release::new(Family::Java, 776) { json!(base64(&bytes)) } else { json!(words) }
+}
+
+fn chunk_of(release: Release, sections: &[(i32, Vec<u32>)], sky: bool) -> Json {
     let mut data = Vec::new();
     for (_, states) in sections {
-        if version >= 477 {
+        if release >= Release::V1_14 {
             let solid = states.iter().filter(|it| **it != 0).count() as u16;
             data.extend_from_slice(&solid.to_be_bytes());
         }
-        if version >= 775 {
+        if release >= Release::V26_1 {
             data.extend_from_slice(&[0, 0]);
         }
-        let all = if version < 393 { 13 } else { 14 };
-        container(&mut data, version, states, 4, 8, all);
-        if version < 477 {
+        let all = if release < Release::V1_13 { 13 } else { 14 };
+        container(&mut data, release, states, 4, 8, all);
+        if release < Release::V1_14 {
             data.extend(light_of(7));
             data.extend(if sky { light_of(8) } else { Vec::new() });
         }
-        if version >= 757 {
+        if release >= Release::V1_18 {
             let biomes: Vec<u32> = states.iter().take(64).map(|it| it % 60).collect();
-            container(&mut data, version, &biomes, 1, 3, 6);
+            container(&mut data, release, &biomes, 1, 3, 6);
         }
     }
-    match version {
-        ..393 => data.extend((0..256).map(|it| (it % 40) as u8)),
-        393..550 => (0..256).for_each(|it: u32| data.extend_from_slice(&(it % 40).to_be_bytes())),
-        _ => {}
+    match () {
+        () if release < Release::V1_13 => data.extend((0..256).map(|it| (it % 40) as u8)),
+        () if release < Release::V1_15 => {
+            (0..256).for_each(|it: u32| data.extend_from_slice(&(it % 40).to_be_bytes()));
+        }
+        () => {}
     }
     let mask = sections.iter().fold(0, |mask: i64, (number, _)| mask | 1 << number.max(&0));
     let biomes: Vec<i32> = (0..1024).map(|it| it % 50).collect();
-    let heightmaps = match version {
-        770.. => json!([]),
-        764.. => json!({"type": "compound", "value": {}}),
-        _ => json!({"type": "compound", "name": "", "value": {}}),
+    let heightmaps = match () {
+        () if release >= Release::V1_21_5 => json!([]),
+        () if release >= Release::V1_20_2 => json!({"type": "compound", "value": {}}),
+        () => json!({"type": "compound", "name": "", "value": {}}),
     };
     let mut fields = json!({"x": -9, "z": 12, "groundUp": true, "ignoreOldData": false,
         "bitMap": mask, "heightmaps": heightmaps, "biomes": biomes, "chunkData": base64(&data),
         "blockEntities": []});
-    if version >= 755 {
+    if release > Release::V1_16_4 {
         fields["bitMap"] = json!([mask]);
+        // 21w07a.
+        fields["primaryBitMask"] = json!([mask]);
     }
-    if version >= 757 {
+    if release >= Release::V1_18 {
         for name in ["skyLightMask", "blockLightMask", "emptySkyLightMask", "emptyBlockLightMask"] {
-            fields[name] = json!([]);
+            fields[name] = bits(release, &[]);
         }
         fields["trustEdges"] = json!(true);
         fields["skyLight"] = json!([]);
@@ -484,30 +531,33 @@ proptest::proptest! {
 fn zeros_behind_the_last_section_are_not_sections() {
     let sections: Vec<(i32, Vec<u32>)> =
         (-4..20).map(|number| (number, states(number as u32, 17))).collect();
-    let mut fields = chunk(765, &sections, true);
-    let mut data = BASE64_STANDARD.decode(fields["chunkData"].as_str().unwrap()).unwrap();
-    data.extend([0; 20]);
-    fields["chunkData"] = json!(base64(&data));
-    assert!(read(765, "map_chunk", &fields).is_err(), "20 bytes are no number of sections");
-    fields["emptySkyLightMask"] = json!([0x3ff_ffff]);
-    let contents = read(765, "map_chunk", &fields).unwrap();
-    check(&contents, &sections, false, false);
+    for release in [765, 777].map(release) {
+        let mut fields = chunk_of(release, &sections, true);
+        let mut data = BASE64_STANDARD.decode(fields["chunkData"].as_str().unwrap()).unwrap();
+        data.extend([0; 20]);
+        fields["chunkData"] = json!(base64(&data));
+        let error = read_of(release, "map_chunk", &fields);
+        assert!(error.is_err(), "20 bytes are no number of sections");
+        fields["emptySkyLightMask"] = bits(release, &[0x3ff_ffff]);
+        let contents = read_of(release, "map_chunk", &fields).unwrap();
+        check(&contents, &sections, false, false);
+    }
 
     // Light up to a hill, as flying-squid sends it, and air above.
-    for version in [757, 765, 770, 774, 775] {
+    for release in java().filter(|release| *release >= Release::V1_18) {
         for (hill, height) in [(-4..15, 24), (0..9, 16)] {
             let lowest = hill.start;
             let solid = hill.len();
             let sections: Vec<(i32, Vec<u32>)> = (lowest..lowest + height)
                 .map(|number| (number, vec![u32::from(hill.contains(&number)); 4096]))
                 .collect();
-            let mut fields = chunk(version, &sections, true);
-            fields["skyLightMask"] = json!([0]);
-            fields["emptySkyLightMask"] = json!([(1u64 << (solid + 2)) - 1]);
-            let contents = read(version, "map_chunk", &fields).unwrap();
+            let mut fields = chunk_of(release, &sections, true);
+            fields["skyLightMask"] = bits(release, &[0]);
+            fields["emptySkyLightMask"] = bits(release, &[(1u64 << (solid + 2)) - 1]);
+            let contents = read_of(release, "map_chunk", &fields).unwrap();
             let found = &contents.columns[0].sections;
-            assert_eq!(found.len(), height as usize, "{version}");
-            assert_eq!(found[0].origin[1], lowest * 16, "{version}");
+            assert_eq!(found.len(), height as usize, "{release:?}");
+            assert_eq!(found[0].origin[1], lowest * 16, "{release:?}");
         }
     }
 }

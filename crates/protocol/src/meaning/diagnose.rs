@@ -5,17 +5,18 @@ use std::sync::LazyLock;
 use serde_json::value::RawValue;
 
 use crate::packet::{Diagnostic, Diagnostics, Packet, component_packets, is_component};
-use crate::schema::{Direction, Family, Flow, Leaf, Name, PacketType, Scalar, Value, Visitor};
+use crate::schema::{
+    Direction, Family, Flow, Leaf, Name, PacketType, Release, Scalar, Value, Visitor,
+};
 
 /// Returns what a peer would disconnect for. Decodes a packet only if its type can break a rule.
 #[must_use]
 pub fn diagnose(packet: &Packet) -> Diagnostics {
     let mut noted = packet.noted();
     let Some(kind) = packet.kind().filter(|kind| may_break(kind.name())) else { return noted };
-    let (family, version) =
-        (packet.context().protocol.family(), packet.context().protocol.version());
-    if family == Family::Java && component_packets().any(|name| *name == **kind.name()) {
-        let mut texts = InvalidJson { kind, version, names: Vec::new(), found: false };
+    let release = packet.context().protocol.release();
+    if release.family() == Family::Java && component_packets().any(|name| *name == **kind.name()) {
+        let mut texts = InvalidJson { kind, release, names: Vec::new(), found: false };
         // What does not decode is no component.
         let _ = packet.walk(&mut texts);
         if texts.found {
@@ -26,15 +27,14 @@ pub fn diagnose(packet: &Packet) -> Diagnostics {
         return noted;
     }
     let Ok(fields) = packet.value() else { return noted };
-    let checked = Checked { kind, family, version, fields: &fields };
+    let checked = Checked { kind, release, fields: &fields };
     noted.and(Diagnostic::ALL.into_iter().filter(|it| checked.breaks(*it)).collect())
 }
 
 /// A decoded packet of a version.
 struct Checked<'p> {
     kind: &'p PacketType,
-    family: Family,
-    version: i32,
+    release: Release,
     fields: &'p Value,
 }
 
@@ -67,9 +67,9 @@ impl Checked<'_> {
             return false;
         }
         let (field, most) = match &**self.kind.name() {
-            "chat" if self.before(V1_11) => ("message", MAX_CHAT_OLD),
+            "chat" if self.release < Release::V1_11 => ("message", MAX_CHAT_OLD),
             "chat" | "chat_message" => ("message", MAX_CHAT),
-            "chat_command" if self.before(V1_20_5) => ("command", MAX_CHAT),
+            "chat_command" if self.release < Release::V1_20_5 => ("command", MAX_CHAT),
             _ => return false,
         };
         let text = self.fields.get(field).and_then(Value::as_text);
@@ -78,9 +78,9 @@ impl Checked<'_> {
     }
 
     fn is_dimension_invalid(&self) -> bool {
-        let known = match self.family {
+        let known = match self.release.family() {
             Family::Alpha => -1..=0,
-            Family::Legacy | Family::Java if self.before(V1_16) => -1..=1,
+            Family::Legacy | Family::Java if self.release < Release::V1_16_RC1 => -1..=1,
             _ => return false,
         };
         matches!(&**self.kind.name(), "login" | "respawn")
@@ -92,11 +92,13 @@ impl Checked<'_> {
     fn is_out_of_range(&self) -> bool {
         let name = &**self.kind.name();
         let moves = matches!(name, "position" | "position_look" | "look" | "vehicle_move");
-        if !moves || self.kind.direction() != Direction::Serverbound || self.family != Family::Java
+        if !moves
+            || self.kind.direction() != Direction::Serverbound
+            || self.release.family() != Family::Java
         {
             return false;
         }
-        let old = self.before(V1_9);
+        let old = self.release < Release::V1_9;
         let beyond = |axis: &str, most: f64| self.float(axis).is_some_and(|it| it.abs() > most);
         let is_finite = |field: &&str| self.float(field).is_none_or(f64::is_finite);
         if !["x", "y", "z"].iter().all(is_finite) || !old && !["yaw", "pitch"].iter().all(is_finite)
@@ -106,7 +108,10 @@ impl Checked<'_> {
         match name {
             "vehicle_move" => false,
             _ if old => beyond("x", BORDER_OLD) || beyond("z", BORDER_OLD),
-            _ => self.before(V1_17) && ["x", "y", "z"].iter().any(|axis| beyond(axis, BORDER)),
+            _ => {
+                self.release < Release::V1_17
+                    && ["x", "y", "z"].iter().any(|axis| beyond(axis, BORDER))
+            }
         }
     }
 
@@ -125,8 +130,8 @@ impl Checked<'_> {
     fn lacks_metadata(&self) -> bool {
         let appears = matches!(&**self.kind.name(), "named_entity_spawn" | "spawn_entity_living");
         let metadata = self.fields.get("metadata").and_then(Value::as_list);
-        self.family == Family::Java
-            && self.before(V1_9)
+        self.release.family() == Family::Java
+            && self.release < Release::V1_9
             && appears
             && metadata.is_some_and(<[Value]>::is_empty)
     }
@@ -139,19 +144,19 @@ impl Checked<'_> {
         };
         let members = self.fields.get("players").and_then(Value::as_list);
         teams
-            && self.family == Family::Java
-            && self.before(V1_17)
+            && self.release.family() == Family::Java
+            && self.release < Release::V1_17
             && members.is_some_and(|names| names.iter().any(long))
     }
 
     /// A server that has no hash sends an empty text. Up to 1.8 the game compares the letters as they are.
     fn is_pack_hash_invalid(&self) -> bool {
         let packs = self.is("resource_pack_send") || self.is("add_resource_pack");
-        let old = self.before(V1_9);
+        let old = self.release < Release::V1_9;
         let digit = |byte: u8| byte.is_ascii_hexdigit() && !(old && byte.is_ascii_uppercase());
         let hash = self.fields.get("hash").and_then(Value::as_text);
         packs
-            && self.family == Family::Java
+            && self.release.family() == Family::Java
             && hash.is_some_and(|hash| {
                 !(hash.is_empty() || hash.len() == HASH && hash.bytes().all(digit))
             })
@@ -159,10 +164,6 @@ impl Checked<'_> {
 
     fn is(&self, name: &str) -> bool {
         **self.kind.name() == *name && self.kind.direction() == Direction::Clientbound
-    }
-
-    fn before(&self, version: i32) -> bool {
-        self.family != Family::Java || self.version < version
     }
 
     fn int(&self, field: &str) -> Option<i64> {
@@ -181,7 +182,7 @@ impl Checked<'_> {
 /// A [`Visitor`] that looks for a text component that is not JSON.
 struct InvalidJson<'p> {
     kind: &'p PacketType,
-    version: i32,
+    release: Release,
     /// The names of the open containers and of the next value; `None` where there is none.
     names: Vec<Option<Name>>,
     found: bool,
@@ -190,7 +191,7 @@ struct InvalidJson<'p> {
 impl InvalidJson<'_> {
     fn is_component(&self) -> bool {
         let names: Vec<&str> = self.names.iter().flatten().map(|name| &**name).collect();
-        is_component(self.kind, self.version, &names.join("."))
+        is_component(self.kind, self.release, &names.join("."))
     }
 
     fn open(&mut self) -> Flow {
@@ -307,9 +308,3 @@ const STANCES: std::ops::RangeInclusive<f64> = 0.1..=1.65;
 
 /// Y and stance of a player who rides.
 const RIDING: f64 = -999.0;
-
-const V1_9: i32 = 107;
-const V1_11: i32 = 315;
-const V1_16: i32 = 735;
-const V1_17: i32 = 755;
-const V1_20_5: i32 = 766;

@@ -4,15 +4,14 @@ use std::ops::RangeInclusive;
 use super::annotation::{Annotation, Names};
 use super::registries::Registries;
 use super::unit::Unit;
-use super::version::Version;
 use super::{Registry, RegistryKind};
-use crate::schema::Scalar;
+use crate::schema::{Release, Scalar};
 
 /// The meanings of a field's values in one version.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldMeaning {
     pub(super) annotation: &'static Annotation,
-    pub(super) version: Version,
+    pub(super) release: Release,
 }
 
 impl FieldMeaning {
@@ -210,7 +209,7 @@ impl FieldMeaning {
     }
 
     fn registry(&self, kind: RegistryKind) -> Option<&'static Registry> {
-        Registries::find(self.version, kind)
+        Registries::find(self.release, kind)
     }
 }
 

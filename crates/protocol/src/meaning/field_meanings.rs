@@ -4,14 +4,13 @@ use std::sync::LazyLock;
 use super::FieldMeaning;
 use super::annotation::{Annotation, Known, POSITION, bare};
 use super::reader::read;
-use super::version::Version;
 use crate::packet::any_position;
-use crate::schema::{Direction, Family, PacketType, Protocol, Scalar, State, Value};
+use crate::schema::{Direction, Family, PacketType, Protocol, Release, Scalar, State, Value};
 
 /// The meanings of the fields of one type of packet in one version.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldMeanings {
-    version: Version,
+    release: Release,
     /// The annotations of the packet, and of fields that many packets have.
     own: Option<&'static Fields>,
     shared: Option<&'static Fields>,
@@ -43,9 +42,22 @@ impl Fields {
 /// An annotation of a field and the versions in which it holds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Use {
-    pub(crate) first: i32,
-    pub(crate) last: i32,
+    pub(crate) versions: Versions,
     pub(crate) annotation: &'static Annotation,
+}
+
+/// The versions of a row in a data file, both ends included.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Versions {
+    pub(crate) first: Release,
+    /// `None` for all that follow.
+    pub(crate) last: Option<Release>,
+}
+
+impl Versions {
+    pub(crate) fn contains(&self, release: Release) -> bool {
+        self.first <= release && self.last.is_none_or(|last| release <= last)
+    }
 }
 
 /// A type of packet in a data file; `*` stands for all of a direction.
@@ -61,12 +73,12 @@ impl FieldMeanings {
     /// Returns the meanings of a packet's fields; `None` if no field has one.
     #[must_use]
     pub fn of(protocol: &Protocol, packet: &PacketType) -> Option<Self> {
-        let version = Version::of(protocol);
-        let (family, state, direction) = (version.family, packet.state(), packet.direction());
+        let release = protocol.release();
+        let (family, state, direction) = (release.family(), packet.state(), packet.direction());
         let find =
             |name: &str| tables().get(&Place { family, state, direction, packet: name.to_owned() });
         let (own, shared) = (find(packet.name()), find(ANY));
-        (own.is_some() || shared.is_some()).then_some(Self { version, own, shared })
+        (own.is_some() || shared.is_some()).then_some(Self { release, own, shared })
     }
 
     /// Returns the meaning of the field at `path`, for example `items[*].itemId`. What depends on
@@ -83,14 +95,13 @@ impl FieldMeanings {
             let fitting = self.shared?.uses.iter().filter(|(key, _)| ends(key));
             fitting.max_by_key(|(key, _)| key.len()).map(|(_, uses)| uses)
         };
-        let number = self.version.comparable();
         let holds = |it: &&Use| {
-            (it.first..=it.last).contains(&number)
+            it.versions.contains(self.release)
                 && it.annotation.when.iter().all(|when| when.holds(&other))
         };
         let found = own().and_then(|uses| uses.iter().find(holds));
         let found = found.or_else(|| shared()?.iter().find(holds))?;
-        Some(FieldMeaning { annotation: found.annotation, version: self.version })
+        Some(FieldMeaning { annotation: found.annotation, release: self.release })
     }
 
     /// Returns what `value` means, which is the one at `path` (`items[3].itemId`) in a packet with these
@@ -125,11 +136,10 @@ impl FieldMeanings {
     /// Returns the meaning that the field at `path` has under some condition.
     #[must_use]
     pub fn any_at(&self, path: &str) -> Option<FieldMeaning> {
-        let number = self.version.comparable();
         let uses = self.own.and_then(|own| own.uses.get(path));
-        let found = uses.and_then(|it| it.iter().find(|it| (it.first..=it.last).contains(&number)));
+        let found = uses.and_then(|it| it.iter().find(|it| it.versions.contains(self.release)));
         let meaning =
-            found.map(|it| FieldMeaning { annotation: it.annotation, version: self.version });
+            found.map(|it| FieldMeaning { annotation: it.annotation, release: self.release });
         meaning.or_else(|| self.at(path, |_| None))
     }
 

@@ -19,7 +19,6 @@ pub(crate) mod session_memory;
 #[cfg(test)]
 mod tests;
 pub(crate) mod unit;
-pub(crate) mod version;
 
 pub use annotation::Known;
 pub use diagnose::diagnose;

@@ -3,11 +3,10 @@ use std::collections::HashMap;
 use toml::de::{DeTable, DeValue};
 
 use super::annotation::{Annotation, Condition, Expected, Names, POSITION, Range, WINDOW};
-use super::field_meanings::{Fields, Place, Use};
+use super::field_meanings::{Fields, Place, Use, Versions};
 use super::packed::Packed;
 use super::unit::Unit;
-use super::version::Version;
-use crate::schema::{Direction, Family, State, parse_int};
+use crate::schema::{Direction, Family, Release, State, parse_int};
 
 /// Reads a data file into `tables`. `docs/meanings.md` describes the form.
 ///
@@ -58,20 +57,25 @@ fn read_entry(
     let annotation: &'static Annotation = Box::leak(Box::new(annotation));
     for (direction, text) in uses {
         let (head, paths) = text.split_once(": ")?;
-        let (packet, versions) = head.split_once(' ')?;
-        let place = |number: &str| Some(Version::place(number.parse().ok()?));
-        let (first, last) = match versions.split_once('-') {
-            Some((first, "")) => (place(first)?, i32::MAX),
-            Some((first, last)) => (place(first)?, place(last)?),
-            None => (place(versions)?, place(versions)?),
-        };
+        let (packet, range) = head.split_once(' ')?;
+        let versions = versions(family, range)?;
         let place = Place { family, state, direction, packet: packet.to_owned() };
         let fields = tables.entry(place).or_default();
         for path in paths.split(' ') {
-            fields.add(path, Use { first, last, annotation });
+            fields.add(path, Use { versions, annotation });
         }
     }
     Some(())
+}
+
+/// Reads `47`, `4-47` or `477-`.
+fn versions(family: Family, text: &str) -> Option<Versions> {
+    let release = |number: &str| Some(Release::new(family, number.parse().ok()?));
+    Some(match text.split_once('-') {
+        Some((first, "")) => Versions { first: release(first)?, last: None },
+        Some((first, last)) => Versions { first: release(first)?, last: Some(release(last)?) },
+        None => Versions { first: release(text)?, last: Some(release(text)?) },
+    })
 }
 
 fn names(kind: &str) -> Option<Names> {

@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 use flate2::read::ZlibDecoder;
 use serde_json::Value as Json;
 
-use super::version::Version;
 use super::{Registry, RegistryKind};
-use crate::schema::{Family, Protocol};
+use crate::schema::{Family, Protocol, Release};
 
 /// The embedded registries of all versions: `data/registries.bin`, written by `tools/import_tables`
 /// and described in `docs/protocol-tables.md`.
@@ -21,31 +20,33 @@ pub(crate) struct Registries {
 
 impl Registries {
     /// Returns the registry of a version; `None` if its names are not known.
-    pub(crate) fn find(version: Version, kind: RegistryKind) -> Option<&'static Registry> {
+    pub(crate) fn find(release: Release, kind: RegistryKind) -> Option<&'static Registry> {
         if kind == RegistryKind::Metadata
-            && version.family == Family::Legacy
-            && version.number < V1_6
+            && release.family() == Family::Legacy
+            && release < Release::V1_6
         {
             static EARLIER: LazyLock<Option<Registry>> = LazyLock::new(|| {
-                let later = Version { family: Family::Java, number: V1_7_6 };
-                Some(Registries::find(later, RegistryKind::Metadata)?.with_keys(keys_before_1_6))
+                let later = Registries::find(Release::V1_7_6, RegistryKind::Metadata);
+                Some(later?.with_keys(keys_before_1_6))
             });
             return EARLIER.as_ref();
         }
-        Self::get().registries.get(Self::line(version, kind)?)
+        Self::get().registries.get(Self::line(release, kind)?)
     }
 
     /// Returns the number of the line that has the registry of a version.
-    pub(crate) fn line(version: Version, kind: RegistryKind) -> Option<usize> {
-        let number = match version.family {
-            Family::Java => version.number,
-            Family::Legacy if kind == RegistryKind::Metadata && version.number >= V1_6 => V1_7_6,
-            Family::Alpha | Family::Legacy if kind == RegistryKind::Metadata => return None,
+    pub(crate) fn line(release: Release, kind: RegistryKind) -> Option<usize> {
+        let is_metadata = kind == RegistryKind::Metadata;
+        let release = match release.family() {
+            Family::Java => release,
+            // ViaLegacy changes no key between 1.6 and 1.7.
+            Family::Legacy if is_metadata && release >= Release::V1_6 => Release::V1_7_6,
+            Family::Alpha | Family::Legacy if is_metadata => return None,
             // The numbers are those that 1.8 still has.
-            Family::Alpha | Family::Legacy => 47,
+            Family::Alpha | Family::Legacy => Release::V1_8,
             Family::LegacyPing | Family::Query => return None,
         };
-        Self::get().places.get(&(number, kind)).copied()
+        Self::get().places.get(&(release.number(), kind)).copied()
     }
 
     /// Returns the lines of all registries before those of a kind, as the file has them: kind after kind.
@@ -129,16 +130,10 @@ fn keys_before_1_6(entity: &str, keys: &str) -> String {
 /// The key of a living entity's health, since 1.6.
 const HEALTH: usize = 6;
 
-/// The first number of 1.6, in the family of Beta 1.0 to 1.6.4.
-const V1_6: i32 = 72;
-
-/// The number of 1.7.6, whose keys of metadata 1.6 has too: ViaLegacy changes none between them.
-const V1_7_6: i32 = 5;
-
 /// Returns the names that a version gives to the numbers of one kind; `None` if they are not known.
 #[must_use]
 pub fn registry(protocol: &Protocol, kind: RegistryKind) -> Option<&'static Registry> {
-    Registries::find(Version::of(protocol), kind)
+    Registries::find(protocol.release(), kind)
 }
 
 pub(crate) const FILE: &[u8] = include_bytes!("data/registries.bin");

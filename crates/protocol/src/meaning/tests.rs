@@ -8,11 +8,10 @@ use serde_json::json;
 
 use super::field_meanings::{ANY, FILES, Place, tables};
 use super::registries::Registries;
-use super::version::Version;
 use super::{FieldMeanings, RegistryKind, meanings};
 use crate::codec::Frame;
 use crate::packet::{Content, Context, Packet, Timestamp};
-use crate::schema::{Catalog, Direction, Family, PacketType, Protocol, State, Value};
+use crate::schema::{Catalog, Direction, Family, PacketType, Protocol, Release, State, Value};
 
 /// All protocols of a family, from oldest to newest.
 fn protocols(family: Family) -> Vec<std::sync::Arc<Protocol>> {
@@ -21,7 +20,7 @@ fn protocols(family: Family) -> Vec<std::sync::Arc<Protocol>> {
         Family::Java => catalog.protocols().cloned().collect(),
         _ => catalog.old().filter(|it| it.family() == family).collect(),
     };
-    all.sort_by_key(|protocol| Version::of(protocol).comparable());
+    all.sort_by_key(|protocol| protocol.release());
     all
 }
 
@@ -35,16 +34,12 @@ fn paths(protocol: &Protocol, packet: &PacketType, depth: usize) -> BTreeMap<Str
 fn every_annotation_is_of_a_field_that_every_version_of_its_range_has() {
     for family in FILES.map(|(family, _)| family) {
         let protocols = protocols(family);
-        let newest = Version::of(protocols.last().unwrap()).comparable();
         for (place, fields) in tables().iter().filter(|(place, _)| place.family == family) {
             let Place { state, direction, packet, .. } = place;
             for (path, uses) in &fields.uses {
                 for it in uses {
-                    let last = it.last.min(newest.max(it.first));
-                    assert!(it.first <= last, "{packet}.{path}: {} to {}", it.first / 2, last / 2);
-                    let within = protocols.iter().filter(|protocol| {
-                        (it.first..=last).contains(&Version::of(protocol).comparable())
-                    });
+                    let within =
+                        protocols.iter().filter(|known| it.versions.contains(known.release()));
                     let mut found = false;
                     let mut met = false;
                     for protocol in within {
@@ -83,7 +78,7 @@ fn every_annotation_is_of_a_field_that_every_version_of_its_range_has() {
 fn every_registry_of_every_version_is_read() {
     let mut count = 0;
     for protocol in protocols(Family::Java) {
-        let version = Version::of(&protocol);
+        let version = protocol.release();
         for kind in RegistryKind::ALL {
             let Some(registry) = Registries::find(version, kind) else { continue };
             count += 1;
@@ -99,8 +94,7 @@ fn every_registry_of_every_version_is_read() {
 #[test]
 fn names_are_those_of_their_version() {
     let name = |number, kind, value| {
-        let version = Version { family: Family::Java, number };
-        Registries::find(version, kind)?.describe(value)
+        Registries::find(Release::new(Family::Java, number), kind)?.describe(value)
     };
     for (version, kind, value, expected) in [
         (5, RegistryKind::Item, 264, "diamond"),
@@ -173,7 +167,7 @@ fn a_meaning_can_depend_on_the_same_element_of_another_list() {
 #[test]
 fn keys_of_metadata_are_named_by_entity() {
     let key = |number, entity, key| {
-        Registries::find(Version { family: Family::Java, number }, RegistryKind::Metadata)?
+        Registries::find(Release::new(Family::Java, number), RegistryKind::Metadata)?
             .key(entity, key)
     };
     assert_eq!(key(5, "creeper", 10), Some("custom_name"));
@@ -204,10 +198,10 @@ fn keys_of_metadata_are_named_by_entity() {
     }
     // Every entity that a packet can name has keys, but in snapshots up to 1.19.3.
     for protocol in protocols(Family::Java) {
-        let version = Version::of(&protocol);
+        let version = protocol.release();
         let keys = Registries::find(version, RegistryKind::Metadata);
         let is_release = protocol.name().bytes().all(|it| it == b'.' || it.is_ascii_digit());
-        let has_keys = version.number <= 775 && is_release;
+        let has_keys = version <= Release::V26_1 && is_release;
         assert_eq!(keys.is_some(), has_keys, "{version:?}");
         let entities = Registries::find(version, RegistryKind::Entity);
         for (_, entity) in keys.and(entities).into_iter().flat_map(|it| it.names()) {
@@ -221,7 +215,7 @@ fn keys_of_metadata_are_named_by_entity() {
 #[test]
 fn living_entities_had_other_keys_up_to_1_5() {
     let key = |number, entity, key| {
-        Registries::find(Version { family: Family::Legacy, number }, RegistryKind::Metadata)?
+        Registries::find(Release::new(Family::Legacy, number), RegistryKind::Metadata)?
             .key(entity, key)
     };
     for (entity, number, earlier, later) in [

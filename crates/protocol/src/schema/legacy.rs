@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use super::unframed::Unframed;
-use super::{Catalog, Family, Match, Name, Protocol};
+use super::{Catalog, Family, Match, Name, Protocol, Release};
 use crate::wire::Encoding;
 
 impl Catalog {
@@ -36,12 +36,14 @@ impl Catalog {
     /// number in its login; `None` if it is unknown. Up to Beta 1.4 it is modified UTF-8, then UTF-16.
     #[must_use]
     pub fn unframed(&self, text: Encoding, version: i32) -> Option<Arc<Protocol>> {
-        let is_wide = text == Encoding::Utf16;
-        let found = match version {
-            FIRST_WIDE..FIRST_RELEASE if is_wide => self.legacy(version),
-            FIRST..FIRST_WIDE if !is_wide => self.legacy(version),
-            _ if !is_wide => self.alpha(version),
-            _ => return None,
+        let release = Release::new(Family::Legacy, version);
+        let found = match text == Encoding::Utf16 {
+            true if (Release::BETA_1_5..Release::V1_3).contains(&release) => self.legacy(version),
+            false if (Release::BETA_1_0..Release::BETA_1_5).contains(&release) => {
+                self.legacy(version)
+            }
+            false => self.alpha(version),
+            true => return None,
         };
         // Before the first version of Alpha that is known, numbers began at 1 once before.
         found.exact.then_some(found.protocol)
@@ -52,18 +54,18 @@ impl Catalog {
     #[must_use]
     pub fn unframed_release(&self, version: i32) -> Option<Arc<Protocol>> {
         let found = self.legacy(version);
-        (found.exact && version >= FIRST_RELEASE).then_some(found.protocol)
+        (found.exact && found.protocol.release() >= Release::V1_3).then_some(found.protocol)
     }
 }
 
-impl Family {
+impl Release {
     /// Returns the encoding of text in a version of an unframed game; `None` in other families.
     #[must_use]
-    pub fn unframed_text(self, version: i32) -> Option<Encoding> {
-        match self {
-            Self::Legacy if version >= FIRST_WIDE => Some(Encoding::Utf16),
-            Self::Alpha | Self::Legacy => Some(Encoding::ModifiedUtf8),
-            Self::Java | Self::LegacyPing | Self::Query => None,
+    pub fn unframed_text(self) -> Option<Encoding> {
+        match self.family() {
+            Family::Legacy if self >= Self::BETA_1_5 => Some(Encoding::Utf16),
+            Family::Alpha | Family::Legacy => Some(Encoding::ModifiedUtf8),
+            Family::Java | Family::LegacyPing | Family::Query => None,
         }
     }
 }
@@ -72,15 +74,6 @@ fn all() -> &'static Unframed {
     static ALL: LazyLock<Unframed> = LazyLock::new(|| Unframed::read(Family::Legacy, LEGACY));
     &ALL
 }
-
-/// The number of Beta 1.0, after those of Alpha.
-const FIRST: i32 = 7;
-
-/// The number of Beta 1.5, the first with UTF-16.
-const FIRST_WIDE: i32 = 11;
-
-/// After the number of 1.2.5: from here on the handshake begins with it.
-const FIRST_RELEASE: i32 = 30;
 
 const LEGACY: &str = include_str!("data/legacy.json");
 

@@ -14,16 +14,15 @@ use super::types::{Count, Type, TypeId};
 use super::walk::{FREE_FIELDS, Walk};
 use super::{
     Catalog, DecodeCause, DecodeError, Description, Direction, EncodeError, Family, Measure, Name,
-    PacketType, PerDirection, Role, SchemaError, State, Value, Visitor,
+    PacketType, PerDirection, Release, Role, SchemaError, State, Value, Visitor,
 };
 use crate::wire::{Reader, VarInt, write_varint};
 
 /// The compiled description of one protocol version: packet ids, names and layouts.
 #[derive(Debug)]
 pub struct Protocol {
-    version: i32,
+    release: Release,
     name: String,
-    family: Family,
     /// `None` if it is built in.
     description: Option<Description>,
     ids: Ids,
@@ -104,12 +103,11 @@ impl Protocol {
         for packet in &packets {
             tables[packet.state as usize][packet.direction].insert(packet.place, packet);
         }
-        let (name, family) = (name.to_owned(), Family::Java);
+        let (release, name) = (Release::new(Family::Java, version), name.to_owned());
         let description = None;
         Ok(Self {
-            version,
+            release,
             name,
-            family,
             description,
             ids,
             types,
@@ -121,10 +119,17 @@ impl Protocol {
         })
     }
 
-    /// Returns the protocol number, for example 47.
+    /// Returns the protocol number, for example 47, as packets and captures have it. Which version comes before
+    /// which, only its [`release`](Self::release) tells.
     #[must_use]
     pub fn version(&self) -> i32 {
-        self.version
+        self.release.number()
+    }
+
+    /// Returns the version's place in the history of the game.
+    #[must_use]
+    pub fn release(&self) -> Release {
+        self.release
     }
 
     /// Returns the game version, for example `1.8`: the oldest of those with the protocol.
@@ -138,16 +143,16 @@ impl Protocol {
     #[must_use]
     pub fn newest_name(&self) -> &str {
         let mut versions = Catalog::embedded().versions();
-        let names = versions.find(|(number, _)| *number == self.version).map(|(_, names)| names);
+        let names = versions.find(|(number, _)| *number == self.version()).map(|(_, names)| names);
         let names = names.filter(|names| names.iter().any(|name| **name == *self.name));
-        let newest = names.filter(|_| self.family == Family::Java).and_then(<[Name]>::last);
+        let newest = names.filter(|_| self.family() == Family::Java).and_then(<[Name]>::last);
         newest.map_or(&self.name, |name| name)
     }
 
     /// Returns the family, within which [`version`](Self::version) is unique.
     #[must_use]
     pub fn family(&self) -> Family {
-        self.family
+        self.release.family()
     }
 
     /// Returns the source of a protocol that is not built in; `None` for one that is.
@@ -158,7 +163,7 @@ impl Protocol {
 
     /// Returns the protocol as a member of another family.
     pub(super) fn in_family(self, family: Family) -> Self {
-        Self { family, ..self }
+        Self { release: Release::new(family, self.version()), ..self }
     }
 
     /// Returns all packets, by state, direction and place in the description.

@@ -432,17 +432,28 @@ local function describe_number(version, meaning, number)
   return meaning.other
 end
 
+-- The place of a version in the history of the game, where a snapshot since 1.16.4 stands between two
+-- releases.
+local function place(version)
+  if version < 1073741824 then return version end
+  local before = 0
+  for _, it in ipairs(SNAPSHOTS) do
+    if it[2] <= version then before = math.max(before, it[1]) end
+  end
+  return before + (version - 1073741823) / 2147483648
+end
+
 -- The meanings of fields by their paths, in a version and a direction.
 local meanings_of = {}
 local function meanings(version, direction)
   local key = version .. direction
   if meanings_of[key] then return meanings_of[key] end
   local side = direction == "clientbound" and "C" or "S"
-  -- 21w07a, the only snapshot of a range of its own, stands behind 1.16.5.
-  local place = version >= 1073741824 and 754.5 or version
+  local at = place(version)
   local found = {}
   for of, first, last, path, number in USES:gmatch("(%a) (%S+) (%S+) (%S+) (%d+)\n") do
-    if of == side and tonumber(first) <= place and place <= tonumber(last) then
+    local is_over = last ~= "-" and place(tonumber(last)) < at
+    if of == side and place(tonumber(first)) <= at and not is_over then
       found[path] = found[path] or {}
       table.insert(found[path], MEANINGS[tonumber(number)])
     end
@@ -1054,7 +1065,7 @@ end
 local function describe(version)
   local found = ORDER[1]
   for _, known in ipairs(ORDER) do
-    if known <= version then found = known end
+    if place(known) <= place(version) then found = known end
   end
   return VERSIONS[found], found == version
 end

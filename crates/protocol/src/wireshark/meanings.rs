@@ -8,7 +8,6 @@ use crate::meaning::field_meanings::tables;
 use crate::meaning::registries::Registries;
 use crate::meaning::session_memory::WINDOWS;
 use crate::meaning::unit::Unit;
-use crate::meaning::version::Version;
 use crate::schema::{Catalog, Direction, Family, Protocol};
 
 /// Writes the meanings of values in these versions as Lua tables, and the names of all versions.
@@ -34,7 +33,9 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
                 let path = path.replace("[*]", "");
                 let key =
                     if place.packet == "*" { path } else { format!("{}.{path}", place.packet) };
-                let (first, last) = (f64::from(it.first) / 2.0, f64::from(it.last) / 2.0);
+                let first = it.versions.first.number();
+                let last = it.versions.last.map(|last| last.number().to_string());
+                let last = last.as_deref().unwrap_or("-");
                 let _ = writeln!(uses, "{side} {first} {last} {key} {number}");
             }
         }
@@ -49,7 +50,7 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
     for protocol in protocols {
         let kinds = RegistryKind::ALL.into_iter().filter(|kind| *kind != RegistryKind::Metadata);
         let of = kinds.map(|kind| {
-            let line = Registries::line(Version::of(protocol), kind);
+            let line = Registries::line(protocol.release(), kind);
             line.map(|line| format!("{kind}={line},")).unwrap_or_default()
         });
         let _ = writeln!(names, "[{}]={{{}}},", protocol.version(), of.collect::<String>());

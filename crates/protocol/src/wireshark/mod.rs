@@ -8,7 +8,7 @@ mod tables;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::schema::Protocol;
+use crate::schema::{Protocol, Release};
 use fields::{Fields, LEVELS};
 
 /// Writes a Wireshark dissector of these versions in Lua. It is registered for `ports`; connections
@@ -17,7 +17,7 @@ use fields::{Fields, LEVELS};
 pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
     let mut fields = Fields::default();
     let mut versions: Vec<&Protocol> = protocols.iter().map(|it| &**it).collect();
-    versions.sort_by_key(|protocol| protocol.version());
+    versions.sort_by_key(|protocol| protocol.release());
     versions.dedup_by_key(|protocol| protocol.version());
     for protocol in &versions {
         fields.add(protocol);
@@ -39,6 +39,8 @@ pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
     let _ = writeln!(out, "local MAX_NBT, MAX_SHOWN = {MAX_NBT}, {MAX_SHOWN}");
     let _ = writeln!(out, "local MAX_FRAME = {MAX_FRAME}");
     let _ = writeln!(out, "local VERSIONS, ORDER = {{}}, {{}}");
+    let snapshots = Release::snapshots().map(|(release, first)| format!("{{{release},{first}}},"));
+    let _ = writeln!(out, "local SNAPSHOTS = {{{}}}", snapshots.collect::<String>());
     out.push_str("local FIELDS = [[\n");
     fields.write(&mut out);
     out.push_str("]]\n\n");

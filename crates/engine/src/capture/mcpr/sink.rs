@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -10,7 +11,8 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use super::super::{Entry, Record, Sink};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 use mitmcraft_protocol::schema::{
-    Direction, Family, Flow, Leaf, Name, Role, Scalar, State, Visitor, format_uuid, parse_uuid,
+    Direction, Family, Flow, Leaf, Name, Release, Role, Scalar, State, Visitor, format_uuid,
+    parse_uuid,
 };
 
 /// Writes one session as a recording for ReplayMod (`.mcpr`): the packets that the client received
@@ -45,8 +47,10 @@ pub enum McprError {
     },
     /// ReplayMod does not support the session's version.
     #[error(
-        "ReplayMod plays 1.8 to 26.1 (protocols {FIRST} to {LAST}), but session {session} has {family} \
-         protocol {number}"
+        "ReplayMod plays 1.8 to 26.1 (protocols {} to {}), but session {session} has {family} \
+         protocol {number}",
+        SUPPORTED.start().number(),
+        SUPPORTED.end().number()
     )]
     Version {
         /// The session.
@@ -120,9 +124,9 @@ impl<W: Write + Send> McprSink<W> {
         }
         let protocol = &context.protocol;
         let number = context.version.unwrap_or_else(|| protocol.version());
-        let known = protocol.family() == Family::Java && (FIRST..=LAST).contains(&number);
-        if !known || context.guess {
-            let (session, family) = (context.session, protocol.family());
+        let (session, family) = (context.session, protocol.family());
+        let release = Release::new(family, number);
+        if release.is_snapshot() || !SUPPORTED.contains(&release) || context.guess {
             return Err(McprError::Version { session, family, number });
         }
         let (context, players) = (Arc::clone(context), BTreeSet::new());
@@ -210,11 +214,8 @@ const PLAYERS: [&str; 3] = ["player_info", "named_entity_spawn", "success"];
 /// ReplayStudio's `CURRENT_FILE_FORMAT_VERSION`: includes the login and the protocol number.
 const FORMAT: i32 = 14;
 
-/// The oldest protocol that ReplayMod supports: 1.8.
-const FIRST: i32 = 47;
-
-/// The newest protocol that ReplayMod supports: 26.1.
-const LAST: i32 = 775;
+/// The versions that ReplayMod supports.
+const SUPPORTED: RangeInclusive<Release> = Release::V1_8..=Release::V26_1;
 
 /// Players listed at most.
 const MAX_PLAYERS: usize = 10_000;

@@ -7,7 +7,7 @@ use super::edit::json_of;
 use super::nbt;
 use crate::lang::shape_at;
 use mitmcraft_protocol::packet::{PathStep, is_component};
-use mitmcraft_protocol::schema::{Family, Kind, Name, PacketType, Protocol, Shape, Value};
+use mitmcraft_protocol::schema::{Family, Kind, Name, PacketType, Protocol, Release, Shape, Value};
 use mitmcraft_protocol::wire::{Compound, List, Nbt, Tag, TagType};
 
 /// The fields of a packet, which can hold components and numbers with names.
@@ -47,10 +47,10 @@ impl<'p> Components<'p> {
         if !java || kinds.has(Kind::Map) || kinds.has(Kind::List) {
             return Form::Other;
         }
-        let version = self.protocol.version();
+        let release = self.protocol.release();
         match (kinds.has(Kind::Text), kinds.has(Kind::Nbt)) {
-            (true, false) if is_component(self.packet, version, &path.join(".")) => Form::Json,
-            (false, true) if version >= FIRST_NBT => Form::Component,
+            (true, false) if is_component(self.packet, release, &path.join(".")) => Form::Json,
+            (false, true) if release >= Release::V1_20_3 => Form::Component,
             (false, true) => Form::Nbt,
             _ => Form::Other,
         }
@@ -217,6 +217,3 @@ fn merge(old: &mut Json, new: Json) {
         (old, new) => *old = new,
     }
 }
-
-/// The first version whose components are NBT: 1.20.3.
-const FIRST_NBT: i32 = 765;

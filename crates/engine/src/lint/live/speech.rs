@@ -2,7 +2,7 @@ use bytes::Bytes;
 
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{
-    Direction, EncodeCause, Name, PacketType, Protocol, State, Value,
+    Direction, EncodeCause, Name, PacketType, Protocol, Release, State, Value,
 };
 
 /// The packets that a client sends, in the form that its version has.
@@ -40,7 +40,8 @@ impl<'p> Speech<'p> {
 
     /// Encodes the brand of the client.
     pub(super) fn brand(&self) -> Option<Vec<u8>> {
-        let channel = if self.protocol.version() < V1_13 { "MC|Brand" } else { "minecraft:brand" };
+        let channel =
+            if self.protocol.release() < Release::V1_13 { "MC|Brand" } else { "minecraft:brand" };
         let data = Bytes::from_static(b"\x07vanilla");
         self.packet("custom_payload", [("channel", channel.into()), ("data", Value::Bytes(data))])
     }
@@ -153,5 +154,3 @@ fn unsigned(now: Timestamp) -> [(&'static str, Value); 11] {
         ("checksum", Value::Int(0)),
     ]
 }
-
-const V1_13: i32 = 393;

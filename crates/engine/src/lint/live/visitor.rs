@@ -7,7 +7,7 @@ use super::speech::Speech;
 use super::{Stage, VisitOptions};
 use crate::link::{Answer, Endpoint, Input, Opening, Output, PeerEngine, Request, Side};
 use mitmcraft_protocol::packet::{Content, Context, Packet, SentRegistries, Timestamp};
-use mitmcraft_protocol::schema::{Direction, Role, State, Value};
+use mitmcraft_protocol::schema::{Direction, Release, Role, State, Value};
 
 /// A client that visits a server, sans-IO: on one connection it asks for the status, or joins and plays a
 /// script. Everything that crosses the connection is recorded.
@@ -335,7 +335,8 @@ impl Visitor {
             Action::Command => self.speech().command("help", now),
             Action::Teleport => {
                 // Before 1.13 a command without a target was about the player.
-                let target = if self.options.protocol.version() < V1_13 { "" } else { "@s " };
+                let target =
+                    if self.options.protocol.release() < Release::V1_13 { "" } else { "@s " };
                 self.speech().command(&format!("tp {target}~ ~1 ~"), now)
             }
             Action::Die => self.speech().command("kill", now),
@@ -481,5 +482,3 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// The time that a server may take to close the connection once the client has.
 const LINGER: Duration = Duration::from_secs(2);
-
-const V1_13: i32 = 393;

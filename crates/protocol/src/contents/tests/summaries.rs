@@ -91,7 +91,7 @@ fn dimensions(version: i32, worlds: &[(i32, i32)]) -> Arc<SentRegistries> {
         json!({"id": "minecraft:dimension_type", "entries": entries})
     };
     let none = Arc::default();
-    let sent = packet_in(version, State::Configuration, "registry_data", &fields, &none);
+    let sent = packet_in(release(version), State::Configuration, "registry_data", &fields, &none);
     assert!(SentRegistries::takes(&sent));
     Arc::new(SentRegistries::default().with(&sent))
 }
@@ -106,7 +106,7 @@ fn a_world_begins_where_its_dimension_type_says() {
     let lowest = |version, count, worlds: &[(i32, i32)]| {
         let registries = dimensions(version, worlds);
         let fields = chunk_of(version, count);
-        let packet = packet_in(version, State::Play, "map_chunk", &fields, &registries);
+        let packet = packet_in(release(version), State::Play, "map_chunk", &fields, &registries);
         let contents = Contents::read(&packet).unwrap().unwrap();
         let lowest = contents.columns[0].sections[0].origin[1];
         // What filters ask for.
@@ -142,10 +142,10 @@ fn sections_that_a_whole_chunk_leaves_out_are_air() {
             if version >= 755 && !full {
                 continue;
             }
-            if !full && version >= 550 {
+            if !full && version >= 573 {
                 fields.as_object_mut().unwrap().remove("biomes");
             }
-            if !full && (107..550).contains(&version) {
+            if !full && (107..573).contains(&version) {
                 let data = BASE64_STANDARD.decode(fields["chunkData"].as_str().unwrap()).unwrap();
                 let biomes = if version < 393 { 256 } else { 1024 };
                 fields["chunkData"] = json!(base64(&data[..data.len() - biomes]));
@@ -210,7 +210,8 @@ fn a_packet_is_read_once_for_all_its_blocks() {
     assert_eq!(READS.get() - begin, 3);
     // What the server has sent since says where the world begins.
     let fields = whole(1);
-    let known = packet_in(765, State::Play, "map_chunk", &fields, &dimensions(765, &[(0, 384)]));
+    let known =
+        packet_in(release(765), State::Play, "map_chunk", &fields, &dimensions(765, &[(0, 384)]));
     assert!(Contents::block_in(&first, -144, -1, 192).is_some());
     assert_eq!(Contents::block_in(&known, -144, -1, 192), None);
     // A packet that is invalid is not read again either.
