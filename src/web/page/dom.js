@@ -170,7 +170,7 @@ function escaped(text) {
   return text.replace(UNSEEN, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }
 
-/** What the terminal escapes, too: see `is_unfit` in `crates/engine/src/text/escape.rs`. */
+/** What the terminal escapes, too: see `is_unseen` in `crates/protocol/src/wire/text.rs`. */
 const UNSEEN = new RegExp("(?![\\n\\t])[\\p{Cc}\\u00ad\\u034f\\u061c\\u115f\\u1160\\u180e\\u200b-\\u200f\\u2028-\\u202e"
   + "\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e0fff}]", "gu");
 

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Write as _};
 use std::io;
 
 use mitmcraft_protocol::packet::StyledText;
+use mitmcraft_protocol::wire::is_unseen;
 
 /// Displays untrusted text safely on a terminal: escapes characters that would move the cursor, or
 /// colour, hide or reorder text.
@@ -50,7 +51,7 @@ impl Display for EscapedJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for char in self.0.chars() {
             // Outside of texts there are no such characters but the ends of lines.
-            if !is_unfit(char) || char == '\n' {
+            if !is_unseen(char) || char == '\n' {
                 f.write_char(char)?;
                 continue;
             }
@@ -157,34 +158,12 @@ impl fmt::Write for Escaper<'_, '_> {
                 '\t' => self.out.write_str("\\t")?,
                 '\\' if self.quote.is_some() => self.out.write_str("\\\\")?,
                 char if Some(char) == self.quote => write!(self.out, "\\{char}")?,
-                char if is_unfit(char) => write!(self.out, "\\u{{{:x}}}", u32::from(char))?,
+                char if is_unseen(char) => write!(self.out, "\\u{{{:x}}}", u32::from(char))?,
                 char => self.out.write_char(char)?,
             }
         }
         Ok(())
     }
-}
-
-/// Returns `true` for characters that a terminal does not simply show: control characters, and
-/// Unicode characters that are invisible or change the text direction.
-fn is_unfit(char: char) -> bool {
-    char.is_control()
-        || matches!(
-            char,
-            '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{180e}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{3164}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e0fff}'
-        )
 }
 
 #[cfg(test)]
@@ -197,7 +176,7 @@ mod tests {
     fn no_character_that_a_terminal_interprets_is_printed() {
         for code in (0..=0x10_ffff).filter_map(char::from_u32) {
             let shown = Escaped(code).to_string();
-            let fit = !shown.chars().any(|char| char.is_control() || is_unfit(char));
+            let fit = !shown.chars().any(|char| char.is_control() || is_unseen(char));
             assert!(fit, "{code:?}");
         }
         assert_eq!(
@@ -242,7 +221,7 @@ mod tests {
         let json = serde_json::to_string(&serde_json::json!({ "text": text, "n": [1, null] }));
         let json = json.unwrap();
         let shown = EscapedJson(&json).to_string();
-        assert!(!shown.chars().any(is_unfit));
+        assert!(!shown.chars().any(is_unseen));
         let value = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
         assert_eq!(value(&shown), value(&json));
         assert_eq!(EscapedJson("[\"\u{9b}\u{e0001}ä\"]").to_string(), r#"["\u009b\udb40\udc01ä"]"#);

@@ -6,6 +6,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value as Json;
 
 use super::gzip;
+use crate::wire::is_unseen;
 
 /// The source of a [`Protocol`](super::Protocol) that is not built in, as captures contain it.
 #[derive(Debug)]
@@ -73,14 +74,9 @@ impl std::str::FromStr for DescriptionId {
     }
 }
 
-/// Returns `true` if no text in the JSON contains a control character or changes the direction of
-/// writing.
+/// Returns `true` if every character of the texts in the JSON is one that a screen shows.
 fn is_plain(json: &Json) -> bool {
-    let plain = |text: &str| {
-        !text.contains(|it: char| {
-            it.is_control() || matches!(it, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        })
-    };
+    let plain = |text: &str| !text.contains(is_unseen);
     match json {
         Json::String(text) => plain(text),
         Json::Array(items) => items.iter().all(is_plain),

@@ -17,5 +17,5 @@ pub use error::bytes;
 pub use named::named;
 pub use nbt::{Compound, List, Nbt, NbtJsonError, Tag, TagType};
 pub use reader::Reader;
-pub use text::Encoding;
+pub use text::{Encoding, is_unseen};
 pub use varint::{VarInt, VarLong, write_varint, write_varlong};

@@ -109,6 +109,29 @@ impl Encoding {
     }
 }
 
+/// Returns `true` for characters that a screen does not simply show: control characters, and Unicode characters that
+/// are invisible or change the direction of writing.
+#[must_use]
+pub fn is_unseen(char: char) -> bool {
+    char.is_control()
+        || matches!(
+            char,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
 #[cfg(test)]
 mod tests {
     use hex_literal::hex;
