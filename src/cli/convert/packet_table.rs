@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail};
 use mitmcraft_engine::capture::{
     Cell, ColumnKind, Entry, Record, Sink, TableColumn, TableWriter, WhereSink, session_id,
 };
-use mitmcraft_engine::lang::{Expr, Vocabulary};
+use mitmcraft_engine::lang::{Condition, Expr, Path, Vocabulary};
 use mitmcraft_engine::text::{Column, field_text};
 use mitmcraft_protocol::packet::FieldPath;
 use mitmcraft_protocol::schema::{Catalog, Kind, Kinds, Value};
@@ -42,9 +42,11 @@ impl PacketTable {
         let packets = Expr::parse_in(packet, &vocabulary);
         let (packets, _) =
             packets.map_err(|error| anyhow!("`--table`: {}", error.render(packet)))?;
+        let condition = Condition::parse(packet).ok();
+        let named = condition.as_ref().and_then(Condition::path);
         let mut columns: Vec<(Source, TableColumn)> = Vec::new();
         for name in split(names) {
-            let source = Source::parse(name, packet, &vocabulary)?;
+            let source = Source::parse(name, named, &vocabulary)?;
             if columns.iter().any(|(_, known)| known.name == name) {
                 bail!("`--table`: `{name}` is given twice");
             }
@@ -66,9 +68,15 @@ impl PacketTable {
 }
 
 impl Source {
-    fn parse(name: &str, packet: &str, vocabulary: &Vocabulary<'_>) -> anyhow::Result<Self> {
-        if FieldPath::parse(name).is_ok() {
-            if let Ok(column) = Column::parse(&format!("{packet}.{name}"), vocabulary) {
+    /// Parses a column of the packets that `packet` names, if it does.
+    fn parse(
+        name: &str,
+        packet: Option<&Path>,
+        vocabulary: &Vocabulary<'_>,
+    ) -> anyhow::Result<Self> {
+        if let Ok(path) = FieldPath::parse(name) {
+            let of = |owner: &Path| Column::parse(&owner.then(&path).to_string(), vocabulary);
+            if let Some(Ok(column)) = packet.map(of) {
                 return Ok(Self::Value(column));
             }
             match name {
@@ -76,7 +84,7 @@ impl Source {
                 "session" => return Ok(Self::Session),
                 _ => {}
             }
-            if let Ok(column) = Column::parse(&format!("pkt.{name}"), vocabulary) {
+            if let Ok(column) = of(&Path::words(["pkt"])) {
                 return Ok(Self::Value(column));
             }
         }

@@ -3,15 +3,14 @@ use std::fmt::{self, Display, Formatter};
 use super::lexer::Span;
 use mitmcraft_protocol::packet::{FieldPath, PathStep};
 use mitmcraft_protocol::schema::{Kind, Kinds};
-use mitmcraft_protocol::wire::named;
+use mitmcraft_protocol::wire::{is_unseen, named};
 
 /// A node of the syntax tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub(super) kind: NodeKind,
     pub(super) location: Location,
-    /// The height of the tree from here on, this node included: at most
-    /// [`MAX_DEPTH`].
+    /// The height of the tree from here on, this node included. What was parsed has at most [`MAX_DEPTH`].
     pub(super) depth: usize,
 }
 
@@ -47,15 +46,20 @@ pub(super) struct Thing {
     pub(super) location: Location,
 }
 
+/// A value that is written in an expression.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Literal {
+pub enum Literal {
+    /// `true` or `false`.
     Bool(bool),
+    /// An integer.
     Int(i64),
     /// An integer above [`i64::MAX`].
     Unsigned(u64),
     /// A finite number.
     Float(f64),
+    /// A text in quotes.
     Text(String),
+    /// One or more bytes.
     Bytes(Vec<u8>),
 }
 
@@ -84,9 +88,10 @@ pub(super) struct Pattern {
     pub(super) anchors: Anchors,
 }
 
-/// A path of names and indexes.
+/// A name in an expression, with the names and indexes that follow it: `chat.message`, `items[3].itemCount`,
+/// `pkt.size`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Path {
+pub struct Path {
     /// One or more parts, the first of them a name or a glob.
     pub(super) parts: Vec<PathPart>,
 }
@@ -156,6 +161,29 @@ pub(super) struct Anchors(pub(super) Vec<(usize, usize)>);
 impl PartialEq for Anchors {
     fn eq(&self, _: &Self) -> bool {
         true
+    }
+}
+
+impl Node {
+    /// Creates a node, which may be higher than [`MAX_DEPTH`].
+    pub(super) fn new(kind: NodeKind, span: Span) -> Self {
+        let highest = |nodes: &[Self]| nodes.iter().map(|node| node.depth).max().unwrap_or(0);
+        let inside = match &kind {
+            NodeKind::Literal(_) | NodeKind::Path(_) | NodeKind::Exists(_) | NodeKind::Is(..) => 0,
+            NodeKind::Call(_, node)
+            | NodeKind::Negate(node)
+            | NodeKind::Not(node)
+            | NodeKind::In(node, _)
+            | NodeKind::Matches(node, _) => node.depth,
+            NodeKind::All(nodes)
+            | NodeKind::Any(nodes)
+            | NodeKind::Block(nodes)
+            | NodeKind::Distance(nodes) => highest(nodes),
+            NodeKind::Compare(_, left, right)
+            | NodeKind::Arithmetic(_, left, right)
+            | NodeKind::Contains(left, right) => left.depth.max(right.depth),
+        };
+        Self { kind, location: Location(span), depth: inside + 1 }
     }
 }
 
@@ -360,6 +388,11 @@ fn power(node: &Node) -> Power {
     }
 }
 
+/// Returns whether a name can begin an operand.
+pub(super) fn is_word(name: &str) -> bool {
+    is_plain(name) && !["and", "or", "not", "true", "false"].contains(&name)
+}
+
 /// Returns whether a name after a dot needs no quotes.
 fn is_plain(name: &str) -> bool {
     let word = |char: char| char.is_ascii_alphanumeric() || char == '_';
@@ -368,6 +401,7 @@ fn is_plain(name: &str) -> bool {
         && name != "exists"
 }
 
+/// Writes a text in quotes. Characters that a screen does not show become escapes.
 fn quote(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")?;
     for char in text.chars() {
@@ -375,7 +409,7 @@ fn quote(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
             '"' => f.write_str("\\\"")?,
             '\\' => f.write_str("\\\\")?,
             '\n' => f.write_str("\\n")?,
-            _ if char.is_control() => write!(f, "\\u{{{:x}}}", u32::from(char))?,
+            _ if is_unseen(char) => write!(f, "\\u{{{:x}}}", u32::from(char))?,
             _ => write!(f, "{char}")?,
         }
     }

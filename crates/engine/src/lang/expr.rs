@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::attribute::{Attribute, Subject};
 use super::checker::Checker;
 use super::collector::Evaluation;
+use super::condition::Condition;
 use super::error::{ExprError, Warning};
 use super::field::Field;
 use super::field_index::{FieldIndex, Owners};
@@ -74,6 +75,17 @@ impl Expr {
         let expr = Self(Arc::new(Inner { text: text.into(), predicate, fields, mentions, plans }));
         warnings.extend(expr.never(&node.location.0, vocabulary));
         Ok((expr, warnings))
+    }
+
+    /// Checks a condition against a vocabulary. The places of errors are those in its text.
+    ///
+    /// # Errors
+    /// [`ExprError`]: names that no version has, operands that never fit their operator, or too long a text.
+    pub fn new(
+        condition: &Condition,
+        vocabulary: &Vocabulary<'_>,
+    ) -> Result<(Self, Vec<Warning>), ExprError> {
+        Self::parse_in(&condition.to_string(), vocabulary)
     }
 
     /// Returns whether a packet matches.

@@ -5,6 +5,9 @@
 //! packet, everything that is certain is evaluated once (`plan`). The rest is evaluated on the
 //! fields it needs, which one walk through the body extracts (`collector`).
 //!
+//! What the program itself writes in this language is built as a tree, combined and printed
+//! (`condition`), never put together as text.
+//!
 //! # The language, where it differs from Wireshark's
 //!
 //! * A lone name is a direction, a state (but `login` is the packet, and `state.login` the state), a
@@ -33,6 +36,7 @@ mod attribute;
 mod checker;
 mod collector;
 mod completion;
+mod condition;
 mod datum;
 mod error;
 mod expr;
@@ -54,8 +58,10 @@ mod vocabulary;
 #[cfg(test)]
 mod tests;
 
+pub use ast::{Literal, Path};
 pub use attribute::{MARK, Subject};
 pub use completion::Completion;
+pub use condition::Condition;
 pub(crate) use error::did_you_mean;
 pub use error::{ExprError, Warning, closest};
 pub use expr::Expr;

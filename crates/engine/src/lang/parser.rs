@@ -156,7 +156,7 @@ impl<'t> Parser<'t> {
             }
             Token::Word(name) => self.path(name, span)?,
             Token::Glob(glob) => self.path(glob, span)?,
-            Token::Int(int) => NodeKind::Literal(unsigned(int)),
+            Token::Int(int) => NodeKind::Literal(int.into()),
             Token::Float(float) => NodeKind::Literal(Literal::Float(float)),
             Token::Text(quoted) => NodeKind::Literal(Literal::Text(plain(quoted)?)),
             Token::Bytes(bytes) => NodeKind::Literal(Literal::Bytes(bytes)),
@@ -412,24 +412,12 @@ impl<'t> Parser<'t> {
     }
 
     fn node(&self, kind: NodeKind, start: usize) -> Result<Node, ExprError> {
-        let deepest = |nodes: &[Node]| nodes.iter().map(|node| node.depth).max().unwrap_or(0);
-        let inside = match &kind {
-            NodeKind::Literal(_) | NodeKind::Path(_) | NodeKind::Exists(_) | NodeKind::Is(..) => 0,
-            NodeKind::Call(_, node) | NodeKind::Negate(node) | NodeKind::Not(node) => node.depth,
-            NodeKind::In(node, _) | NodeKind::Matches(node, _) => node.depth,
-            NodeKind::All(nodes)
-            | NodeKind::Any(nodes)
-            | NodeKind::Block(nodes)
-            | NodeKind::Distance(nodes) => deepest(nodes),
-            NodeKind::Compare(_, left, right)
-            | NodeKind::Arithmetic(_, left, right)
-            | NodeKind::Contains(left, right) => left.depth.max(right.depth),
-        };
         let span = start..self.tokens[self.at.saturating_sub(1)].1.end;
-        if inside >= MAX_DEPTH {
-            return Err(too_deep(&span));
+        let node = Node::new(kind, span);
+        if node.depth > MAX_DEPTH {
+            return Err(too_deep(&node.location.0));
         }
-        Ok(Node { kind, location: Location(span), depth: inside + 1 })
+        Ok(node)
     }
 
     fn next(&mut self) -> (Token<'t>, Span) {
@@ -460,10 +448,6 @@ enum Operator {
     Is,
     Compare(Comparison),
     Arithmetic(Arithmetic),
-}
-
-fn unsigned(int: u64) -> Literal {
-    i64::try_from(int).map_or(Literal::Unsigned(int), Literal::Int)
 }
 
 /// Returns a text without invalid escapes.

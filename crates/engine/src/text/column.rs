@@ -1,5 +1,5 @@
 use crate::capture::Record;
-use crate::lang::{ExprError, Formula, Vocabulary};
+use crate::lang::{Expr, ExprError, Formula, Path, Vocabulary};
 use mitmcraft_protocol::packet::{FieldPath, PathStep, position};
 use mitmcraft_protocol::schema::{PacketType, Value};
 
@@ -20,8 +20,10 @@ impl Column {
     /// [`ExprError`] if it is not one, or no packet has such a field.
     pub fn parse(name: &str, vocabulary: &Vocabulary<'_>) -> Result<Self, ExprError> {
         let path = FieldPath::parse(name).ok();
-        let is_field =
-            || path.is_some() && Formula::parse_in(&format!("{name}.exists"), vocabulary).is_ok();
+        let is_field = || {
+            let named = path.as_ref().and_then(Path::field);
+            named.is_some_and(|named| Expr::new(&named.exists(), vocabulary).is_ok())
+        };
         let formula = match Formula::parse_in(name, vocabulary) {
             Ok(formula) => Some(formula),
             Err(_) if is_field() => None,
@@ -63,4 +65,24 @@ fn element<'v>(value: &'v Value, steps: &[PathStep]) -> Option<&'v Value> {
         _ => return None,
     };
     element(inner, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mitmcraft_protocol::schema::Catalog;
+
+    #[test]
+    fn a_column_is_a_value_a_list_or_a_container_and_no_condition() {
+        let catalog = Catalog::embedded().only(&[47]);
+        let vocabulary = Vocabulary::new(&catalog);
+        for name in ["items", "window_items.items", "spawn_position.location", "x + 1", "pkt.size"]
+        {
+            assert!(Column::parse(name, &vocabulary).is_ok(), "{name}");
+        }
+        // As `chat or items.exists`, it would be an expression.
+        for name in ["chat or items", "items or chat", "no_such_field"] {
+            assert!(Column::parse(name, &vocabulary).is_err(), "{name}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::lang::ast::{
     PathPart, Pattern,
 };
 use crate::lang::parser::parse;
-use crate::lang::{Expr, Formula};
+use crate::lang::{Condition, Expr, Formula};
 use mitmcraft_protocol::packet::PathStep;
 use mitmcraft_protocol::schema::Catalog;
 
@@ -75,6 +75,36 @@ fn every_form_is_printed_as_it_was_parsed() {
         let node = parse(text).unwrap();
         assert_eq!(parse(&node.to_string()).unwrap(), node, "{text}");
     }
+}
+
+#[test]
+fn conditions_are_combined_as_trees() {
+    let parse = |text: &str| Condition::parse(text).unwrap();
+    let [a, b, either] = ["a", "b && c", "a || b"].map(parse);
+    for (combined, text) in [
+        (a.clone().and(b.clone()), "a and b and c"),
+        (b.clone().and(either.clone()), "b and c and (a or b)"),
+        (either.clone().or(b.clone()), "a or b or b and c"),
+        (!either.clone(), "not (a or b)"),
+        (!!either.clone(), "a or b"),
+        (a.and(!b), "a and not (b and c)"),
+    ] {
+        assert_eq!(combined.to_string(), text);
+        assert_eq!(parse(text), combined);
+    }
+}
+
+#[test]
+fn what_a_name_or_a_text_contains_is_not_read_as_part_of_the_language() {
+    for name in ["x or y", "and", "true", "", "a.b", "(", "minecraft:x"] {
+        assert_eq!(Path::named(name), None, "{name}");
+    }
+    let steps = ["chat", "a or b", "exists"].map(|name| PathStep::Name(name.into()));
+    let path = Path::field(&steps.into_iter().collect()).unwrap();
+    let condition = path.equals("\" or \u{202e}\u{1b}\r\"");
+    let text = condition.to_string();
+    assert_eq!(text, r#"chat."a or b"."exists" == "\" or \u{202e}\u{1b}\u{d}\"""#);
+    assert_eq!(Condition::parse(&text), Ok(condition));
 }
 
 fn name() -> impl Strategy<Value = String> {
