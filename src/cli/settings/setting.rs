@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::error::ContextKind;
 use clap::{Arg, ArgAction, Command, Id};
+use mitmcraft_engine::text::{Escaped, toml_string};
 
 /// An option of a verb, or of all verbs, that can be set by flag, variable and file.
 pub(super) struct Setting {
@@ -118,7 +119,8 @@ impl Setting {
     pub(super) fn line(&self, value: Option<&Value>) -> String {
         let key = self.key();
         let words = value.map_or_else(|| self.default(), |value| value.words.clone());
-        let origin = value.map_or("default", |value| &value.origin);
+        // A path in a comment may have a line break.
+        let origin = Escaped(value.map_or("default", |value| &value.origin));
         if value.is_none() && words.is_empty() {
             return format!("# {key} is not set");
         }
@@ -126,7 +128,7 @@ impl Setting {
             return format!("# {key} is set and not shown  # {origin}");
         }
         let is_text = self.types().0.contains(&"string");
-        let toml = |word: &String| if is_text { quoted(word) } else { word.clone() };
+        let toml = |word: &String| if is_text { toml_string(word) } else { word.clone() };
         let words = words.iter().map(toml).collect::<Vec<_>>().join(", ");
         match self.arg.get_action() {
             ArgAction::Append => format!("{key} = [{words}]  # {origin}"),
@@ -185,11 +187,6 @@ fn collect(command: &Command, table: &str, found: &mut Vec<Setting>) {
     for verb in command.get_subcommands().filter(|it| !it.is_hide_set()) {
         collect(verb, &format!("{table}{}.", verb.get_name()), found);
     }
-}
-
-/// Returns a basic string of TOML, which is a JSON string except that DEL must be escaped.
-fn quoted(value: &str) -> String {
-    serde_json::Value::from(value).to_string().replace('\u{7f}', "\\u007f")
 }
 
 /// The prefix of our variables.

@@ -8,6 +8,7 @@ use super::spawn::SpawnOffset;
 use super::{Behaviour, Deviation};
 use crate::analysis::{Difference, Ignore, IgnoreError};
 use crate::lang::amount::Period;
+use crate::text::toml_string;
 use mitmcraft_protocol::packet::{Glob, any_position};
 
 /// What may differ between two runs of the same server.
@@ -160,7 +161,7 @@ impl Normalisation {
             }
             let _ = writeln!(out, "{} = [", freedom.key());
             for rule in rules {
-                let _ = writeln!(out, "    {rule:?},");
+                let _ = writeln!(out, "    {},", toml_string(rule));
             }
             out.push_str("]\n");
         }

@@ -20,6 +20,7 @@ mod payload;
 mod plural;
 mod scalar;
 mod short;
+mod toml;
 mod tree;
 mod xml;
 
@@ -36,4 +37,5 @@ pub use line::{write_annotated_line, write_line};
 pub use options::{LineOptions, TimeForm, Verbosity};
 pub(crate) use plural::count;
 pub(crate) use scalar::ByteSize;
+pub use toml::toml_string;
 pub(crate) use xml::xml;
