@@ -6,7 +6,6 @@
 mod controller;
 mod held_packet;
 mod message;
-mod packet_expression;
 mod request;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -14,5 +13,4 @@ pub(crate) mod tests;
 pub use controller::Controller;
 pub use held_packet::{HeldContent, HeldPacket};
 pub use message::{Answer, BreakCondition, Decided, HeldRows, Holding, Message, Push, Sending};
-pub use packet_expression::{packet_expression, packet_rule};
 pub use request::{ControlError, HeldId, Request};

@@ -10,8 +10,10 @@ use mitmcraft_protocol::packet::Timestamp;
 /// What is looked for.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// The conditions, all of which a packet meets; empty for all packets.
-    pub exprs: Vec<Expr>,
+    /// The filter; `None` for all packets.
+    pub filter: Option<Expr>,
+    /// Conditions that packets meet as well: those of a search, a conversation or a series within a list.
+    pub within: Vec<Expr>,
     /// The sessions, by number; empty for all.
     pub sessions: Vec<u64>,
     /// The times, the end excluded; `None` for all.
@@ -25,6 +27,17 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Returns the conditions, all of which a packet meets.
+    pub fn conditions(&self) -> impl Iterator<Item = &Expr> {
+        self.filter.iter().chain(&self.within)
+    }
+
+    /// Returns whether a condition asks for the comments of packets.
+    #[must_use]
+    pub fn asks_comments(&self) -> bool {
+        self.conditions().any(Expr::asks_comments)
+    }
+
     /// Returns whether a row is selected, the expressions aside.
     pub(super) fn has(&self, row: u64, session: u64, at: Timestamp) -> bool {
         row >= self.since
@@ -61,11 +74,10 @@ impl Matches {
         self.found = self.found.split_off(&snapshot.first());
         let before = std::mem::replace(&mut self.snapshot, snapshot).annotations;
         let notes = &self.snapshot.annotations;
-        let Selection { exprs, .. } = &self.selection;
-        if Arc::ptr_eq(&before, notes) || !exprs.iter().any(Expr::asks_comments) {
+        if Arc::ptr_eq(&before, notes) || !self.selection.asks_comments() {
             return;
         }
-        let decisions: Vec<_> = exprs.iter().cloned().map(Decisions::new).collect();
+        let decisions: Vec<_> = self.selection.conditions().cloned().map(Decisions::new).collect();
         let noted = before.keys().chain(notes.keys());
         for row in noted.filter(|row| before.get(row) != notes.get(row)) {
             if let Some((chunk, place)) = self.snapshot.find(*row)
@@ -96,7 +108,7 @@ impl Matches {
         let queue = Mutex::new(work.into_iter());
         let evaluate = || {
             let mut decisions: Vec<_> =
-                selection.exprs.iter().cloned().map(Decisions::new).collect();
+                selection.conditions().cloned().map(Decisions::new).collect();
             let mut done = Vec::new();
             loop {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();

@@ -1,7 +1,4 @@
-use std::fmt::Write as _;
-
-use mitmcraft_engine::lang::Expr;
-use mitmcraft_engine::lang::ExprError;
+use mitmcraft_engine::lang::{Expr, ExprError, Path, Vocabulary};
 use mitmcraft_protocol::schema::Catalog;
 
 /// Returns the expression that finds `text` in the bodies of packets: bytes if it is written as such
@@ -10,19 +7,19 @@ use mitmcraft_protocol::schema::Catalog;
 /// # Errors
 /// [`ExprError`] if the text is too long.
 pub fn search_expression(text: &str, catalog: &Catalog) -> Result<Expr, ExprError> {
-    let source = match bytes(text) {
-        Some(bytes) => format!(r#"pkt.body matches "(?s-u){}""#, escaped(&bytes)),
+    let body = |pattern| Path::words(["pkt", "body"]).matches(pattern);
+    let exactly = |bytes: &[u8]| {
+        let bytes: String = bytes.iter().map(|byte| format!(r"\x{byte:02x}")).collect();
+        body(format!("(?s-u){bytes}"))
+    };
+    let condition = match bytes(text) {
+        Some(bytes) => exactly(&bytes),
         None => {
             let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
-            let plain = regex_syntax::escape(text);
-            let plain = plain.replace('\\', "\\\\").replace('"', "\\\"");
-            format!(
-                r#"pkt.body matches "(?i){plain}" or pkt.body matches "(?s-u){}""#,
-                escaped(&wide)
-            )
+            body(format!("(?i){}", regex_syntax::escape(text))).or(exactly(&wide))
         }
     };
-    Ok(Expr::parse(&source, catalog)?.0)
+    Ok(Expr::new(&condition, &Vocabulary::new(catalog))?.0)
 }
 
 /// Returns the bytes that a text is the hex form of.
@@ -39,12 +36,4 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
     }
     let pairs = (0..digits.len()).step_by(2).map(|at| &digits[at..at + 2]);
     pairs.map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
-}
-
-/// Returns a regular expression for bytes, as it stands in a text of the language.
-fn escaped(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut out, byte| {
-        let _ = write!(out, r"\x{byte:02x}");
-        out
-    })
 }

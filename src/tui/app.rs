@@ -12,10 +12,10 @@ use crate::proxy::ColorStore;
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::protocol::Request;
 use crate::view::{
-    Action, Chart, Conversation, Cursor, FindResult, HeldList, Highlights, Interface, List, SLICE,
-    Statistics, by_type, protocols, words,
+    Action, Chart, Combination, Conversation, Cursor, FindResult, HeldList, Highlights, Interface,
+    List, SLICE, SortKey, Statistics, has_name, protocols, words,
 };
-use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::lang::{Condition, Expr, Vocabulary};
 use mitmcraft_protocol::schema::Catalog;
 
 /// Everything that the terminal interface shows, and what its keys do.
@@ -26,8 +26,6 @@ pub struct App {
     inbox: Inbox,
     pub(super) list: List,
     pub(super) cursor: Cursor,
-    /// The text of the list's filter.
-    pub(super) filter: String,
     pub(super) view: View,
     /// The conversation and its selected line; `None` until it is opened.
     pub(super) conversation: Option<(Conversation, Cursor)>,
@@ -99,7 +97,6 @@ impl App {
         let mut app = Self {
             list: List::new(Arc::clone(&store)),
             cursor: Cursor::new(10),
-            filter: String::new(),
             store,
             inbox: Inbox::default(),
             view: View::Packets,
@@ -148,10 +145,7 @@ impl App {
     /// Shows only packets that match, until the person asks for others.
     #[must_use]
     pub fn filtered(mut self, condition: Option<Expr>) -> Self {
-        if let Some(expr) = condition {
-            self.filter = expr.to_string();
-            self.list.set_filter(Some(expr));
-        }
+        self.list.set_filter(condition);
         self
     }
 
@@ -343,7 +337,7 @@ impl App {
                 self.open_line();
             }
             Action::Open | Action::NextPane => {}
-            Action::Filter => self.ask(Purpose::Filter, self.filter.clone()),
+            Action::Filter => self.ask(Purpose::Filter, self.filter().to_owned()),
             Action::Search => self.ask(Purpose::Search, String::new()),
             Action::NextMatch => self.find(false),
             Action::PreviousMatch => self.find(true),
@@ -409,14 +403,23 @@ impl App {
         let row = self.cursor.selected().filter(|_| self.view == View::Packets);
         let kind = row.and_then(|row| self.list.snapshot().kind(row));
         let Some(kind) = kind else { return };
-        self.set_filter(by_type(&self.filter, kind.name(), only));
+        let how = if only { Combination::Only } else { Combination::Not };
+        self.combine(how, has_name(kind.name()));
     }
 
-    /// Lists only packets that match a filter, which is right; an empty one lists all.
-    pub(super) fn set_filter(&mut self, text: String) {
-        let expr = Expr::parse(&text, &self.catalog).ok().map(|(expr, _)| expr);
-        self.filter = text;
-        self.list.set_filter(expr);
+    /// The text of the list's filter; empty if it lists all packets.
+    pub(super) fn filter(&self) -> &str {
+        self.list.filter().map_or("", Expr::text)
+    }
+
+    /// Adds a condition to the list's filter.
+    pub(super) fn combine(&mut self, how: Combination, condition: Condition) {
+        let combined = how.combine(self.filter(), condition);
+        let compile = |it| Expr::new(&it, &Vocabulary::new(&self.catalog));
+        match combined.and_then(compile) {
+            Ok((filter, _)) => self.list.set_filter(Some(filter)),
+            Err(error) => self.status = placed(0, error).1,
+        }
     }
 
     /// Saves marks and comments on a thread of its own.
@@ -441,69 +444,82 @@ impl App {
         self.prompt = Some(Prompt::new(purpose, text));
     }
 
-    /// Marks what is wrong with the line that is being typed.
-    fn check(&mut self) {
-        let Some(Prompt { purpose, text, .. }) = self.prompt.clone() else { return };
-        let error = match purpose {
-            Purpose::Columns => Column::parse(&text, &self.catalog).err(),
-            Purpose::Sort => self.sort_of(&text).err(),
-            Purpose::Series => self.series_of(&text).err(),
-            Purpose::Colors => self.colors_of(&text).err(),
-            purpose if purpose.is_expression() && !text.trim().is_empty() => {
-                Expr::parse(&text, &self.catalog).err().map(|error| placed(0, error))
+    /// Parses a line.
+    ///
+    /// # Errors
+    /// The place that is wrong, and why.
+    fn parse(&self, purpose: &Purpose, text: &str) -> Result<Line, (usize, String)> {
+        let text = text.to_owned();
+        Ok(match *purpose {
+            Purpose::Filter => Line::Filter(self.condition_of(&text)?),
+            Purpose::Search => Line::Search(text),
+            Purpose::Columns => Line::Columns(Column::parse(&text, &self.catalog)?),
+            Purpose::Sort => Line::Sort(self.sort_of(&text)?, text),
+            Purpose::Series => Line::Series(self.series_of(&text)?),
+            Purpose::Colors => Line::Colors(self.colors_of(&text)?),
+            Purpose::Comment(row) => Line::Comment(row, text.trim().to_owned()),
+            Purpose::Break => {
+                self.condition_of(&text)?;
+                Line::Command(Purpose::Break, text)
             }
-            _ => None,
-        };
+            ref purpose @ (Purpose::Kick(_) | Purpose::Edit(_) | Purpose::Send(_)) => {
+                Line::Command(purpose.clone(), text)
+            }
+            // Enter runs the chosen action.
+            Purpose::Palette => Line::Nothing,
+        })
+    }
+
+    /// Marks what is wrong with the line that is being typed. Returns what it says.
+    fn check(&mut self) -> Option<Line> {
+        let prompt = self.prompt.as_ref()?;
+        let parsed = self.parse(&prompt.purpose, &prompt.text);
+        let (line, error) = parsed.map_or_else(|error| (None, Some(error)), |it| (Some(it), None));
         if let Some(prompt) = &mut self.prompt {
             prompt.error = error;
         }
+        line
     }
 
     /// Does what the line says, if it is right.
     fn enter(&mut self) {
-        self.check();
-        let Some(prompt) = self.prompt.take_if(|it| it.error.is_none()) else { return };
-        let Prompt { purpose, text, .. } = prompt;
-        self.history.add(&purpose, &text);
-        match purpose {
-            Purpose::Filter => {
-                self.set_filter(text);
+        let Some(line) = self.check() else { return };
+        if let Some(Prompt { purpose, text, .. }) = self.prompt.take() {
+            self.history.add(&purpose, &text);
+        }
+        match line {
+            Line::Filter(filter) => {
+                self.list.set_filter(filter);
                 self.show(View::Packets);
             }
-            Purpose::Search => match search_expression(&text, &self.catalog) {
-                Ok(expr) => {
-                    self.list.search(Some(expr));
+            Line::Search(text) => match search_expression(&text, &self.catalog) {
+                Ok(condition) => {
+                    self.list.search(Some(condition));
                     self.find(false);
                 }
                 Err(error) => self.status = error.message,
             },
-            Purpose::Columns => {
-                self.columns = Column::parse(&text, &self.catalog).unwrap_or_default();
-            }
-            Purpose::Sort => {
-                let by = self.sort_of(&text).unwrap_or_default();
+            Line::Columns(columns) => self.columns = columns,
+            Line::Sort(by, text) => {
                 self.list.sort(by);
                 self.sort = text;
             }
-            Purpose::Series => {
-                self.series = self.series_of(&text).unwrap_or_default();
+            Line::Series(series) => {
+                self.series = series;
                 self.show(View::Timeline);
             }
-            Purpose::Colors => {
-                self.highlights = Arc::new(self.colors_of(&text).unwrap_or_default());
+            Line::Colors(highlights) => {
+                self.highlights = Arc::new(highlights);
                 self.save_colors();
             }
-            Purpose::Comment(row) => {
+            Line::Comment(row, comment) => {
                 let note = self.list.snapshot().annotation(row).cloned().unwrap_or_default();
-                self.store.annotate(row, Annotation { comment: text.trim().to_owned(), ..note });
+                self.store.annotate(row, Annotation { comment, ..note });
                 self.details = None;
                 self.advance();
             }
-            Purpose::Break | Purpose::Kick(_) | Purpose::Edit(_) | Purpose::Send(_) => {
-                self.command(purpose, text);
-            }
-            // Enter runs the chosen action.
-            Purpose::Palette => {}
+            Line::Command(purpose, text) => self.command(purpose, text),
+            Line::Nothing => {}
         }
     }
 
@@ -518,6 +534,23 @@ impl App {
             FindResult::NotFound => self.status = "nothing found".to_owned(),
         }
     }
+}
+
+/// What a line says.
+enum Line {
+    Filter(Option<Expr>),
+    /// The text that is searched.
+    Search(String),
+    Columns(Vec<Column>),
+    /// The order, and its text.
+    Sort(Option<(SortKey, bool)>, String),
+    Series(Vec<Expr>),
+    Colors(Highlights),
+    /// The comment on the packet of a row.
+    Comment(u64, String),
+    /// Something about sessions.
+    Command(Purpose, String),
+    Nothing,
 }
 
 /// Returns what a key does.

@@ -166,7 +166,7 @@ impl<'a> Painter<'a> {
         let Some(prompt) = &app.prompt else {
             let (done, all) = app.list.matches().progress();
             let count = app.list.count();
-            let mut line = match app.filter.trim() {
+            let mut line = match app.filter() {
                 "" => format!("{count} packets"),
                 filter => format!("{count} of {all} packets: {}", Escaped(filter)),
             };

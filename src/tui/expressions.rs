@@ -1,10 +1,22 @@
-//! Lines with several expressions: the series of the timeline, and the colours of packets.
+//! Lines of expressions: a condition, the series of the timeline, and the colours of packets.
 
 use super::{App, Purpose};
 use crate::view::{Chart, Highlight, HighlightError, Highlights};
 use mitmcraft_engine::lang::{Expr, ExprError};
 
 impl App {
+    /// Returns the condition that a line is; `None` if it is empty.
+    ///
+    /// # Errors
+    /// The place that is wrong, and why.
+    pub(super) fn condition_of(&self, text: &str) -> Result<Option<Expr>, (usize, String)> {
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let parsed = Expr::parse(text, &self.catalog);
+        parsed.map(|(expr, _)| Some(expr)).map_err(|error| placed(0, error))
+    }
+
     /// Asks what the timeline is to count.
     pub(super) fn ask_series(&mut self) {
         let texts = self.series.iter().map(Expr::text);

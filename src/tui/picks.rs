@@ -2,7 +2,7 @@
 
 use super::{App, Column, View};
 use crate::store::Annotation;
-use crate::view::{Action, Combination, PickedField, SortKey, combined};
+use crate::view::{Action, Combination, PickedField, SortKey};
 use mitmcraft_engine::lang::Vocabulary;
 
 impl App {
@@ -25,7 +25,7 @@ impl App {
             Action::CopyJson => return self.copy(field.json),
             _ => return self.copy(field.text),
         };
-        self.set_filter(combined(&self.filter, &field.condition, how));
+        self.combine(how, field.condition);
     }
 
     fn toggle_column(&mut self, name: &str) {

@@ -439,7 +439,7 @@ fn packets_of_a_type_are_hidden_or_listed_alone() {
     assert!(table.lines()[22].starts_with("2 of 2 packets: pkt.name == \"chat\";"));
     table.types("h");
     let line = table.lines()[22].clone();
-    let filter = "(pkt.name == \"chat\") and not pkt.name == \"chat\"";
+    let filter = "pkt.name == \"chat\" and not pkt.name == \"chat\"";
     assert!(line.starts_with(&format!("0 of 2 packets: {filter};")), "{line}");
 }
 
@@ -784,6 +784,11 @@ impl Driver for Driven {
         self.found()
     }
 
+    fn filter_type(&mut self, only: bool) {
+        self.0.types(if only { "o" } else { "h" });
+        while self.0.app.advance() {}
+    }
+
     fn filter_by(&mut self, path: &str, how: Combination) -> String {
         let fields = &self.0.app.details.as_ref().unwrap().details.fields;
         let place = fields.iter().position(|field| field.path == path).unwrap();
@@ -797,7 +802,7 @@ impl Driver for Driven {
         });
         while self.0.app.advance() {}
         self.0.key(KeyCode::Esc);
-        self.0.app.filter.clone()
+        self.0.app.filter().to_owned()
     }
 
     fn rows(&mut self) -> Vec<u64> {
@@ -869,17 +874,25 @@ impl Driver for Driven {
     }
 }
 
+/// An interface on a store.
+fn driven(store: Arc<Store>, catalog: Arc<Catalog>) -> Driven {
+    let mut table = Table::new(120, 60);
+    let colors = ColorStore::new(Highlights::usual(&catalog));
+    table.app = App::new(Arc::clone(&store), catalog, false).highlighted(colors);
+    table.store = store;
+    table.app.status.clear();
+    while table.app.advance() {}
+    Driven(table)
+}
+
 #[test]
 fn the_terminal_shows_and_finds_what_every_interface_does() {
-    crate::view::tests::run(|store, catalog| {
-        let mut table = Table::new(120, 60);
-        let colors = ColorStore::new(Highlights::usual(&catalog));
-        table.app = App::new(Arc::clone(&store), catalog, false).highlighted(colors);
-        table.store = store;
-        table.app.status.clear();
-        while table.app.advance() {}
-        Driven(table)
-    });
+    crate::view::tests::run(driven);
+}
+
+#[test]
+fn the_terminal_lists_what_the_parts_of_a_combined_filter_match() {
+    crate::view::tests::run_combinations(driven);
 }
 
 /// The interface on the sessions of a room.

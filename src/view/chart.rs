@@ -83,7 +83,7 @@ impl Chart {
     pub fn new(list: &List, exprs: Vec<Expr>, catalog: &Catalog) -> Self {
         let series = |name: String, expr| {
             let mut selection: Selection = list.selection().clone();
-            selection.exprs.extend(expr);
+            selection.within.extend(expr);
             let matches = Matches::new(selection, list.snapshot().clone());
             Series { name, matches, next: Some(0), bins: Vec::new() }
         };

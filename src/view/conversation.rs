@@ -21,7 +21,7 @@ impl Conversation {
     pub fn new(store: Arc<Store>, of: &List, catalog: &Catalog) -> Self {
         let mut list = List::new(store);
         let filter = Expr::parse(Self::FILTER, catalog).ok().map(|(filter, _)| filter);
-        list.select_as(of, filter.clone());
+        list.select_within(of, filter.clone());
         Self { list, filter }
     }
 
@@ -29,7 +29,7 @@ impl Conversation {
     /// is more to do at once.
     pub fn advance(&mut self, of: &List, rows: usize) -> bool {
         if !self.list.has_scope_of(of) {
-            self.list.select_as(of, self.filter.clone());
+            self.list.select_within(of, self.filter.clone());
         }
         self.list.advance(rows)
     }

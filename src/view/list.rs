@@ -70,21 +70,18 @@ impl List {
         sessions: Vec<u64>,
         times: Option<Range<Timestamp>>,
     ) {
-        let exprs = filter.into_iter().collect();
-        self.restart(Selection { exprs, sessions, times, ..self.selection().clone() });
+        self.restart(Selection { filter, sessions, times, ..self.selection().clone() });
     }
 
-    /// Selects the packets of another list that match `filter`.
-    pub(super) fn select_as(&mut self, other: &Self, filter: Option<Expr>) {
-        let mut selection = Selection { folds: false, ..other.selection().clone() };
-        selection.exprs.extend(filter);
-        self.restart(selection);
+    /// Selects the packets of another list that match `condition`.
+    pub(super) fn select_within(&mut self, other: &Self, condition: Option<Expr>) {
+        let within = condition.into_iter().collect();
+        self.restart(Selection { within, folds: false, ..other.selection().clone() });
     }
 
     /// Selects the packets that match `filter`, in the sessions and times that are listed.
     pub fn set_filter(&mut self, filter: Option<Expr>) {
-        let exprs = filter.into_iter().collect();
-        self.restart(Selection { exprs, ..self.selection().clone() });
+        self.restart(Selection { filter, ..self.selection().clone() });
     }
 
     /// Selects the packets of these sessions (empty for all), by the filter and the times of the list.
@@ -165,7 +162,7 @@ impl List {
         let snapshot = self.store.snapshot();
         if let Some(order) = &mut self.order
             && !known.has_annotations(&noted)
-            && self.matches.selection().exprs.iter().any(Expr::asks_comments)
+            && self.matches.selection().asks_comments()
         {
             // Other packets match now.
             order.restart();
@@ -234,21 +231,18 @@ impl List {
     /// The filter.
     #[must_use]
     pub fn filter(&self) -> Option<&Expr> {
-        self.selection().exprs.first()
+        self.selection().filter.as_ref()
     }
 
-    /// Returns `true` if this list selects [among](Self::select_as) the packets of another one.
+    /// Returns `true` if this list selects [among](Self::select_within) the packets of another one.
     pub(super) fn has_scope_of(&self, other: &Self) -> bool {
         let (own, other) = (self.selection(), other.selection());
         let hidden = Arc::ptr_eq(&own.hidden, &other.hidden) || own.hidden == other.hidden;
-        let texts = |it: &Selection| -> Vec<String> {
-            it.exprs.iter().map(|expr| expr.text().to_owned()).collect()
-        };
+        let filter = |it: &Selection| it.filter.as_ref().map(|filter| filter.text().to_owned());
         let scope = (&own.sessions, &own.times, own.since);
         hidden
             && scope == (&other.sessions, &other.times, other.since)
-            && texts(own).starts_with(&texts(other))
-            && own.exprs.len() == other.exprs.len() + 1
+            && filter(own) == filter(other)
     }
 
     /// The packets of the store, listed or not.
@@ -346,7 +340,8 @@ impl List {
     fn restart(&mut self, selection: Selection) {
         self.refresh();
         let condition = self.search.take().map(|(condition, _)| condition);
-        let folds = self.folds && selection.exprs.is_empty() && condition.is_none();
+        let all = selection.conditions().next().is_none() && condition.is_none();
+        let folds = self.folds && all;
         self.matches = begin(Selection { folds, ..selection }, self.snapshot().clone());
         self.search = condition.map(|condition| self.begin_search(condition));
         if let Some(order) = &mut self.order {
@@ -356,7 +351,7 @@ impl List {
 
     fn begin_search(&self, condition: Expr) -> (Expr, Matches) {
         let mut selection = self.selection().clone();
-        selection.exprs.push(condition.clone());
+        selection.within.push(condition.clone());
         (condition, begin(selection, self.snapshot().clone()))
     }
 }

@@ -5,8 +5,8 @@
 //! there is more.
 
 mod action;
-mod by_type;
 mod chart;
+mod combination;
 mod comparison;
 mod conversation;
 mod conversation_line;
@@ -15,6 +15,7 @@ mod held_list;
 mod highlights;
 mod list;
 mod order;
+mod packet_expression;
 mod picked_field;
 pub mod protocol;
 mod protocols;
@@ -27,8 +28,8 @@ pub(crate) mod tests;
 pub mod words;
 
 pub use action::{Action, Binding, Group, Interface, Thing};
-pub use by_type::by_type;
 pub use chart::{Chart, ChartData, ChartSeries};
+pub use combination::{Combination, has_name};
 pub use comparison::{ComparedField, Comparison};
 pub use conversation::Conversation;
 pub use conversation_line::ConversationLine;
@@ -36,7 +37,8 @@ pub use cursor::Cursor;
 pub use held_list::HeldList;
 pub use highlights::{Highlight, HighlightColor, HighlightError, Highlights};
 pub use list::{FindResult, List, Sorting};
-pub use picked_field::{Combination, PickedField, combined};
+pub use packet_expression::{next_rule, packet_expression, packet_rule};
+pub use picked_field::PickedField;
 pub use protocols::protocols;
 pub use sent_packets::{replies, sent_packets};
 pub use sort_key::SortKey;

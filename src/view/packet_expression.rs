@@ -1,70 +1,66 @@
-use std::fmt::Write as _;
-
 use serde_json::Value as Json;
 
-use mitmcraft_engine::lang::Expr;
+use super::has_name;
+use super::picked_field::comparison;
+use mitmcraft_engine::lang::{Condition, Expr, Path, Subject, Vocabulary};
+use mitmcraft_engine::text::toml_string;
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::Catalog;
+use mitmcraft_protocol::schema::{Catalog, Value};
 
-/// Returns an expression that a packet matches, by its direction, its name and its first fields; and packets
+/// Returns a condition that a packet meets, by its direction, its name and its first fields; and packets
 /// like it. `None` if its type is not known.
 #[must_use]
-pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<String> {
+pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<Condition> {
+    let vocabulary = Vocabulary::new(catalog);
+    let subject = Subject::from(packet);
+    let matches = |condition: &Condition| {
+        Expr::new(condition, &vocabulary).is_ok_and(|(expr, _)| expr.matches(subject))
+    };
     let name = packet.kind()?.name();
-    let mut text = format!("{} and {name}", packet.direction().name());
-    if Expr::parse(&text, catalog).is_err() {
-        text = format!("{} and pkt.name == {}", packet.direction().name(), quoted(name));
-    }
+    let direction = Path::words([packet.direction().name()]).holds();
+    let plain = Path::named(name).map(|name| direction.clone().and(name.holds()));
+    let plain = plain.filter(matches);
+    let mut condition = plain.unwrap_or_else(|| direction.and(has_name(name)));
     let mut fields = Vec::new();
     // What was decoded before an error is of use.
     let _ = packet.write_json(&mut fields);
     let fields = serde_json::from_slice::<Json>(&fields).unwrap_or_default();
     let mut terms = 0;
     for (name, value) in fields.as_object().into_iter().flatten() {
-        let term = match value {
-            Json::Bool(true) => name.clone(),
-            Json::Bool(false) => format!("not {name}"),
-            Json::Number(number) => format!("{name} == {number}"),
-            Json::String(text) if text.len() <= MAX_TEXT => format!("{name} == {}", quoted(text)),
-            _ => continue,
-        };
-        // Some values are not what the language has: a float with few digits, a name that is a word of it.
-        let longer = format!("{text} and {term}");
-        let matches = |expr: &Expr| expr.matches(packet);
-        if Expr::parse(&longer, catalog).is_ok_and(|(expr, _)| matches(&expr)) {
-            text = longer;
+        let comparison = Path::named(name).and_then(|path| {
+            let value = Value::from_json(value);
+            comparison(path, &value, MAX_TEXT)
+        });
+        // Some values are not what the language has, such as bytes, which are text in JSON.
+        let longer = comparison.map(|it| condition.clone().and(it)).filter(matches);
+        if let Some(longer) = longer {
+            condition = longer;
             terms += 1;
         }
         if terms == MAX_TERMS {
             break;
         }
     }
-    Some(text)
+    Some(condition)
 }
 
-/// Returns a rule for packets like this one, as a filter file has it; it only adds a tag to them. It is the
-/// `number`-th of its name.
+/// Returns a rule as filter files have it, which adds a tag to packets that meet a condition. It is the `number`-th
+/// rule about packets of that name.
 #[must_use]
-pub fn packet_rule(packet: &Packet, catalog: &Catalog, number: usize) -> Option<String> {
-    let expression = packet_expression(packet, catalog)?;
-    let name = packet.kind()?.name();
-    let mut name = format!("{name} from a packet");
-    if number > 1 {
-        let _ = write!(name, " {number}");
-    }
-    let mut rule = String::from("[[rule]]\n");
-    let _ = writeln!(rule, "name = {}", Json::from(name));
-    let _ = if expression.contains(['\'', '\n']) {
-        writeln!(rule, "when = {}", Json::from(expression))
-    } else {
-        writeln!(rule, "when = '{expression}'")
-    };
-    rule.push_str("tag  = \"seen\"\n");
-    Some(rule)
+pub fn packet_rule(name: &str, condition: &Condition, number: usize) -> String {
+    let (name, condition) = (rule_name(name, number), toml_string(&condition.to_string()));
+    format!("[[rule]]\nname = {name}\nwhen = {condition}\ntag  = \"seen\"\n")
 }
 
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+/// Returns the number of the next [`packet_rule`] about packets of that name in a filter file.
+#[must_use]
+pub fn next_rule(name: &str, file: &str) -> usize {
+    (1..).find(|number| !file.contains(&rule_name(name, *number))).unwrap_or(1)
+}
+
+fn rule_name(name: &str, number: usize) -> String {
+    let number = if number > 1 { format!(" {number}") } else { String::new() };
+    toml_string(&format!("{name} from a packet{number}"))
 }
 
 /// Most bytes of a text that is compared.

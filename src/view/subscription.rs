@@ -29,7 +29,7 @@ impl Subscription {
     #[must_use]
     pub fn new(store: Arc<Store>, filter: Option<Expr>, from: Option<u64>) -> Self {
         let next = from.unwrap_or_else(|| store.range().1);
-        let selection = Selection { exprs: filter.into_iter().collect(), ..Selection::default() };
+        let selection = Selection { filter, ..Selection::default() };
         let matches = Matches::new(selection, Snapshot::default());
         Self { store, matches, next, known: BTreeMap::new(), ended: Vec::new() }
     }

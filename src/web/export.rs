@@ -6,13 +6,14 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value as Json, json};
 
-use crate::control::{packet_expression, packet_rule};
 use crate::store::{Matches, Snapshot};
 use crate::view::protocol::ExportFormat;
+use crate::view::{packet_expression, packet_rule};
 use mitmcraft_engine::capture::{
     Compression, CreateOptions, Entry, Event, EventKind, FileType, Format, LegState, Record, Sink,
     write_sink,
 };
+use mitmcraft_engine::lang::{Condition, Path};
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Catalog, Name};
 
@@ -71,7 +72,7 @@ impl Export {
     /// Returns the next piece as base64, and `true` if it is the last one.
     pub(super) fn advance(&mut self, matches: &Matches, catalog: &Catalog) -> (String, bool) {
         if matches!(self.form, Form::Command) {
-            return self.command(&self.condition(matches));
+            return self.command(self.condition(matches).as_ref());
         }
         let snapshot = matches.snapshot();
         let mut from = self.next;
@@ -106,24 +107,27 @@ impl Export {
         self.piece(next.is_none())
     }
 
-    /// Returns the condition that selects the packets on a command line.
-    fn condition(&self, matches: &Matches) -> String {
+    /// Returns the condition that selects the packets on a command line; `None` for all packets.
+    fn condition(&self, matches: &Matches) -> Option<Condition> {
+        let session = |id: u64| Path::words(["session", "id"]).equals(id);
         let Some(rows) = &self.rows else {
-            let filter = matches.selection().exprs.first().map(|expr| expr.text().to_owned());
-            let mut terms: Vec<String> = filter.into_iter().collect();
-            if let [session] = matches.selection().sessions[..] {
-                terms.push(format!("session.id == {session}"));
-            }
-            return joined(&terms);
+            let selection = matches.selection();
+            // What was compiled is an expression.
+            let filter = selection.filter.as_ref().and_then(|it| Condition::parse(it.text()).ok());
+            let session = match selection.sessions[..] {
+                [id] => Some(session(id)),
+                _ => None,
+            };
+            return filter.into_iter().chain(session).reduce(Condition::and);
         };
         let records = rows.iter().filter_map(|row| matches.snapshot().record(*row));
-        let terms = records.map(|Record { packet, .. }| {
-            let session = packet.context().session;
-            format!("(session.id == {session} and pkt.n == {})", packet.seq())
-        });
-        let mut terms: Vec<String> = terms.collect();
-        terms.dedup();
-        terms.join(" or ")
+        let mut packets: Vec<(u64, u64)> =
+            records.map(|it| (it.packet.context().session, it.packet.seq())).collect();
+        packets.dedup();
+        let packets = packets
+            .into_iter()
+            .map(|(id, number)| session(id).and(Path::words(["pkt", "n"]).equals(number)));
+        packets.reduce(Condition::or)
     }
 
     fn add(&mut self, snapshot: &Snapshot, row: u64, record: &Record, catalog: &Catalog) {
@@ -193,24 +197,19 @@ impl Export {
                 };
                 let conditions = conditions.entry(Name::clone(kind.name())).or_default();
                 // Packets that are alike need one rule.
-                if !conditions.insert(condition) {
-                    return;
+                if conditions.insert(condition.to_string()) {
+                    let rule = packet_rule(kind.name(), &condition, conditions.len());
+                    self.out.put(&format!("{rule}\n"));
                 }
-                let number = conditions.len();
-                let mut rule = packet_rule(packet, catalog, number).unwrap_or_default();
-                rule.push('\n');
-                self.out.put(&rule);
             }
             Form::Command => {}
         }
     }
 
-    fn command(&self, condition: &str) -> (String, bool) {
+    fn command(&self, condition: Option<&Condition>) -> (String, bool) {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-        let select = match condition {
-            "" => String::new(),
-            condition => format!(" -Y {}", quoted(condition)),
-        };
+        let select =
+            condition.map_or_else(String::new, |it| format!(" -Y {}", quoted(&it.to_string())));
         let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
         let capture = match self.capture.as_deref() {
             None => "CAPTURE".to_owned(),
@@ -246,13 +245,6 @@ impl Export {
 impl std::fmt::Debug for Export {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Export").field("next", &self.next).finish_non_exhaustive()
-    }
-}
-
-fn joined(terms: &[String]) -> String {
-    match terms {
-        [one] => one.clone(),
-        many => many.iter().map(|term| format!("({term})")).collect::<Vec<_>>().join(" and "),
     }
 }
 

@@ -2,8 +2,10 @@ use std::sync::Arc;
 
 use super::packet_form::packet_form;
 use super::{Export, Viewer};
-use crate::control::{HeldContent, packet_expression, packet_rule};
-use crate::view::protocol::{Answer, ExportFormat, Exported, Failure, FormPlace};
+use crate::control::HeldContent;
+use crate::view::protocol::{Answer, ConditionSource, ExportFormat, Exported, Failure, FormPlace};
+use crate::view::{Combination, has_name, next_rule, packet_expression, packet_rule};
+use mitmcraft_engine::lang::{Condition, Path};
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Direction, State};
 
@@ -38,12 +40,41 @@ impl Viewer {
         Ok(Answer::ExportMore { piece, last })
     }
 
-    /// Returns an expression and a rule for packets like one.
-    pub(super) fn expression(&self, row: u64) -> Answer {
+    /// Returns an expression, and a rule for the filter file with the text `rules`, for packets like one.
+    pub(super) fn expression(&self, row: u64, rules: &str) -> Answer {
         let packet = self.list.snapshot().record(row).map(|record| record.packet);
-        let expression = packet.as_ref().and_then(|it| packet_expression(it, &self.catalog));
-        let rule = packet.as_ref().and_then(|it| packet_rule(it, &self.catalog, 1));
-        Answer::Expression { expression, rule }
+        let found = packet.as_ref().and_then(|packet| {
+            Some((packet.kind()?.name(), packet_expression(packet, &self.catalog)?))
+        });
+        let rule = found
+            .as_ref()
+            .map(|(name, condition)| packet_rule(name, condition, next_rule(name, rules)));
+        Answer::Expression { expression: found.map(|(_, it)| it.to_string()), rule }
+    }
+
+    /// Adds a condition to a filter.
+    pub(super) fn combine(
+        &self,
+        filter: &str,
+        condition: &ConditionSource,
+        how: Combination,
+    ) -> Result<Answer, Failure> {
+        let condition = match condition {
+            ConditionSource::Expression(text) => {
+                Condition::parse(text).map_err(|error| Failure::of_expression(&error, text))?
+            }
+            ConditionSource::Packets { dir, state, name } => {
+                let dir = Path::words([dir.name()]).holds();
+                dir.and(Path::words(["state", state.name()]).holds()).and(has_name(name))
+            }
+            ConditionSource::TypeOf(row) => {
+                let kind = self.list.snapshot().kind(*row);
+                has_name(kind.ok_or_else(|| Failure::new("the packet's type is not known"))?.name())
+            }
+        };
+        let combined = how.combine(filter, condition);
+        let combined = combined.map_err(|error| Failure::of_expression(&error, filter))?;
+        Ok(Answer::Combine { filter: combined.to_string() })
     }
 
     /// Returns the names of the packets that can be sent.

@@ -92,6 +92,9 @@ impl Viewer {
             Request::View { filter, sessions, from, to, fold } => {
                 self.view(&filter, sessions, from.zip(to), fold)?
             }
+            Request::Combine { filter, condition, how } => {
+                self.combine(&filter, &condition, how)?
+            }
             Request::Check { filter } => Answer::Check { warnings: self.parse(&filter)?.1 },
             Request::Complete { filter, at } => {
                 let protocols = protocols(&self.store.sessions(), &self.catalog);
@@ -208,7 +211,9 @@ impl Viewer {
             }
             Request::Export { format, rows } => self.begin_export(format, rows)?,
             Request::ExportMore {} => self.export_more()?,
-            Request::Expression { row } => self.expression(row),
+            Request::Expression { row, rules } => {
+                self.expression(row, rules.as_deref().unwrap_or_default())
+            }
             Request::Packets { session, dir, state } => self.packet_names(session, dir, state)?,
             Request::Form { session, dir, state, packet, text, body, change } => {
                 let (context, state) = self.context(session, state)?;

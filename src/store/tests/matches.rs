@@ -49,7 +49,7 @@ fn what_is_found_is_what_the_expression_selects_however_it_is_sliced() {
 fn the_newest_packets_are_found_first_and_a_row_has_one_index() {
     let store = filled();
     let selection =
-        Selection { exprs: vec![expr("chat")], sessions: vec![2], ..Selection::default() };
+        Selection { filter: Some(expr("chat")), sessions: vec![2], ..Selection::default() };
     let mut found = Matches::new(selection, store.snapshot());
     assert_eq!((found.count(), found.nth(0)), (0, None));
     assert!(!found.advance(1));
@@ -125,7 +125,7 @@ fn text_is_found_in_any_case_in_both_encodings_and_bytes_are_found_exactly() {
         ("o", &[0, 2]),
     ] {
         let expr = search_expression(text, Catalog::embedded()).unwrap();
-        let selection = Selection { exprs: vec![expr], ..Selection::default() };
+        let selection = Selection { filter: Some(expr), ..Selection::default() };
         let mut found = Matches::new(selection, store.snapshot());
         while !found.advance(1) {}
         assert_eq!(rows(&found), expected, "{text}");
@@ -137,7 +137,7 @@ fn text_is_found_in_any_case_in_both_encodings_and_bytes_are_found_exactly() {
 fn a_span_of_time_is_selected_and_its_records_are_read_in_order_and_in_parts() {
     let store = filled();
     let times = Some(Timestamp(3_000_000)..Timestamp(4_000_000_000));
-    let selection = Selection { exprs: vec![expr("chat")], times, ..Selection::default() };
+    let selection = Selection { filter: Some(expr("chat")), times, ..Selection::default() };
     let mut found = Matches::new(selection, store.snapshot());
     while !found.advance(1000) {}
     let expected: Vec<u64> = (0..80).map(|index| 99 + 100 * index).collect();

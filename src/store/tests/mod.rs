@@ -81,7 +81,7 @@ fn expr(text: &str) -> Expr {
 
 /// Finds all matches, in slices of `rows`.
 fn matches(snapshot: Snapshot, text: &str, rows: usize) -> Matches {
-    let selection = Selection { exprs: vec![expr(text)], ..Selection::default() };
+    let selection = Selection { filter: Some(expr(text)), ..Selection::default() };
     let mut matches = Matches::new(selection, snapshot);
     while !matches.advance(rows) {}
     matches

@@ -26,6 +26,11 @@ pub enum Answer {
         /// Warnings about it.
         warnings: Vec<Warning>,
     },
+    /// The condition was added to the filter.
+    Combine {
+        /// The new filter.
+        filter: String,
+    },
     /// The names that complete a filter.
     Complete {
         /// The offset from which on a name replaces the text before the cursor.

@@ -45,7 +45,9 @@ pub use message::{ActionInfo, Hello, Login, Message};
 pub use offsets::{bytes, units};
 pub use packet_json::PacketJson;
 pub use push::{Progress, Push, StoreState};
-pub use request::{ExportFormat, Exported, HeldDecision, MarkedPackets, Query, Request};
+pub use request::{
+    ConditionSource, ExportFormat, Exported, HeldDecision, MarkedPackets, Query, Request,
+};
 pub use row::Row;
 pub use rules::RuleFile;
 pub use session::{LegInfo, LegsInfo, SessionInfo};

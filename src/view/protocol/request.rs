@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{Failure, FormChange};
-use crate::view::Highlight;
+use crate::view::{Combination, Highlight};
 use mitmcraft_engine::link::Side;
 use mitmcraft_protocol::schema::{Direction, State};
 
@@ -44,6 +44,15 @@ pub enum Request {
     Check {
         /// The expression.
         filter: String,
+    },
+    /// Returns a filter with a condition added.
+    Combine {
+        /// An expression; empty for no filter.
+        filter: String,
+        /// The condition.
+        condition: ConditionSource,
+        /// The way in which it is added.
+        how: Combination,
     },
     /// Returns the names that complete a filter.
     Complete {
@@ -223,6 +232,8 @@ pub enum Request {
     Expression {
         /// Its row.
         row: u64,
+        /// The text of the filter file that gets the rule, which has a name of its own there.
+        rules: Option<String>,
     },
     /// Returns the names of the packets that a session can have.
     Packets {
@@ -378,6 +389,26 @@ pub enum Request {
         session: u64,
         /// The text that the player reads; `kicked` if absent or empty.
         text: Option<String>,
+    },
+}
+
+/// A condition that is added to a filter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum ConditionSource {
+    /// An expression.
+    Expression(String),
+    /// That packets have the name of the packet of this row.
+    TypeOf(u64),
+    /// That packets are these.
+    Packets {
+        /// Their direction.
+        dir: Direction,
+        /// Their state.
+        state: State,
+        /// Their name.
+        name: String,
     },
 }
 

@@ -29,9 +29,13 @@ pub(super) const PACKETS: &[CasePacket] = &[
 const ALL: [u64; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 const BUT_FOOD: &str =
-    "(clientbound and update_health.health == 20.0) and not update_health.food == 20";
+    "clientbound and update_health.health == 20.0 and not update_health.food == 20";
 
 const OR_HELLO: &str = "not settings.chatColors or chat.message == \"hello server\"";
+
+const OR_HEALTH: &str = "(chat or update_health) and not chat.message == \"hello server\"";
+
+const AND_FOOD: &str = "(chat or update_health) and update_health.food == 20";
 
 pub(super) const CASES: &[(&str, &[Step])] = &[
     ("all packets are listed", &[Rows(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])]),
@@ -212,6 +216,17 @@ pub(super) const CASES: &[(&str, &[Step])] = &[
             Rows(&[1, 2, 3, 4, 5, 6, 7, 8]),
             FilterBy(1, "message", Combination::Or, OR_HELLO),
             Rows(&[1, 2, 3, 4, 5, 6, 7, 8]),
+        ],
+    ),
+    (
+        "a condition that is added to alternatives holds for all of them, however they are written",
+        &[
+            Filter("chat || update_health"),
+            FilterBy(1, "message", Combination::Not, OR_HEALTH),
+            Rows(&[2, 4, 5, 6, 7, 8]),
+            Filter("chat\tor\tupdate_health"),
+            FilterBy(8, "food", Combination::And, AND_FOOD),
+            Rows(&[5, 8]),
         ],
     ),
     (

@@ -1,6 +1,7 @@
 //! One table of cases for all user interfaces: each shows the same packets and finds the same ones.
 
 mod cases;
+mod combining;
 mod keys;
 mod workbench;
 
@@ -58,6 +59,9 @@ pub(crate) trait Driver {
 
     /// Goes to the next marked packet, or to the previous one.
     fn next_mark(&mut self, back: bool) -> Option<u64>;
+
+    /// Hides the packets of the selected packet's type, or lists only those.
+    fn filter_type(&mut self, only: bool);
 
     /// Filters by a field of the selected packet. Returns the filter.
     fn filter_by(&mut self, path: &str, how: Combination) -> String;
@@ -183,6 +187,11 @@ pub(crate) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
             }
         }
     }
+}
+
+/// Adds random conditions to random filters in an interface, and compares what it lists with what the parts match.
+pub(crate) fn run_combinations<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
+    combining::run(create);
 }
 
 /// Drives the part of a user interface that holds packets, as a person does.

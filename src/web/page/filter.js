@@ -7,21 +7,8 @@ import { make } from "./dom.js";
 /** @typedef {import("./protocol.d.ts").Failure} Failure */
 /** @typedef {import("./protocol.d.ts").Warning} Warning */
 
-/** How a condition is added to a filter. @typedef {"only" | "and" | "or" | "not"} Combination */
-
-/**
- * Adds a condition to a filter: as `view::combined` does it for the terminal.
- * @param {string} before @param {string} condition @param {Combination} how
- */
-export function combined(before, condition, how) {
-  const filter = before.trim();
-  // A single comparison needs no parentheses.
-  const whole = (/** @type {string} */ text) => (/ (or|and) /.test(text) ? `(${text})` : text);
-  const negated = / (or|and) |^not /.test(condition) ? `not (${condition})` : `not ${condition}`;
-  if (how === "only") return condition;
-  if (how === "not") return filter ? `${whole(filter)} and ${negated}` : negated;
-  return filter ? `${whole(filter)} ${how} ${whole(condition)}` : condition;
-}
+/** @typedef {import("./protocol.d.ts").Combination} Combination */
+/** @typedef {import("./protocol.d.ts").ConditionSource} ConditionSource */
 
 export class FilterLine {
   /**
@@ -36,6 +23,8 @@ export class FilterLine {
     this.storage = storage;
     /** What is applied now. */
     this.applied = "";
+    /** The conditions that are being added. @type {Promise<void>} */
+    this.combining = Promise.resolve();
     this.pending = make("small", { class: "pending", role: "status", hidden: "" }, "not applied");
     input.after(this.pending);
     this.connection = connection;
@@ -197,6 +186,22 @@ export class FilterLine {
     this.input.addEventListener("input", draw);
     this.onKept = draw;
     draw();
+  }
+
+  /**
+   * Adds a condition to the filter that is applied, after those that were added before.
+   * @param {() => string} applied @param {ConditionSource} condition @param {Combination} how
+   */
+  combine(applied, condition, how) {
+    const combined = this.combining.then(async () => {
+      const answer = await this.connection.ask("combine", { filter: applied(), condition, how });
+      if (!answer.error) return this.apply(answer.filter);
+      this.message.classList.add("error");
+      this.message.replaceChildren(make("div", {}, answer.error.message));
+    });
+    // A lost connection is no reason not to add the next one.
+    this.combining = combined.catch(() => {});
+    return combined;
   }
 
   /** @param {string} filter */

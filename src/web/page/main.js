@@ -10,7 +10,7 @@ import { Details } from "./details.js";
 import { comparison } from "./dialogs.js";
 import { byId, make, plural, press } from "./dom.js";
 import { exportDialog } from "./export.js";
-import { FilterLine, combined } from "./filter.js";
+import { FilterLine } from "./filter.js";
 import { isTyping, keysDialog, singleKeys } from "./keys.js";
 import { Memory, settings } from "./memory.js";
 import { Notice } from "./notice.js";
@@ -79,9 +79,9 @@ const memory = new Memory(connection.token);
 const filter = new FilterLine(connection, filterInput, byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(applyView({ filter: text })));
 const sessions = new Sessions(byId("session-list", HTMLElement), (selected) => unlessLost(applyView({ sessions: selected })));
 const conversation = new Conversation(connection, byId("panel-conversation", HTMLElement), (row) => unlessLost(openRow(row)));
-const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (text) => {
+const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (condition) => {
   showTab("packets");
-  filter.apply(text);
+  unlessLost(filter.combine(() => view.filter, condition, "only"));
 });
 const notice = new Notice(byId("notice", HTMLElement));
 const control = new ControlPanel(connection, byId("panel-control", HTMLElement), byId("tab-control", HTMLElement), notice);
@@ -95,7 +95,7 @@ const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
 const timeline = new TimelinePanel(connection, byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })), (series) => settings.set("series", series));
 timeline.expressions = settings.get("series", null);
-const selectedPacket = new SelectedPacket({ connection, packets, details, pair, timeline, columns, notice }, (condition, how) => filter.apply(combined(view.filter, condition, how)));
+const selectedPacket = new SelectedPacket({ connection, packets, details, pair, timeline, columns, notice }, (condition, how) => filter.combine(() => view.filter, { expression: condition }, how));
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
 function onStatus(status, hello) {
@@ -341,10 +341,10 @@ function exportPackets() {
 /** Adds a rule for packets like the selected one to the filter file. */
 async function rule() {
   if (packets.selected === null || byId("tab-rules", HTMLElement).hidden) return;
-  const answer = await connection.ask("expression", { row: packets.selected });
-  if (!answer.rule) return notice.say("There can be no rule for a packet of an unknown type.", true);
+  const row = packets.selected;
   showTab("rules");
-  await rules.add(answer.rule);
+  const added = await rules.add(async (text) => (await connection.ask("expression", { row, rules: text })).rule ?? null);
+  if (!added) notice.say("There can be no rule for a packet of an unknown type.", true);
 }
 
 /** Changes the selected packet, to send it. */
@@ -357,7 +357,7 @@ async function change() {
 function byType(only) {
   const row = packets.pages.at(packets.index);
   if (!row?.name) return;
-  filter.apply(combined(view.filter, `pkt.name == ${JSON.stringify(row.name)}`, only ? "only" : "not"));
+  unlessLost(filter.combine(() => view.filter, { type_of: row.row }, only ? "only" : "not"));
 }
 
 /** Hides the selected packets, and selects the next. */

@@ -41,6 +41,9 @@ export type Answer = { "answer": "done", }
 | { "answer": "check",
   /** Warnings about it. */
   warnings: Array<Warning>, }
+| { "answer": "combine",
+  /** The new filter. */
+  filter: string, }
 | { "answer": "complete",
   /** The offset from which on a name replaces the text before the cursor. */
   start: number,
@@ -206,6 +209,9 @@ export type ChatLine = {
   /** The proxy's verdict on the packet. */
   verdict: string, };
 
+/** The way in which a condition is added to a filter. */
+export type Combination = "only" | "and" | "or" | "not";
+
 /** A field of two packets. */
 export type ComparedValues = {
   /** Its path: `items[3].itemCount`. */
@@ -218,6 +224,17 @@ export type ComparedValues = {
   b: string | null,
   /** `true` if both packets have it with this value. */
   same: boolean, };
+
+/** A condition that is added to a filter. */
+export type ConditionSource = { "expression": string }
+| { "type_of": number }
+| { "packets": {
+  /** Their direction. */
+  dir: Direction,
+  /** Their state. */
+  state: State,
+  /** Their name. */
+  name: string, } };
 
 /** Something that happened to the running sessions. */
 export type ControlPush = { "push": "control",
@@ -523,6 +540,9 @@ export type Message = {
 | { "answer": "check",
   /** Warnings about it. */
   warnings: Array<Warning>, }
+| { "answer": "combine",
+  /** The new filter. */
+  filter: string, }
 | { "answer": "complete",
   /** The offset from which on a name replaces the text before the cursor. */
   start: number,
@@ -763,6 +783,13 @@ export type Request = { "do": "view",
 | { "do": "check",
   /** The expression. */
   filter: string, }
+| { "do": "combine",
+  /** An expression; empty for no filter. */
+  filter: string,
+  /** The condition. */
+  condition: ConditionSource,
+  /** The way in which it is added. */
+  how: Combination, }
 | { "do": "complete",
   /** The expression. */
   filter: string,
@@ -884,7 +911,9 @@ from?: number | null, }
 | { "do": "export_more", }
 | { "do": "expression",
   /** Its row. */
-  row: number, }
+  row: number,
+  /** The text of the filter file that gets the rule, which has a name of its own there. */
+  rules?: string | null, }
 | { "do": "packets",
   /** The session. */
   session: number,

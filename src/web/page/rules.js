@@ -244,18 +244,17 @@ export class RulesPanel {
     this.showConflict();
   }
 
-  /** Adds a rule at the end of the file. @param {string} rule */
+  /** Adds a rule at the end of the file, if there is one. @param {(text: string) => Promise<string | null>} rule gives it for a file with this text */
   async add(rule) {
     if (!this.files.length) await this.read();
+    const added = await rule(this.text.value);
+    if (added === null) return false;
     const text = this.text.value.trimEnd();
-    const name = /^name = "(.*)"$/m.exec(rule)?.[1];
-    let number = 1;
-    while (name && text.includes(`"${name}${number > 1 ? ` ${number}` : ""}"`)) number++;
-    const named = number > 1 ? rule.replace(`"${name}"`, () => `"${name} ${number}"`) : rule;
-    this.text.value = `${text}${text ? "\n\n" : ""}${named}`;
+    this.text.value = `${text}${text ? "\n\n" : ""}${added}`;
     this.text.scrollTop = this.text.scrollHeight;
     this.edited();
     this.text.focus();
+    return true;
   }
 
   /** @param {RuleResult[][]} files */

@@ -19,7 +19,7 @@ import { byId } from "./dom.js";
  */
 
 export class SelectedPacket {
-  /** @param {Parts} parts @param {(condition: string, how: import("./filter.js").Combination) => void} onfilter */
+  /** @param {Parts} parts @param {(condition: string, how: import("./filter.js").Combination) => Promise<void>} onfilter */
   constructor({ connection, packets, details, pair, timeline, columns, notice }, onfilter) {
     this.connection = connection;
     this.packets = packets;
@@ -101,7 +101,7 @@ export class SelectedPacket {
   /** Filters by the selected field. @param {import("./filter.js").Combination} how */
   async filterBy(how) {
     const field = await this.pickedField();
-    if (field) this.onfilter(field.condition, how);
+    if (field) await this.onfilter(field.condition, how);
   }
 
   /** Lists the selected field as a column, or no longer. */

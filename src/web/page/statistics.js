@@ -3,9 +3,10 @@
 import { make, patch, press, size } from "./dom.js";
 
 /** @typedef {Record<string, any>} Json */
+/** @typedef {import("./protocol.d.ts").ConditionSource} ConditionSource */
 
 export class StatisticsPanel {
-  /** @param {HTMLElement} element @param {(filter: string) => void} onFilter */
+  /** @param {HTMLElement} element @param {(condition: ConditionSource) => void} onFilter */
   constructor(element, onFilter) {
     this.element = element;
     this.onFilter = onFilter;
@@ -16,7 +17,7 @@ export class StatisticsPanel {
     element.addEventListener("click", (event) => {
       const button = event.target instanceof Element ? event.target.closest("button") : null;
       if (button?.dataset.sort) this.sortBy(button.dataset.sort);
-      else if (button?.dataset.filter) this.onFilter(button.dataset.filter);
+      else if (button?.dataset.filter) this.onFilter(JSON.parse(button.dataset.filter));
     });
   }
 
@@ -44,13 +45,14 @@ export class StatisticsPanel {
       ["shortest", "shortest", millis], ["mean", "mean", millis], ["longest", "longest", millis],
     ];
     const title = (/** @type {Json} */ row) => `${row.dir === "serverbound" ? "→" : "←"} ${row.packet ?? row.channel}`;
-    const filter = (/** @type {Json} */ row) => `${row.dir} and state.${row.state} and pkt.name == ${JSON.stringify(row.packet)}`;
+    /** @returns {ConditionSource} */
+    const filter = (/** @type {Json} */ row) => ({ packets: { dir: row.dir, state: row.state, name: row.packet } });
     const tables = [
       this.table("Packets", report.packets, "packet", title, counts, filter),
       this.table("Plugin channels", report.channels, "channel", title, counts),
       this.table("Round trips", report.round_trips, "name", (row) => row.name, trips),
       this.table("Not decoded", report.undecoded, "packet", (row) => `${row.packet ?? "(unknown)"}: ${row.reason}`,
-        [["packets", "packets", number]], () => "pkt.error"),
+        [["packets", "packets", number]], () => ({ expression: "pkt.error" })),
     ];
     const shown = tables.filter((table) => table !== null);
     const none = make("p", { class: "empty" }, "No packets in the list: counts of their types, plugin channels and round trips would be here.");
@@ -61,7 +63,7 @@ export class StatisticsPanel {
    * @param {string} caption @param {Json[]} rows @param {string} head
    * @param {(row: Json) => string} title
    * @param {[string, string, (it: any) => string][]} all columns, of which those that say nothing are left out
-   * @param {(row: Json) => string} [filter]
+   * @param {(row: Json) => ConditionSource} [filter]
    */
   table(caption, rows, head, title, all, filter) {
     if (!rows.length) return null;
@@ -72,9 +74,10 @@ export class StatisticsPanel {
     const heads = columns.map(([name, text]) => make("th", {
       scope: "col", "aria-sort": name === key ? (this.down ? "descending" : "ascending") : undefined,
     }, make("button", { type: "button", "data-sort": name }, text)));
-    const body = sorted.map((row) => make("tr", { "data-key": filter ? filter(row) + title(row) : title(row) },
+    const shows = (/** @type {Json} */ row) => (filter ? JSON.stringify(filter(row)) : "");
+    const body = sorted.map((row) => make("tr", { "data-key": shows(row) + title(row) },
       make("td", {}, filter
-        ? make("button", { type: "button", "data-filter": filter(row) }, title(row))
+        ? make("button", { type: "button", "data-filter": shows(row) }, title(row))
         : title(row)),
       ...columns.map(([name, , format]) => make("td", {}, format(row[name])))));
     return make("table", { "data-key": caption }, make("caption", {}, caption),

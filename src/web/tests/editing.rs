@@ -90,7 +90,7 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
     let checked = mitmcraft_engine::filter::RuleSet::parse(&rules, Catalog::embedded());
     assert_eq!(checked.rules.unwrap().counts().len(), 1, "{rules}");
     assert!(
-        rules.contains("when = 'clientbound and update_time and age == 1 and time == 0'"),
+        rules.contains("when = \"clientbound and update_time and age == 1 and time == 0\""),
         "{rules}"
     );
     // Every name is another one, and packets that are alike have one rule.
@@ -111,7 +111,7 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
     );
     assert_eq!(
         text("command", json!([1])),
-        "mitmcraft show CAPTURE -Y '(session.id == 1 and pkt.n == 2)'\n"
+        "mitmcraft show CAPTURE -Y 'session.id == 1 and pkt.n == 2'\n"
     );
     store.set_name("it's a \"run\".jsonl");
     let named = text("command", json!([1]));
@@ -128,7 +128,7 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
     let line = String::from_utf8(export(&mut viewer, &request).0).unwrap();
     assert_eq!(
         line,
-        "mitmcraft show viewed.pcapng -Y '(chat and message contains \"it'\\''s\") and (session.id == 1)'\n"
+        "mitmcraft show viewed.pcapng -Y 'chat and message contains \"it'\\''s\" and session.id == 1'\n"
     );
 }
 

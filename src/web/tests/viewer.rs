@@ -2,7 +2,7 @@ use super::*;
 use crate::control::tests::Room;
 use crate::proxy::ColorStore;
 use crate::view::tests::{Driver, HeldDriver, color_name};
-use crate::view::{Combination, Interface, combined};
+use crate::view::{Combination, Interface};
 
 fn viewer(packets: u64) -> Viewer {
     Viewer::new(store(packets), Arc::new(Catalog::embedded().clone()))
@@ -307,6 +307,17 @@ impl Driven {
         assert!(answer["error"].is_null(), "{answer}");
     }
 
+    fn combine(&mut self, condition: &Json, how: Combination) {
+        let request =
+            json!({ "do": "combine", "filter": self.filter, "condition": condition, "how": how });
+        let answer = ask(&mut self.viewer, &request);
+        answer["filter"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{answer}"))
+            .clone_into(&mut self.filter);
+        self.view();
+    }
+
     fn asked(&mut self, request: Json, key: &str) -> Vec<Json> {
         let mut all = request;
         (all["start"], all["count"]) = (0.into(), 500.into());
@@ -380,16 +391,19 @@ impl Driver for Driven {
         Some(found)
     }
 
+    fn filter_type(&mut self, only: bool) {
+        let how = if only { Combination::Only } else { Combination::Not };
+        self.combine(&json!({ "type_of": self.selected }), how);
+    }
+
     fn filter_by(&mut self, path: &str, how: Combination) -> String {
         let details = ask(&mut self.viewer, &json!({ "do": "details", "row": self.selected }));
         let fields = details["packet"]["fields"].as_array().unwrap();
         let field = fields.iter().position(|field| field["path"] == path).unwrap();
         let request = json!({ "do": "field", "row": self.selected, "field": field });
         let field = ask(&mut self.viewer, &request);
-        // As the page does it.
-        let filter = combined(&self.filter, field["condition"].as_str().unwrap(), how);
-        self.filter(&filter);
-        filter
+        self.combine(&json!({ "expression": field["condition"] }), how);
+        self.filter.clone()
     }
 
     fn rows(&mut self) -> Vec<u64> {
@@ -451,15 +465,23 @@ fn numbers(rows: &[Json]) -> Vec<u64> {
     rows.iter().map(|row| row["row"].as_u64().unwrap()).collect()
 }
 
+/// A page on a store.
+fn driven(store: Arc<Store>, catalog: Arc<Catalog>) -> Driven {
+    let viewer = Viewer::new(store, catalog);
+    let (filter, sessions, series) = (String::new(), Vec::new(), None);
+    let mut driven = Driven { viewer, filter, sessions, selected: 0, series };
+    driven.view();
+    driven
+}
+
 #[test]
 fn the_page_shows_and_finds_what_every_interface_does() {
-    crate::view::tests::run(|store, catalog| {
-        let viewer = Viewer::new(store, catalog);
-        let (filter, sessions, series) = (String::new(), Vec::new(), None);
-        let mut driven = Driven { viewer, filter, sessions, selected: 0, series };
-        driven.view();
-        driven
-    });
+    crate::view::tests::run(driven);
+}
+
+#[test]
+fn the_page_lists_what_the_parts_of_a_combined_filter_match() {
+    crate::view::tests::run_combinations(driven);
 }
 
 /// The held packets of the page, whose requests it makes.

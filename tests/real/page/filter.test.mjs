@@ -1,7 +1,7 @@
 import assert from 'node:assert'
 import { beforeEach, test } from 'node:test'
 import { make } from '../../../src/web/page/dom.js'
-import { FilterLine, combined } from '../../../src/web/page/filter.js'
+import { FilterLine } from '../../../src/web/page/filter.js'
 import { FakeConnection, settled } from './fake_connection.mjs'
 import { event, openDocument } from './fake_dom.mjs'
 
@@ -155,10 +155,31 @@ test('typing goes on when the connection is lost, and is checked again after tha
   assert.deepStrictEqual(offered(), ['chat'])
 })
 
-// As `combined` in `src/view/picked_field.rs`.
-test('a condition becomes the filter, or a part of it, with parentheses where they are needed', () => {
-  const all = (before, condition) => ['only', 'and', 'or', 'not'].map(how => combined(before, condition, how))
-  assert.deepStrictEqual(all(' ', 'a == 1'), ['a == 1', 'a == 1', 'a == 1', 'not a == 1'])
-  assert.deepStrictEqual(all('chat', 'a == 1'), ['a == 1', 'chat and a == 1', 'chat or a == 1', 'chat and not a == 1'])
-  assert.deepStrictEqual(all('chat or play', 'not a'), ['not a', '(chat or play) and not a', '(chat or play) or not a', '(chat or play) and not (not a)'])
+test('a condition is added to the filter that is applied, after those that were added before', async () => {
+  let view = 'chat'
+  line.onApply = filter => { view = filter }
+  const [one, other] = [{ expression: 'a == 1' }, { type_of: 7 }]
+  line.combine(() => view, one, 'and')
+  line.combine(() => view, other, 'not')
+  await settled()
+  assert.strictEqual(connection.waiting.length, 1, 'the second one waits for the first')
+  assert.deepStrictEqual(await connection.answer('combine', { filter: 'chat and a == 1' }), { filter: 'chat', condition: one, how: 'and' })
+  assert.deepStrictEqual(await connection.answer('combine', { filter: 'x' }), { filter: 'chat and a == 1', condition: other, how: 'not' })
+  assert.deepStrictEqual([view, input.value], ['x', 'x'])
+})
+
+test('a condition that cannot be added says why, and neither that nor a lost connection keeps the next one away', async () => {
+  const condition = { expression: 'a' }
+  line.combine(() => 'chat', condition, 'and')
+  await settled()
+  await connection.answer('combine', { error: { message: 'nested too deep', start: 0, end: 1 } })
+  assert.match(message.textContent, /nested too deep/)
+  const lost = line.combine(() => 'chat', condition, 'and').catch(error => error.constructor.name)
+  await settled()
+  await connection.lose()
+  assert.strictEqual(await lost, 'ConnectionLost')
+  line.combine(() => 'chat', condition, 'or')
+  await settled()
+  await connection.answer('combine', { filter: 'chat or a' })
+  assert.deepStrictEqual(applied, ['chat or a'])
 })

@@ -1,0 +1,214 @@
+//! Conditions that are added to filters of every form, in every interface: what is listed then follows from what the
+//! parts match.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use proptest::test_runner::{Config, TestRunner};
+
+use super::cases::CasePacket;
+use super::{Driver, store};
+use crate::store::{Snapshot, Store};
+use crate::view::{Combination, PickedField, next_rule, packet_expression, packet_rule};
+use mitmcraft_engine::filter::{Effects, Filter, RuleSet};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::schema::Catalog;
+use mitmcraft_protocol::schema::Direction::{Clientbound, Serverbound};
+use mitmcraft_protocol::wire::is_unseen;
+
+const PACKETS: &[CasePacket] = &[
+    (1, Serverbound, "settings", "en_GB"),
+    (1, Serverbound, "chat", "a or b"),
+    (1, Clientbound, "chat", "hello Steve"),
+    (2, Serverbound, "chat_command", "say \"hello\" && 'bye'"),
+    (1, Serverbound, "chat", "\" or \"\\"),
+    (1, Clientbound, "update_health", ""),
+    (1, Serverbound, "chat", "a\tb\r\nc\u{1b}[31m\u{7f}"),
+    (1, Serverbound, "chat", "\u{202e}not \\u{41}"),
+    (2, Clientbound, "update_health", ""),
+    (1, Serverbound, "settings", "(x"),
+];
+
+/// The fields of these packets that a filter can name.
+const FIELDS: [&str; 9] = [
+    "message",
+    "position",
+    "locale",
+    "viewDistance",
+    "chatColors",
+    "command",
+    "health",
+    "food",
+    "foodSaturation",
+];
+
+#[test]
+fn a_rule_for_packets_like_one_is_valid_and_matches_it_whatever_a_peer_says() {
+    let catalog = Catalog::embedded();
+    let texts = [
+        "a\u{1b}[31mb",
+        "a\rb",
+        "a\nb\tc",
+        "\u{7f}",
+        "\u{202e}evil\u{200b}",
+        "\u{9b}1m",
+        "\0",
+        "\u{e0041}",
+        "it's '''quoted'''",
+        "\"'\\\"\"\"",
+    ];
+    for text in texts {
+        let store = store([(0, (1, Serverbound, "chat", text), None)]);
+        let snapshot = store.snapshot();
+        let packet = snapshot.record(0).unwrap().packet;
+        let condition = packet_expression(&packet, catalog).unwrap();
+        let rule = packet_rule("chat", &condition, 1);
+        assert!(condition.to_string().contains("message == "), "{condition}");
+        assert!(!rule.replace('\n', "").contains(is_unseen), "{rule:?}");
+        let checked = RuleSet::parse(&rule, catalog);
+        let rules = checked.rules.unwrap_or_else(|| panic!("{rule}: {:?}", checked.faults));
+        let mut effects = Effects::default();
+        rules.filter().apply(&packet, &mut effects);
+        assert_eq!(effects.notes.tags, ["seen"], "{rule}");
+        assert_eq!(next_rule("chat", &rule), 2);
+    }
+}
+
+/// What a person does to the filter, with the packet at a place of the list.
+#[derive(Debug, Clone)]
+enum Addition {
+    Field(Index, Index, Combination),
+    Type(Index, bool),
+}
+
+/// Expressions as a person may type them.
+fn filter() -> impl Strategy<Value = String> {
+    let leaf = select(&LEAVES[..]).prop_map(str::to_owned);
+    leaf.prop_recursive(3, 8, 2, |inner| {
+        let pair = (inner.clone(), select(&OPERATORS[..]), inner.clone());
+        prop_oneof![
+            4 => pair.prop_map(|(a, operator, b)| format!("{a}{operator}{b}")),
+            1 => inner.clone().prop_map(|it| format!("({it})")),
+            1 => inner.clone().prop_map(|it| format!("!({it})")),
+            1 => inner.prop_map(|it| format!("not\t{it}")),
+        ]
+    })
+}
+
+const LEAVES: [&str; 12] = [
+    "chat",
+    "clientbound",
+    "settings.chatColors",
+    "update_health or chat_command",
+    "chat&&clientbound",
+    "not serverbound",
+    "chat.message == \" or \"",
+    "chat.message != r\" or \\\"",
+    "chat.message contains \"\\\"\"",
+    "pkt.n in {1, 3..5}",
+    "session.id != 1",
+    "chat.message matches \"(?s)^a.*\\u{1b}\"",
+];
+
+const OPERATORS: [&str; 10] =
+    [" or ", "||", " ||\t", "\tor\t", "\nor\n", " and ", "&&", "\t&& ", "\tand\t", "\r\nand "];
+
+fn addition() -> impl Strategy<Value = Addition> {
+    let how = select(vec![
+        Combination::And,
+        Combination::And,
+        Combination::Or,
+        Combination::Or,
+        Combination::Not,
+        Combination::Not,
+        Combination::Only,
+    ]);
+    prop_oneof![
+        3 => (any::<Index>(), any::<Index>(), how).prop_map(|(a, b, how)| Addition::Field(a, b, how)),
+        1 => (any::<Index>(), proptest::bool::weighted(0.2)).prop_map(|(a, only)| Addition::Type(a, only)),
+    ]
+}
+
+/// Returns the rows whose packets match an expression.
+fn matching(snapshot: &Snapshot, text: &str, catalog: &Catalog) -> Result<BTreeSet<u64>, String> {
+    let (expr, _) = Expr::parse(text, catalog).map_err(|error| error.render(text))?;
+    let rows = snapshot.first()..snapshot.end();
+    Ok(rows.filter(|row| snapshot.record(*row).is_some_and(|it| expr.matches(&it))).collect())
+}
+
+/// Returns what matches a filter and a condition that is added to it; `None` is no filter.
+fn joined(
+    rows: Option<&BTreeSet<u64>>,
+    how: Combination,
+    more: &BTreeSet<u64>,
+    all: &BTreeSet<u64>,
+) -> BTreeSet<u64> {
+    match (how, rows) {
+        (Combination::Not, _) => rows.unwrap_or(all) - more,
+        (Combination::Only, _) | (_, None) => more.clone(),
+        (Combination::And, Some(rows)) => rows & more,
+        (Combination::Or, Some(rows)) => rows | more,
+    }
+}
+
+/// Adds random conditions to random filters in an interface.
+pub(super) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
+    let catalog = Arc::new(Catalog::embedded().only(&[47, 766]));
+    let packets = (0..).zip(PACKETS.iter().copied());
+    let store = store(packets.map(|(row, packet)| (row, packet, None)));
+    let snapshot = store.snapshot();
+    let all: BTreeSet<u64> = (snapshot.first()..snapshot.end()).collect();
+    let mut runner =
+        TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
+    let cases = (proptest::option::weighted(0.8, filter()), vec(addition(), 1..4));
+    let outcome = runner.run(&cases, |(filter, additions)| {
+        let matching =
+            |text: &str| matching(&snapshot, text, &catalog).map_err(TestCaseError::fail);
+        let mut interface = create(Arc::clone(&store), Arc::clone(&catalog));
+        let mut expected = None;
+        if let Some(filter) = filter {
+            expected = Some(matching(&filter)?);
+            interface.filter(&filter);
+        }
+        let sorted = |rows: &Option<BTreeSet<u64>>| -> Vec<u64> {
+            rows.as_ref().unwrap_or(&all).iter().copied().collect()
+        };
+        for addition in additions {
+            let listed = interface.rows();
+            prop_assert_eq!(&listed, &sorted(&expected));
+            let (Addition::Field(place, ..) | Addition::Type(place, _)) = &addition;
+            if listed.is_empty() {
+                return Ok(());
+            }
+            let row = *place.get(&listed);
+            interface.select(row);
+            let details = snapshot.details(row).unwrap();
+            match addition {
+                Addition::Field(_, field, how) => {
+                    let known = (0..details.fields.len())
+                        .filter(|place| FIELDS.contains(&&*details.fields[*place].path));
+                    let place = *field.get(&known.collect::<Vec<_>>());
+                    let picked = PickedField::new(&details, place, &catalog).unwrap();
+                    let part = matching(&picked.condition.to_string())?;
+                    prop_assert!(part.contains(&row), "{}", picked.condition);
+                    expected = Some(joined(expected.as_ref(), how, &part, &all));
+                    interface.filter_by(&picked.path, how);
+                }
+                Addition::Type(_, only) => {
+                    let name = snapshot.kind(row).unwrap().name();
+                    let named = |row: &u64| snapshot.kind(*row).is_some_and(|it| it.name() == name);
+                    let part = all.iter().copied().filter(named).collect();
+                    let how = if only { Combination::Only } else { Combination::Not };
+                    expected = Some(joined(expected.as_ref(), how, &part, &all));
+                    interface.filter_type(only);
+                }
+            }
+        }
+        prop_assert_eq!(interface.rows(), sorted(&expected));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
