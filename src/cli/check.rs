@@ -12,7 +12,7 @@ use super::output::Output;
 use super::plural::count;
 use super::version;
 
-/// Check a filter file or a script, and print every mistake with its place and a hint
+/// Check a filter file or a script, with a hint for each mistake
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft check rules.toml

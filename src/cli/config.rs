@@ -7,7 +7,7 @@ use super::exit::Done;
 use super::output::Output;
 use super::settings::Settings;
 
-/// Print the effective settings and where each comes from: flag, variable, file or default
+/// Print the effective settings and where each comes from
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft config
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(long = "write", conflicts_with = "command")]
     write_file: bool,
 
-    /// A command line to explain [default: all verbs]
+    /// A command line to explain [default: all commands]
     #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }

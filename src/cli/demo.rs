@@ -21,8 +21,7 @@ use super::screen::Screen;
 use super::services::Services;
 use super::summary::SummaryReceiver;
 
-/// Try mitmcraft without a game or a server: a built-in client and server talk through the real
-/// proxy
+/// Try it: a built-in client and server talk through the real proxy
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft demo

@@ -14,7 +14,7 @@ use super::input::{Input, Reading, capture_files};
 use super::output::Output;
 use super::plural::count;
 
-/// Compare two captures, or the two legs of one, packet by packet and field by field
+/// Compare two captures, or the two legs of one, field by field
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft diff before.jsonl after.pcapng

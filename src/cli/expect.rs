@@ -13,8 +13,7 @@ use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
 use super::rules::load;
 
-/// Check captures against the expectations in filter files, and show failures with the packets
-/// around them
+/// Check captures against the expectations in filter files
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft expect session.jsonl -f tests.toml

@@ -11,7 +11,7 @@ use super::exit::Done;
 use super::manual::{TOPICS, print_page};
 use super::output::Output;
 
-/// Print the help of a verb, or a page of the manual: `filters`, `captures`
+/// Print the help of a command, or a page of the manual
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft help
@@ -19,8 +19,8 @@ use super::output::Output;
   mitmcraft help filters | less
   mitmcraft help captures")]
 pub(crate) struct Arguments {
-    /// A verb, or a topic: `filters` is the filter language and files of rules, `captures` the formats
-    #[arg(value_name = "VERB|TOPIC", value_parser = Suggested::new(words), hide_possible_values = true)]
+    /// A command, or a topic: `filters` is the filter language and files of rules, `captures` the formats
+    #[arg(value_name = "COMMAND|TOPIC", value_parser = Suggested::new(words), hide_possible_values = true)]
     words: Vec<String>,
 }
 
@@ -73,8 +73,8 @@ fn unknown(word: &str, known: &[String]) -> String {
     let topics = TOPICS.iter().map(|topic| topic.name);
     let all = known.iter().map(String::as_str).chain(topics);
     match closest(word, all) {
-        Some(near) => format!("no verb or topic `{word}`: did you mean `{near}`?"),
-        None => format!("no verb or topic `{word}`: `mitmcraft help` lists them"),
+        Some(near) => format!("no command or topic `{word}`: did you mean `{near}`?"),
+        None => format!("no command or topic `{word}`: `mitmcraft help` lists them"),
     }
 }
 

@@ -6,14 +6,13 @@ use super::exit::Done;
 use super::output::Output;
 use super::version;
 
-/// Print annotations with which an editor completes and checks scripts in Lua: the functions, and the
-/// fields of a version's packets
+/// Print annotations with which an editor completes Lua scripts
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft lua-types 1.21.4 > mitmcraft.lua
   mitmcraft lua-types > mitmcraft.lua
 
-Put the file beside your scripts. The Lua language server (LuaLS) of VS Code, Neovim and others reads \
+The annotations describe the functions of scripts and the fields of a version's packets. Put the file beside your scripts. The Lua language server (LuaLS) of VS Code, Neovim and others reads \
 it. `---@param packet PlayServerboundChat` names the type of a callback's packet.")]
 pub(crate) struct Arguments {
     /// The version whose packets scripts read, such as `47`, `1.8.9` or `latest`

@@ -8,14 +8,17 @@ use clap_mangen::roff::{Roff, roman};
 use super::Cli;
 use super::args::Overwrite;
 use super::exit::Done;
+use super::groups::GROUPS;
 use super::manual::{TOPICS, man_page};
 use super::output::Output;
 
-/// Write the man pages: one per verb, and those of the filter language and the capture formats
+/// Write the man pages
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft man man && man -M \"$PWD/man\" mitmcraft-filters
-  sudo mitmcraft man /usr/local/share/man")]
+  sudo mitmcraft man /usr/local/share/man
+
+There is a page for each command, and one each for the filter language and the capture formats.")]
 pub(crate) struct Arguments {
     /// Output folder, created if it does not exist: the pages are in its folders man1, man5 and man7
     #[arg(value_name = "DIR")]
@@ -56,7 +59,9 @@ fn pages(command: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     man.render_synopsis_section(&mut page)?;
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
-    if command.get_subcommands().next().is_some() {
+    if command.get_name() == "mitmcraft" {
+        commands(command).to_writer(&mut page)?;
+    } else if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
     if let Some(help) = command.get_after_long_help().or_else(|| command.get_after_help()) {
@@ -68,6 +73,21 @@ fn pages(command: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
         pages.extend(self::pages(verb)?);
     }
     Ok(pages)
+}
+
+/// Returns the section that lists the commands in their groups.
+fn commands(command: &Command) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["COMMANDS"]);
+    for (group, names) in GROUPS {
+        roff.control("SS", [*group]);
+        for command in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            roff.control("TP", []).text([roman(format!("mitmcraft-{}(1)", command.get_name()))]);
+            roff.text([roman(about)]);
+        }
+    }
+    roff
 }
 
 /// Returns the section that names the other pages.

@@ -15,6 +15,7 @@ mod diff;
 mod exit;
 mod expect;
 mod expectations;
+mod groups;
 mod help;
 mod input;
 mod lint;
@@ -58,6 +59,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use mitmcraft_engine::capture::catches_panic;
 
 use exit::Done;
+use groups::grouped;
 use output::{Color, LogFormat, Output};
 use run::block_on;
 use settings::Settings;
@@ -67,7 +69,13 @@ use settings::Settings;
 /// Connect the game to mitmcraft, and mitmcraft to the server: every packet is decoded, shown and
 /// recorded, and nothing changes on the wire unless you ask for it.
 #[derive(Debug, Parser)]
-#[command(name = "mitmcraft", version = env!("VERSION_AND_COMMIT"), max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    name = "mitmcraft",
+    version = env!("VERSION_AND_COMMIT"),
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    defer(grouped)
+)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -104,28 +112,28 @@ const LAST: usize = 998;
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Proxy(Box<proxy::Arguments>),
-    Check(check::Arguments),
-    Expect(expect::Arguments),
-    Lint(Box<lint::Arguments>),
     Demo(demo::Arguments),
-    Show(show::Arguments),
+    Proxy(Box<proxy::Arguments>),
     View(view::Arguments),
+    Show(show::Arguments),
     Convert(convert::Arguments),
     Stats(stats::Arguments),
     Diff(diff::Arguments),
     Decode(decode::Arguments),
-    Wireshark(wireshark::Arguments),
+    Replay(Box<replay::Arguments>),
+    Lint(Box<lint::Arguments>),
+    Expect(expect::Arguments),
+    Regress(Box<replay::regress::Arguments>),
+    Check(check::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
-    Replay(Box<replay::Arguments>),
-    Regress(Box<replay::regress::Arguments>),
     Protocols(protocols::Arguments),
     Login(accounts::LoginArguments),
     Logout(accounts::LogoutArguments),
     JvmArgs(accounts::JvmArgsArguments),
-    LuaTypes(lua_types::Arguments),
     Config(config::Arguments),
+    Wireshark(wireshark::Arguments),
+    LuaTypes(lua_types::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
     Help(help::Arguments),
@@ -153,28 +161,28 @@ fn run(settings: &Settings, output: &Output) -> anyhow::Result<Done> {
     let cli = Cli::from_arg_matches(&matches)?;
     settings.check_effects()?;
     match cli.verb {
-        Verb::Proxy(arguments) => proxy::run(*arguments, output),
-        Verb::Check(arguments) => check::run(&arguments, output),
-        Verb::Expect(arguments) => expect::run(arguments, output),
-        Verb::Lint(arguments) => lint::run(&arguments, output),
         Verb::Demo(arguments) => block_on(demo::run(arguments, output)),
-        Verb::Show(arguments) => show::run(arguments, output),
+        Verb::Proxy(arguments) => proxy::run(*arguments, output),
         Verb::View(arguments) => view::run(arguments, output),
+        Verb::Show(arguments) => show::run(arguments, output),
         Verb::Convert(arguments) => convert::run(arguments, output),
         Verb::Stats(arguments) => stats::run(&arguments, output),
         Verb::Diff(arguments) => diff::run(&arguments, output),
         Verb::Decode(arguments) => decode::run(&arguments, output),
-        Verb::Wireshark(arguments) => wireshark::run(&arguments, output),
+        Verb::Replay(arguments) => replay::run(*arguments, output),
+        Verb::Lint(arguments) => lint::run(&arguments, output),
+        Verb::Expect(arguments) => expect::run(arguments, output),
+        Verb::Regress(arguments) => block_on(replay::regress::run(&arguments, output)),
+        Verb::Check(arguments) => check::run(&arguments, output),
         Verb::Ping(arguments) => block_on(ping::run(arguments, output)),
         Verb::Query(arguments) => block_on(query::run(arguments, output)),
-        Verb::Replay(arguments) => replay::run(*arguments, output),
-        Verb::Regress(arguments) => block_on(replay::regress::run(&arguments, output)),
         Verb::Protocols(arguments) => protocols::run(arguments, output),
         Verb::Login(arguments) => accounts::login(&arguments, output),
         Verb::Logout(arguments) => accounts::logout(&arguments, output),
         Verb::JvmArgs(arguments) => accounts::jvm_args(&arguments, output),
-        Verb::LuaTypes(arguments) => lua_types::run(&arguments, output),
         Verb::Config(arguments) => config::run(arguments, output),
+        Verb::Wireshark(arguments) => wireshark::run(&arguments, output),
+        Verb::LuaTypes(arguments) => lua_types::run(&arguments, output),
         Verb::Completions(arguments) => completions::run(&arguments, output),
         Verb::Man(arguments) => man::run(&arguments, output),
         Verb::Help(arguments) => help::run(&arguments, output),

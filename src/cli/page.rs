@@ -4,6 +4,7 @@ use std::path::Path;
 use clap::{Arg, Command, CommandFactory as _};
 
 use super::Cli;
+use super::groups::GROUPS;
 
 #[test]
 fn the_page_of_the_command_line_says_what_help_says() {
@@ -41,14 +42,20 @@ fn the_text_below_the_options_is_wrapped_once() {
     }
 }
 
-/// Returns a section for each verb.
+/// Returns a section for each verb, under the heading of its group.
 fn verbs() -> String {
-    let mut text = String::new();
+    let (mut text, mut groups) = (String::new(), GROUPS.iter().peekable());
     for (name, mut command) in leaves() {
+        if let Some((group, _)) =
+            groups.next_if(|(_, names)| name == format!("mitmcraft {}", names[0]))
+        {
+            let _ = write!(text, "\n## {group}\n");
+        }
         let help = command.render_long_help().to_string();
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        let _ = write!(text, "\n## `{name}`\n\n```\n{}\n```\n", lines.join("\n").trim_end());
+        let _ = write!(text, "\n### `{name}`\n\n```\n{}\n```\n", lines.join("\n").trim_end());
     }
+    assert!(groups.next().is_none());
     text
 }
 
@@ -76,4 +83,4 @@ fn collect(name: &str, command: &Command, found: &mut Vec<(String, Command)>) {
 }
 
 /// Everything after it is written by this test.
-const MARK: &str = "<!-- What follows is written by a test out of the command itself. -->";
+const MARK: &str = "<!-- What follows is generated from `--help`. -->";

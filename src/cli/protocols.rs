@@ -16,7 +16,7 @@ use super::exit::Done;
 use super::output::Output;
 use super::version;
 
-/// List the known versions, the packets of one version, or the differences between two versions
+/// List versions, the packets of one, or what differs between two
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft protocols

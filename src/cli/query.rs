@@ -11,12 +11,14 @@ use super::exit::Done;
 use super::output::Output;
 use super::run::look_up;
 
-/// Query a server over UDP (`enable-query=true`): map, plugins, all players
+/// Query a server over UDP: map, plugins, all players
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft query mc.example.org
   mitmcraft query mc.example.org:25570 --basic
   mitmcraft query localhost --json
+
+A server answers if its `server.properties` has `enable-query=true`.
 
 Exit code: 1 if the server does not answer.")]
 pub(crate) struct Arguments {

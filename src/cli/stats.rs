@@ -11,7 +11,7 @@ use super::exit::{Done, last_error};
 use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
 
-/// Summarize captures: packets, bytes, plugin channels, round trips, and packets that do not decode
+/// Summarize captures: packets, bytes, plugin channels, round trips
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft stats session.jsonl

@@ -18,7 +18,7 @@ use super::signals;
 use super::terminal_interface::TerminalInterface;
 use super::view_sources::ViewSources;
 
-/// Browse captures: packets, fields and bytes, filters, search, conversation, statistics
+/// Browse captures in the terminal or in a browser
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft view session.pcapng

@@ -11,7 +11,7 @@ use super::exit::Done;
 use super::output::Output;
 use super::version;
 
-/// Write a Lua dissector for Wireshark with a named, typed field for every field of the protocol
+/// Write a dissector for Wireshark that names every field
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft wireshark -o ~/.local/lib/wireshark/plugins/minecraft.lua

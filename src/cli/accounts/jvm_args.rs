@@ -7,7 +7,7 @@ use super::{AuthListen, state_folder};
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 
-/// Print the JVM arguments with which a game lends its account to `proxy --auth client`
+/// Print the JVM arguments of a game for `proxy --auth client`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft jvm-args

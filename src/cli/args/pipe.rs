@@ -16,7 +16,7 @@ pub(crate) struct Pipe {
     /// Let this program decide on the packets that `--pipe-where` selects, before rules and scripts
     /// see them: it reads packets as lines of JSON and answers each with a line. No shell reads the
     /// command; words with spaces are quoted
-    #[arg(long, value_name = "'PROGRAM ARGS'")]
+    #[arg(long, value_name = "COMMAND")]
     pipe: Option<String>,
 
     /// The packets on which the program decides. They and all later packets of their direction wait

@@ -12,8 +12,7 @@ use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
 use super::run::block_on;
 
-/// Check the packets of servers by the game's rules: find packets that do not decode or that the
-/// game would refuse
+/// Find packets of a server that the game would refuse
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft lint localhost:25565

@@ -12,7 +12,7 @@ use super::exit::Done;
 use super::output::Output;
 use super::run::block_on;
 
-/// Replay a capture: to clients, against a server, or through a filter file
+/// Play a capture to clients, to a server, or through rules
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft replay server session.jsonl -l 127.0.0.1:25566

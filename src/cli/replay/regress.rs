@@ -18,7 +18,7 @@ use crate::cli::output::Output;
 use crate::cli::plural::count;
 use crate::cli::run::{connect, logged, look_up, stop_on_signals};
 
-/// Play a recorded client against another build of the server, and report how its behaviour differs
+/// Report how another build of a server behaves differently
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft regress baseline.jsonl localhost:25565

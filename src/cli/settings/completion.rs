@@ -26,7 +26,7 @@ impl Settings {
         let same = |completed: Values| words(&completed) == words(&self.in_file);
         if !file::parse(path, &text, &self.all).is_ok_and(same) {
             bail!(
-                "cannot complete {}: write each verb as a table such as `[proxy]`",
+                "cannot complete {}: write each command as a table such as `[proxy]`",
                 path.display()
             );
         }

@@ -109,7 +109,7 @@ fn config_creates_the_file_with_its_folder_and_completes_it_without_changing_wha
     assert_eq!(run(&["config", "--write"]).trim(), file.to_str().unwrap());
     let created = read();
     assert!(
-        created.starts_with("# color = \"auto\"\n# log-format = \"text\"\n\n[proxy]\n"),
+        created.starts_with("# color = \"auto\"\n# log-format = \"text\"\n\n[demo]\n"),
         "{created}"
     );
     assert!(created.contains("\n[replay.server]\n# "), "{created}");
@@ -186,6 +186,6 @@ fn help_prints_verbs_and_pages_of_the_manual() {
     assert!(filters.contains("\n      [[rule]]\n"), "{filters}");
     assert!(help(&["captures"]).contains("\n  `verdict`\n"));
     let said = refuses(&["help", "fliters"]);
-    assert!(said.contains("no verb or topic `fliters`: did you mean `filters`?"), "{said}");
+    assert!(said.contains("no command or topic `fliters`: did you mean `filters`?"), "{said}");
     assert!(refuses(&["help", "replay", "x"]).contains("`mitmcraft help` lists them"));
 }
