@@ -2,7 +2,7 @@
 //!
 //! The release build reads a pcapng of 1 GB with 3 million packets, as a page sees it: the time until its
 //! first rows are there, until everything is, and how long filters take. `packets=N` takes a smaller
-//! file. `cat` and tcpdump read the same file as floors. Fails if a figure of `docs/benchmarks.md` is not
+//! file. `cat` and tcpdump read the same file as floors. Fails if a figure of `docs/performance.md` is not
 //! reached with the whole file; `report` only prints them.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, unreachable_pub)]

@@ -11,7 +11,7 @@ use mitmcraft_protocol::wire::write_varint;
 fn every_patch_has_the_text_of_an_issue() {
     let page = read("docs/upstream.md");
     let described: Vec<&str> =
-        page.lines().filter_map(|line| line.strip_prefix("- patch: ")).collect();
+        page.lines().filter_map(|line| line.strip_prefix("patch    ")).collect();
     let mut patches = BTreeSet::new();
     for file in ["patches", "compared", "items", "later"] {
         let source = read(&format!("tools/import_tables/{file}.rs"));
@@ -42,8 +42,8 @@ fn every_issue_has_bytes_that_decode_and_a_witness() {
         let of = |key: &str| {
             section.lines().filter_map(|line| line.strip_prefix(key)).collect::<Vec<_>>()
         };
-        assert_eq!(of("- versions: ").len(), 1, "{title}");
-        for witness in of("- witness: ") {
+        assert_eq!(of("versions ").len(), 1, "{title}");
+        for witness in of("witness  ") {
             let (place, path) = witness.split_once(':').unwrap_or((witness, ""));
             let commit = place.split_once('@').map_or("", |(_, commit)| commit);
             let named = commit.len() == 40 && !path.is_empty();
@@ -52,16 +52,16 @@ fn every_issue_has_bytes_that_decode_and_a_witness() {
                 "{witness}"
             );
         }
-        let (witnesses, patches, bytes) = (of("- witness: "), of("- patch: "), of("- bytes: "));
+        let (witnesses, patches, bytes) = (of("witness  "), of("patch    "), of("bytes    "));
         assert!(!witnesses.is_empty() && !patches.is_empty() && !bytes.is_empty(), "{title}");
         bytes.into_iter().for_each(decode);
     }
 }
 
-/// Decodes `PROTOCOL STATE DIRECTION NAME` and the fields, and encodes them again.
+/// Decodes `PROTOCOL STATE DIRECTION NAME FIELDS`, and encodes the fields again.
 fn decode(line: &str) {
-    let (place, fields) = line.trim_end_matches('`').split_once(" `").unwrap();
-    let [version, state, direction, name] = place.split(' ').collect::<Vec<_>>()[..] else {
+    let [version, state, direction, name, fields] = line.splitn(5, ' ').collect::<Vec<_>>()[..]
+    else {
         panic!("{line}")
     };
     let protocol = Catalog::embedded().find(version.parse().unwrap()).unwrap().protocol;
