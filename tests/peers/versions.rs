@@ -309,7 +309,7 @@ const ENCRYPTED: &[i32] = &[
 const SIGNED: &[i32] = &[759, 760, 761, 763, 765, 767, 770, 775, 777];
 
 /// The place of the table on the page.
-const BEGIN: &str = "<!-- written by the test: -->\n\n";
+const BEGIN: &str = "<!-- generated: sessions -->\n\n";
 const END: &str = "\n<!-- until here -->";
 
 const SNAPSHOT: i32 = 1 << 30;

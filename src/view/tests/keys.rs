@@ -72,4 +72,4 @@ fn tables() -> String {
 }
 
 /// Everything after it is written by this test.
-const MARK: &str = "<!-- What follows is written by a test out of the table of actions. -->";
+const MARK: &str = "<!-- What follows is generated from the table of actions. -->";

@@ -28,7 +28,7 @@ fn every_link_between_the_pages_leads_to_a_file_and_a_heading() {
 }
 
 /// Returns the lines outside blocks of code.
-fn prose(page: &str) -> Vec<&str> {
+pub(crate) fn prose(page: &str) -> Vec<&str> {
     page.split("```").step_by(2).flat_map(str::lines).collect()
 }
 

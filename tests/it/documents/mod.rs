@@ -1,5 +1,6 @@
 //! The pages: every command on them runs, and every example of rules does what it says.
 
+mod extent;
 mod links;
 mod page;
 mod pictures;

@@ -61,5 +61,5 @@ fn fresh() -> String {
     table
 }
 
-const BEGIN: &str = "<!-- counted by a test: -->\n\n";
+const BEGIN: &str = "<!-- generated: witnesses -->\n\n";
 const END: &str = "\n<!-- up to here -->";
