@@ -226,7 +226,7 @@ mod tests {
     fn line(seq: u64, millis: u64) -> String {
         let time = format!("1970-01-01T00:00:{:02}.{:03}000000Z", millis / 1000, millis % 1000);
         format!(
-            "{{\"v\":1,\"session\":1,\"seq\":{seq},\"time\":\"{time}\",\"t\":0.0,\
+            "{{\"v\":2,\"session\":1,\"seq\":{seq},\"time\":\"{time}\",\"t\":0.0,\
              \"dir\":\"serverbound\",\"origin\":\"client\",\"state\":\"play\",\"protocol\":47,\"id\":5,\
              \"packet\":\"look\",\"wire\":11,\"size\":10,\"verdict\":\"pass\",\
              \"body\":\"BQAAAAAAAAAAAQ==\"}}\n"

@@ -85,7 +85,7 @@ impl Output {
     /// Returns stdout for a capture. JSON is made safe for a terminal if stdout is one; a file or a
     /// pipe gets exactly what is written.
     pub(crate) fn capture_stdout(file: FileType) -> Box<dyn Write + Send> {
-        let is_json = matches!(file.format, Format::Jsonl | Format::JsonlV1);
+        let is_json = file.format == Format::Jsonl;
         let json = is_json && file.compression == Compression::None;
         if json && io::stdout().is_terminal() {
             return Box::new(EscapedJsonWriter::new(io::stdout()));

@@ -52,7 +52,7 @@ impl OutputFiles {
 /// `--format`, for captures that have no file name.
 #[derive(Debug, Args)]
 pub(crate) struct StdoutFormat {
-    /// Format of a capture on stdout: jsonl, jsonl-v1 (for programs that read version 1), pcapng or
+    /// Format of a capture on stdout: jsonl, pcapng or
     /// pcap, and .gz or .zst after it to compress
     #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
     pub(crate) format: FileType,
@@ -215,9 +215,7 @@ impl Sink for FlushedSink {
 }
 
 fn file_type(text: &str) -> Result<FileType, String> {
-    text.parse().map_err(|_| {
-        "expected jsonl, jsonl-v1, pcapng or pcap, and .gz or .zst after it".to_owned()
-    })
+    text.parse().map_err(|_| "expected jsonl, pcapng or pcap, and .gz or .zst after it".to_owned())
 }
 
 fn views(text: &str) -> Result<Views, String> {

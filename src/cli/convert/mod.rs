@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     condition: Condition,
 
-    /// Format of a capture on stdout or without an ending: jsonl, jsonl-v1, pcapng or pcap, and .gz
+    /// Format of a capture on stdout or without an ending: jsonl, pcapng or pcap, and .gz
     /// or .zst after it; also of the files in a folder, where it may be parquet or mcpr [default: on
     /// stdout jsonl, in a folder that of each capture]
     #[arg(long, value_name = "FORMAT")]

@@ -29,7 +29,7 @@ impl FromStr for OutputFormat {
         let on_stdout = text.parse::<FileType>().ok();
         if on_stdout.is_none() && WholeFile::named(&ending).is_none() {
             return Err(
-                "expected jsonl, jsonl-v1, pcapng or pcap, and .gz or .zst after it, or parquet or mcpr"
+                "expected jsonl, pcapng or pcap, and .gz or .zst after it, or parquet or mcpr"
                     .to_owned(),
             );
         }

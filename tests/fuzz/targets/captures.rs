@@ -11,7 +11,7 @@ use serde_json::json;
 use super::Features;
 use super::bytes::Bytes;
 use super::files::{check, jsonl, pcapng};
-use super::seeds::{JSONL, JSONL_1, PCAPNG, PCAPNG_1, UNFRAMED, entries_of};
+use super::seeds::{JSONL, PCAPNG, UNFRAMED, entries_of};
 
 pub fn run(input: &[u8]) -> Features {
     let mut features = Features::default();
@@ -55,9 +55,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         grouped(capture, 16, &mut files);
     }
     let small = grouped(JSONL, 8, &mut files);
-    files.extend([PCAPNG, PCAPNG_1].map(|file| file[..8000].to_vec()));
-    let old: Vec<&[u8]> = JSONL_1.split_inclusive(|byte| *byte == b'\n').take(20).collect();
-    files.push(old.concat());
+    files.push(PCAPNG[..8000].to_vec());
     let mine: Vec<Entry> = small.iter().take(12).cloned().map(decoded_otherwise).collect();
     files.extend([jsonl(&mine), pcapng(&mine, Views::PLAIN)]);
     files.push(jsonl(&small[..4]));

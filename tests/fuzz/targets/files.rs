@@ -46,14 +46,6 @@ pub fn check(entries: &[Entry], features: &mut Features) {
     // Where times contradict each other, files keep those of the entries.
     let timely = is_timely(entries);
     compare(&jsonl(&read), &written, timely);
-    // Version 1 has neither descriptions nor diagnostics.
-    let has_version_1 = |entry: &Entry| {
-        let noted = entry.record().is_some_and(|record| !record.packet.noted().is_empty());
-        entry.context().protocol.description().is_none() && !noted
-    };
-    if entries.iter().all(has_version_1) {
-        compare(&jsonl(&self::read(&version_1(entries))), &written, timely);
-    }
     for views in [Views::PLAIN, "plain,json".parse().unwrap()] {
         let file = pcapng(entries, views);
         compare(&jsonl(&self::read(&file)), &written, timely);
@@ -118,15 +110,6 @@ fn read(file: &[u8]) -> Vec<Entry> {
 pub fn jsonl(entries: &[Entry]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut sink = JsonlSink::new(&mut bytes);
-    entries.iter().for_each(|entry| sink.write(entry).unwrap());
-    sink.finish().unwrap();
-    drop(sink);
-    bytes
-}
-
-fn version_1(entries: &[Entry]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut sink = JsonlSink::new(&mut bytes).version_1();
     entries.iter().for_each(|entry| sink.write(entry).unwrap());
     sink.finish().unwrap();
     drop(sink);

@@ -11,10 +11,6 @@ use mitmcraft_protocol::schema::{Catalog, Direction, State};
 pub const JSONL: &[u8] = include_bytes!("../../../captures/session-1.8.jsonl");
 pub const PCAPNG: &[u8] = include_bytes!("../../../captures/session-1.8-encrypted.pcapng");
 
-/// The bytes of captures of version 1.
-pub const JSONL_1: &[u8] = include_bytes!("../../golden/captures-v1/session-1.8.jsonl");
-pub const PCAPNG_1: &[u8] = include_bytes!("../../golden/captures-v1/session-1.8-encrypted.pcapng");
-
 /// The bytes of captures of versions without frames, of pings before 1.7, and of Query.
 pub const UNFRAMED: &[&[u8]] = &[
     include_bytes!("../../../captures/session-beta-1.7.3.jsonl"),

@@ -96,12 +96,22 @@ fn a_session_alone_is_read_from_a_file_of_several() {
 }
 
 #[test]
-fn a_later_version_is_refused_with_its_number() {
-    let mut file = to_pcapng(&game(5));
-    let at = file.windows(19).position(|it| it == b"mitmcraft capture 2").unwrap();
-    file[at + 18] = b'3';
-    let (read, errors) = from_pcapng(&file);
-    assert!(read.is_empty());
-    assert_eq!(errors[0].to_string(), "block at byte 0: unknown format version 3");
-    assert_eq!(errors.len(), 1, "{errors:?}");
+fn another_version_is_refused_with_its_number() {
+    let written = to_pcapng(&game(5));
+    let place = |text: &[u8]| written.windows(text.len()).position(|it| it == text).unwrap();
+    let mut later = written.clone();
+    later[place(b"mitmcraft capture 2") + 18] = b'3';
+    // The first version was only in the lines.
+    let mut first = written.clone();
+    first[place(b"mitmcraft capture 2")] = b'M';
+    first[place(b"{\"v\":2,\"event\":\"capture\"") + 5] = b'1';
+    for (file, writer) in [(later, "3, which a later release"), (first, "1, which no release")] {
+        let (read, errors) = from_pcapng(&file);
+        assert!(read.is_empty());
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        let said = errors[0].to_string();
+        let expected =
+            format!("format version {writer} of mitmcraft wrote: only version 2 is read");
+        assert!(said.ends_with(&expected), "{said}");
+    }
 }

@@ -12,7 +12,6 @@ mod repository;
 mod roundtrip;
 mod summary;
 mod tables;
-mod version_1;
 
 use mitmcraft_engine::capture::{
     Entry, JsonlReader, JsonlSink, PcapngReader, PcapngSink, ReadError, Sink,

@@ -119,8 +119,8 @@ fn an_entry_that_needs_too_much_memory_is_an_error_and_the_next_one_is_read() {
     let without = packet.split_once(",\"body\"").unwrap().0;
     let ones = "1,".repeat(40_000);
     for (long, message) in [
-        (format!("{{\"v\":1,\"x\":\"{}\"}}", "x".repeat(2_000_000)), "2000015 bytes long, and "),
-        (format!("{{{members}\"v\":1}}"), "more than "),
+        (format!("{{\"v\":2,\"x\":\"{}\"}}", "x".repeat(2_000_000)), "2000015 bytes long, and "),
+        (format!("{{{members}\"v\":2}}"), "more than "),
         (without.replace("\"keepAliveId\":5", &format!("\"x\":[{ones}1]")) + "}", "more than "),
     ] {
         let file = format!("{open}\n{long}\n{packet}\n");

@@ -254,7 +254,7 @@ fn a_pcapng_file_of_another_program_is_reported_as_such() {
     let (entries, errors) = from_pcapng(&file);
     assert!(entries.is_empty());
     assert!(matches!(errors[..], [ReadError::Foreign]), "{errors:?}");
-    let (_, errors) = from_pcapng(b"{\"v\":1,\"session\":1}");
+    let (_, errors) = from_pcapng(b"{\"v\":2,\"session\":1}");
     assert!(matches!(errors[..], [ReadError::Damaged(FilePosition::Byte(0), _)]), "{errors:?}");
 }
 

@@ -66,7 +66,7 @@ fn a_damaged_capture_is_converted_up_to_the_damage() {
     assert_eq!(read_lines(&back).len(), lines);
 
     let torn = scratch_file("torn.jsonl");
-    fs::write(&torn, [b"{\"v\":1}\n", &whole[..]].concat()).unwrap();
+    fs::write(&torn, [b"{\"v\":2}\n", &whole[..]].concat()).unwrap();
     let said = refuses(&["convert", "--overwrite", text(&torn), text(&to)]);
     assert!(
         said.contains("line 1: missing key `time`") && said.contains("1 entry could not"),
@@ -179,7 +179,7 @@ fn a_capture_larger_than_the_memory_is_shown_and_converted() {
     for seq in 1..=2000 {
         writeln!(
             packed,
-            r#"{{"v":1,"session":1,"seq":{seq},"time":"2026-11-20T12:31:07.{seq:09}Z","dir":"clientbound","state":"play","protocol":47,"wire":100002,"raw":"relay","bytes":"{bytes}"}}"#
+            r#"{{"v":2,"session":1,"seq":{seq},"time":"2026-11-20T12:31:07.{seq:09}Z","dir":"clientbound","state":"play","protocol":47,"wire":100002,"raw":"relay","raw_bytes":"{bytes}"}}"#
         )
         .unwrap();
     }

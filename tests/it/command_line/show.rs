@@ -62,7 +62,7 @@ fn lists_and_containers_are_columns_in_json() {
 fn values_that_have_separators_are_quoted() {
     let capture = scratch_file("odd.jsonl");
     let body = [&[0x01, 0x0a][..], b"a,\"b\"\tc\nd\\"].concat();
-    let head = r#"{"v":1,"session":1,"seq":1,"time":"2026-01-01T00:00:00Z","t":0.0,"dir":"serverbound","origin":"client","state":"play","protocol":47,"id":1,"packet":"chat","wire":13,"size":12,"verdict":"pass","body":""#;
+    let head = r#"{"v":2,"session":1,"seq":1,"time":"2026-01-01T00:00:00Z","t":0.0,"dir":"serverbound","origin":"client","state":"play","protocol":47,"id":1,"packet":"chat","wire":13,"size":12,"verdict":"pass","body":""#;
     fs::write(&capture, format!("{head}{}\"}}\n", base64(&body))).unwrap();
     let show = |form: &[&str]| {
         let arguments = ["show", "--fields", "message,pkt.id", text(&capture)];

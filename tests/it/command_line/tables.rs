@@ -81,18 +81,6 @@ fn an_option_takes_precedence_over_the_capture_and_replaces_what_it_lacks() {
 }
 
 #[test]
-fn the_previous_format_is_written_for_programs_that_read_no_other() {
-    let golden = root().join("tests/golden/captures-v1/session-1.8.jsonl");
-    let from = root().join("captures/session-1.8.jsonl");
-    let written = output(&["convert", text(&from), "-", "--format", "jsonl-v1"]);
-    assert!(written == fs::read_to_string(golden).unwrap());
-    let to = scratch_file("old.jsonl-v1");
-    convert(&[text(&from), text(&to)]);
-    assert!(fs::read_to_string(&to).unwrap() == written);
-    assert_eq!(show(&to), show(&from));
-}
-
-#[test]
 fn a_redacted_capture_contains_its_descriptions_and_is_read_with_them() {
     for ending in ["jsonl", "pcapng"] {
         let mine = recorded("beat", &format!("secret.{ending}"));

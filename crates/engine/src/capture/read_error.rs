@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 
 use thiserror::Error;
 
+use super::jsonl::FORMAT_VERSION;
 use mitmcraft_protocol::schema::EncodeError;
 use mitmcraft_protocol::wire::bytes;
 
@@ -135,9 +136,16 @@ pub enum EntryError {
         /// The greatest number that can be read.
         limit: usize,
     },
-    /// The entry has a version of the format that is not known.
-    #[error("unknown format version {0}")]
-    Version(i64),
+    /// The entry has a version of the format that is not read.
+    #[error(
+        "format version {version}, which {} of mitmcraft wrote: only version {} is read",
+        if *version < FORMAT_VERSION { "no release" } else { "a later release" },
+        FORMAT_VERSION
+    )]
+    Version {
+        /// The entry's version.
+        version: i64,
+    },
     /// A required key is missing.
     #[error("missing key `{0}`")]
     Missing(&'static str),

@@ -29,7 +29,7 @@ impl<'o> JsonVisitor<'o> {
         Self { out, open: Vec::new(), comma: false, name_at: None, bytes_as_numbers: false }
     }
 
-    /// Writes lists of single bytes as arrays of numbers, as version 1 of the capture format does.
+    /// Writes lists of single bytes as arrays of numbers instead of base64.
     #[must_use]
     pub fn with_bytes_as_numbers(self) -> Self {
         Self { bytes_as_numbers: true, ..self }

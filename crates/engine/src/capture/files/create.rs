@@ -200,15 +200,14 @@ pub fn write_sink(
     let writer = compress(writer, kind.compression);
     let is_limited = matches!(options.rotate, Some(Rotation::Size(_)));
     Ok(match kind.format {
-        Format::Jsonl | Format::JsonlV1 => {
+        Format::Jsonl => {
             let mut sink = JsonlSink::new(writer);
             if is_limited {
                 sink.limit_writes();
             }
             let sink = if options.bodies { sink } else { sink.without_bodies() };
             let sink = if options.meanings { sink.with_meanings() } else { sink };
-            let first = kind.format == Format::JsonlV1;
-            Box::new(if first { sink.version_1() } else { sink })
+            Box::new(sink)
         }
         Format::Pcapng => {
             let mut sink = PcapngSink::with_views(writer, options.views, options.describe)?;

@@ -10,8 +10,6 @@ use mitmcraft_protocol::schema::UnknownName;
 pub enum Format {
     /// JSON Lines: one entry per line.
     Jsonl,
-    /// JSON Lines in version 1 of the format.
-    JsonlV1,
     /// TCP connections for Wireshark, and everything else that JSONL contains.
     Pcapng,
     /// TCP connections only; cannot be read back as a capture.
@@ -20,14 +18,13 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 4] = [Self::Jsonl, Self::JsonlV1, Self::Pcapng, Self::Pcap];
+    pub const ALL: [Self; 3] = [Self::Jsonl, Self::Pcapng, Self::Pcap];
 
-    /// The ending of file names: `jsonl`, `jsonl-v1`, `pcapng` or `pcap`.
+    /// The ending of file names: `jsonl`, `pcapng` or `pcap`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
-            Self::JsonlV1 => "jsonl-v1",
             Self::Pcapng => "pcapng",
             Self::Pcap => "pcap",
         }
@@ -126,7 +123,7 @@ mod tests {
             ("x/b.c.PCAPNG.Gz", Some("pcapng.gz")),
             ("b.pcap.zst", Some("pcap.zst")),
             (".jsonl", Some("jsonl")),
-            ("a.jsonl-v1.gz", Some("jsonl-v1.gz")),
+            ("a.jsonl-v1.gz", None),
             ("b.gz", None),
             ("jsonl", None),
             ("a.jsonl.gz.gz", None),

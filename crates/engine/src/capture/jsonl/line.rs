@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 
 use super::super::{Entry, Event, EventKind, LegState, Record};
 use super::map::JsonMap;
-use super::version::Version;
+use super::preamble::FORMAT_VERSION;
 use crate::capture::head::{RawKind, crossed};
 use mitmcraft_protocol::meaning::{About, diagnose, meanings};
 use mitmcraft_protocol::packet::{Diagnostic, Packet, RawReason, Timestamp, Undecoded};
-use mitmcraft_protocol::schema::{Family, JsonVisitor, Protocol};
+use mitmcraft_protocol::schema::{Family, Protocol};
 use mitmcraft_protocol::wire::json::write_json_uint;
 
 /// The extent to which a packet is written.
@@ -43,38 +43,33 @@ pub(in crate::capture) struct Meanings {
 }
 
 /// Appends an entry's line, without a line feed.
-pub(in crate::capture) fn write_entry(
-    out: &mut Vec<u8>,
-    entry: &Entry,
-    form: Form,
-    version: Version,
-) {
+pub(in crate::capture) fn write_entry(out: &mut Vec<u8>, entry: &Entry, form: Form) {
     match entry {
-        Entry::Packet(record) => write_record(out, record, form, version),
-        Entry::Event(event) => write_event(out, event, version),
+        Entry::Packet(record) => write_record(out, record, form),
+        Entry::Event(event) => write_event(out, event),
     }
 }
 
-/// Appends a packet as an object of JSON without a line feed, as it is in JSONL captures of version 2
+/// Appends a packet as an object of JSON without a line feed, as it is in JSONL captures
 /// (`docs/captures.md`), without what values mean.
 pub fn write_packet(out: &mut Vec<u8>, record: &Record) {
-    write_record(out, record, Form::Full(None), Version::V2);
+    write_record(out, record, Form::Full(None));
 }
 
 /// Appends a packet as a line of JSON without a line feed, for a program that decides on it: as in a capture,
 /// but its own id is `packet_id`, and it has no verdict. An `id` is still to be added.
 pub(crate) fn write_question(out: &mut Vec<u8>, packet: Packet) {
-    write_record(out, &Record::passed(packet), Form::Question, Version::V2);
+    write_record(out, &Record::passed(packet), Form::Question);
 }
 
-fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version) {
+fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
     let packet = &record.packet;
     let context = packet.context();
     // Asked for before the id, so that a compressed body is inflated only once.
     let body = packet.body();
 
     let mut map = JsonMap::open(out);
-    map.int("v", version.number());
+    map.int("v", FORMAT_VERSION);
     map.count("session", context.session);
     if let (Form::Question, Some(player)) = (form, &context.player) {
         map.text("player", player);
@@ -86,7 +81,7 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
     map.word("origin", packet.origin().name());
     map.word("state", packet.state().name());
     map.int("protocol", context.protocol.version().into());
-    write_family(&mut map, &context.protocol, version);
+    write_family(&mut map, &context.protocol);
     if context.guess {
         map.flag("guess", true);
     }
@@ -104,13 +99,13 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
     if let Some(comment) = &record.comment {
         map.text("comment", comment);
     }
-    if let Some(list) = diagnostics(packet, form).filter(|_| version != Version::V1) {
+    if let Some(list) = diagnostics(packet, form) {
         map.bare("diagnostic", list);
     }
     match body {
         Ok(body) => {
             if let Form::Full(_) | Form::NoBody(_) | Form::Question = form {
-                write_fields(&mut map, packet, version);
+                write_fields(&mut map, packet);
             }
             if let Form::Full(Some(meanings)) | Form::NoBody(Some(meanings)) = form
                 && let Some(object) = meaning_object(packet, meanings)
@@ -121,18 +116,18 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
                 map.bytes("body", &body);
             }
         }
-        Err(error) => write_raw(&mut map, packet, &error, form, version),
+        Err(error) => write_raw(&mut map, packet, &error, form),
     }
     map.close();
 }
 
 /// Writes the family that the protocol number belongs to, unless it is that of 1.7 and later, and the
 /// description, unless it is built in.
-fn write_family(map: &mut JsonMap<'_>, protocol: &Protocol, version: Version) {
+fn write_family(map: &mut JsonMap<'_>, protocol: &Protocol) {
     if protocol.family() != Family::Java {
         map.plain("family", protocol.family());
     }
-    if let Some(description) = protocol.description().filter(|_| version != Version::V1) {
+    if let Some(description) = protocol.description() {
         map.plain("table", description.id());
     }
 }
@@ -144,9 +139,9 @@ fn write_identity(map: &mut JsonMap<'_>, packet: &Packet, form: Form) {
 }
 
 /// Writes the fields up to the first that does not decode, and the error if there is one.
-fn write_fields(map: &mut JsonMap<'_>, packet: &Packet, version: Version) {
+fn write_fields(map: &mut JsonMap<'_>, packet: &Packet) {
     let decoded = match packet.kind() {
-        Some(_) => write_values(map.key("fields"), packet, version),
+        Some(_) => write_values(map.key("fields"), packet),
         None => packet.error().map_or(Ok(()), Err),
     };
     if let Err(error) = decoded {
@@ -159,18 +154,9 @@ fn write_fields(map: &mut JsonMap<'_>, packet: &Packet, version: Version) {
 pub(in crate::capture) fn write_values(
     out: &mut Vec<u8>,
     packet: &Packet,
-    version: Version,
 ) -> Result<(), Undecoded> {
     let start = out.len();
-    let decoded = match version {
-        Version::V1 => {
-            let mut visitor = JsonVisitor::new(out).with_bytes_as_numbers();
-            let walked = packet.walk(&mut visitor);
-            visitor.finish();
-            walked
-        }
-        Version::V2 => packet.write_json(out),
-    };
+    let decoded = packet.write_json(out);
     if out.len() == start {
         out.extend_from_slice(b"{}");
     }
@@ -209,13 +195,7 @@ pub(in crate::capture) fn meaning_object(packet: &Packet, known: Meanings) -> Op
 }
 
 /// Writes bytes that have no body.
-fn write_raw(
-    map: &mut JsonMap<'_>,
-    packet: &Packet,
-    error: &Undecoded,
-    form: Form,
-    version: Version,
-) {
+fn write_raw(map: &mut JsonMap<'_>, packet: &Packet, error: &Undecoded, form: Form) {
     map.text("error", &error.to_string());
     let Some(kind) = RawKind::of(packet.content()) else { return };
     map.word("raw", kind.name());
@@ -235,24 +215,24 @@ fn write_raw(
         RawKind::Bytes(_) => {}
     }
     if form.has_bytes() {
-        map.bytes(version.raw_key(), crossed(packet.content()));
+        map.bytes(RAW_BYTES, crossed(packet.content()));
     }
 }
 
-fn write_event(out: &mut Vec<u8>, event: &Event, version: Version) {
+fn write_event(out: &mut Vec<u8>, event: &Event) {
     let context = &event.context;
     let mut map = JsonMap::open(out);
-    map.int("v", version.number());
+    map.int("v", FORMAT_VERSION);
     map.count("session", context.session);
     map.word("event", event.kind.name());
     map.time("time", event.at);
     match &event.kind {
         EventKind::Open => {
-            write_end(&mut map, "client", Some(context.client), version);
+            write_end(&mut map, "client", Some(context.client));
             map.text("upstream", &context.upstream);
-            write_end(&mut map, "server", context.server, version);
+            write_end(&mut map, "server", context.server);
         }
-        EventKind::State(legs) => write_legs(&mut map, event, legs, version),
+        EventKind::State(legs) => write_legs(&mut map, event, legs),
         EventKind::Close(summary) => {
             map.text("reason", &summary.reason);
             for (key, serverbound, clientbound) in [
@@ -271,27 +251,22 @@ fn write_event(out: &mut Vec<u8>, event: &Event, version: Version) {
 }
 
 /// Writes one end of a new session.
-fn write_end(map: &mut JsonMap<'_>, key: &str, address: Option<SocketAddr>, version: Version) {
-    match version {
-        Version::V1 => write_address(map, key, address),
-        Version::V2 => {
-            let mut end = JsonMap::open(map.key(key));
-            write_address(&mut end, "address", address);
-            end.close();
-        }
-    }
+fn write_end(map: &mut JsonMap<'_>, key: &str, address: Option<SocketAddr>) {
+    let mut end = JsonMap::open(map.key(key));
+    write_address(&mut end, "address", address);
+    end.close();
 }
 
 fn write_address(map: &mut JsonMap<'_>, key: &str, address: Option<SocketAddr>) {
     map.or_null(key, address, |map, address| map.plain(key, address));
 }
 
-fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState, version: Version) {
+fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState) {
     let context = &event.context;
     map.word("state", legs.state.name());
     map.or_null("protocol", context.version, |map, number| map.int("protocol", number.into()));
     map.text("version", context.protocol.name());
-    write_family(map, &context.protocol, version);
+    write_family(map, &context.protocol);
     if context.guess {
         map.flag("guess", true);
     }
@@ -318,3 +293,6 @@ fn write_seconds(out: &mut Vec<u8>, opened: Timestamp, at: Timestamp) {
     write_json_uint(out, 1_000_000 + micros % 1_000_000);
     out[point] = b'.';
 }
+
+/// The key of bytes that are not a packet.
+pub(super) const RAW_BYTES: &str = "raw_bytes";

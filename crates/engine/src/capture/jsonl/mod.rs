@@ -10,7 +10,6 @@ mod reader;
 mod rebuild;
 mod sink;
 mod tables;
-mod version;
 
 pub(super) use edit::edit_line;
 pub(super) use forms::Forms;
@@ -18,9 +17,9 @@ pub use line::write_packet;
 pub(crate) use line::write_question;
 pub(super) use line::{Form, diagnostics, meaning_object, write_entry, write_values};
 pub(super) use map::JsonMap;
+pub(super) use preamble::FORMAT_VERSION;
 pub(super) use preamble::{Preamble, first_line};
 pub use reader::JsonlReader;
 pub(super) use rebuild::Rebuilder;
 pub use rebuild::raw_content;
 pub use sink::JsonlSink;
-pub(super) use version::Version;

@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use super::super::{Entry, EventKind};
 use super::map::JsonMap;
-use super::version::Version;
 use mitmcraft_protocol::schema::{Catalog, DescriptionId, Protocol};
 
 /// The lines of a file that are about the file: the first one names what wrote it, and before the
@@ -50,7 +49,7 @@ impl Preamble {
 pub(in crate::capture) fn first_line() -> Vec<u8> {
     let mut line = Vec::new();
     let mut map = JsonMap::open(&mut line);
-    map.int("v", Version::V2.number());
+    map.int("v", FORMAT_VERSION);
     map.word("event", CAPTURE);
     map.word("program", concat!("mitmcraft ", env!("CARGO_PKG_VERSION")));
     map.plain("tables", Catalog::built_in_id());
@@ -61,7 +60,7 @@ pub(in crate::capture) fn first_line() -> Vec<u8> {
 fn table_line(protocol: &Protocol, packed: &[u8]) -> Vec<u8> {
     let mut line = Vec::new();
     let mut map = JsonMap::open(&mut line);
-    map.int("v", Version::V2.number());
+    map.int("v", FORMAT_VERSION);
     map.word("event", TABLE);
     if let Some(description) = protocol.description() {
         map.plain("table", description.id());
@@ -78,3 +77,6 @@ pub(super) const CAPTURE: &str = "capture";
 
 /// The event that contains a description.
 pub(super) const TABLE: &str = "table";
+
+/// The version of the format: the key `v` of every line, and in a pcapng file's section header.
+pub(in crate::capture) const FORMAT_VERSION: i64 = 2;

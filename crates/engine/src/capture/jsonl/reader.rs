@@ -10,7 +10,8 @@ use mitmcraft_protocol::schema::Catalog;
 ///
 /// An invalid line yields an error, and so does one that is too long; iteration continues with the
 /// next line. A last line that
-/// was cut off yields [`ReadError::CutOff`] and ends the iteration. Empty lines are skipped.
+/// was cut off yields [`ReadError::CutOff`] and ends the iteration, as a first line in another version of
+/// the format does. Empty lines are skipped.
 pub struct JsonlReader<R> {
     reader: R,
     rebuilder: Rebuilder,
@@ -85,7 +86,11 @@ impl<R: BufRead> Iterator for JsonlReader<R> {
             return Some(Err(ReadError::Entry(FilePosition::Line(self.line), crowded)));
         }
         let read = self.read();
-        self.done = !matches!(read, Ok(Some(_)) | Err(ReadError::Entry(..)));
+        self.done = match &read {
+            // Every line after it has this version too.
+            Err(ReadError::Entry(FilePosition::Line(1), EntryError::Version { .. })) => true,
+            read => !matches!(read, Ok(Some(_)) | Err(ReadError::Entry(..))),
+        };
         read.transpose()
     }
 }

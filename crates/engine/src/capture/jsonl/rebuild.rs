@@ -7,9 +7,9 @@ use bytes::Bytes;
 
 use super::super::{Entry, EntryError, Event, EventKind, LegState, Outcome, Record, Summary};
 use super::keys::{Keys, Read, Required};
-use super::preamble;
+use super::line::RAW_BYTES;
+use super::preamble::{self, FORMAT_VERSION};
 use super::tables::Tables;
-use super::version::Version;
 use crate::capture::head::{Head, ProtocolId, RawKind};
 use mitmcraft_protocol::codec::{Decoder, Frame, Limits, Unit};
 use mitmcraft_protocol::packet::{
@@ -64,8 +64,10 @@ impl Rebuilder {
     /// Rebuilds an entry from its line. Returns `None` for a line about the capture itself.
     pub(in crate::capture) fn line(&mut self, text: &[u8]) -> Read<Option<Entry>> {
         let keys = self.parse(text)?;
-        let number = keys.integer("v").required("v")?;
-        let version = Version::of(number).ok_or(EntryError::Version(number))?;
+        let version = keys.integer("v").required("v")?;
+        if version != FORMAT_VERSION {
+            return Err(EntryError::Version { version });
+        }
         let event = keys.text("event")?;
         match event.as_deref() {
             Some(preamble::CAPTURE) => return Ok(None),
@@ -74,13 +76,13 @@ impl Rebuilder {
         }
         let at = keys.parsed::<Moment>("time").required("time")?.0;
         if let Some(name) = event {
-            return self.event(&keys, &name, at, version).map(|event| Some(Entry::Event(event)));
+            return self.event(&keys, &name, at).map(|event| Some(Entry::Event(event)));
         }
         let direction = keys.parsed("dir").required("dir")?;
         let opened = keys.json("t").and_then(|t| opened(at, t));
         let head = head(&keys)?;
         let context = self.context_of(&head, at, opened)?;
-        let content = self.stored(&keys, &head, &context, direction, version)?;
+        let content = self.stored(&keys, &head, &context, direction)?;
         let record = self.record(context, head, at, direction, content);
         match keys.integer("size")? {
             Some(declared) if declared != record.packet.size() => {
@@ -88,18 +90,6 @@ impl Rebuilder {
             }
             _ => Ok(Some(Entry::Packet(record))),
         }
-    }
-
-    /// Rebuilds a packet from its head as JSON, as version 1 has it, and its bytes in the stream.
-    pub(in crate::capture) fn streamed_json(
-        &mut self,
-        text: &[u8],
-        at: Timestamp,
-        direction: Direction,
-        bytes: Bytes,
-    ) -> Read<Entry> {
-        let head = head(&self.parse(text)?)?;
-        self.streamed(head, at, direction, bytes)
     }
 
     /// Rebuilds a packet from its head and its bytes in the stream.
@@ -129,10 +119,9 @@ impl Rebuilder {
         head: &Head,
         context: &Context,
         direction: Direction,
-        version: Version,
     ) -> Read<Content> {
         if let Some(kind) = &head.raw {
-            let bytes = keys.bytes(version.raw_key())?.ok_or(EntryError::NoBody)?;
+            let bytes = keys.bytes(RAW_BYTES)?.ok_or(EntryError::NoBody)?;
             return raw_content(kind, bytes);
         }
         let body = match keys.bytes("body")? {
@@ -146,20 +135,14 @@ impl Rebuilder {
         }))
     }
 
-    fn event(
-        &mut self,
-        keys: &Keys<'_>,
-        name: &str,
-        at: Timestamp,
-        version: Version,
-    ) -> Read<Event> {
+    fn event(&mut self, keys: &Keys<'_>, name: &str, at: Timestamp) -> Read<Event> {
         let session = keys.integer("session").required("session")?;
         let kind = match name {
             "open" => {
                 let mut context = self.stranger(session, at)?;
-                context.client = end(keys, "client", version).required("client")?;
+                context.client = keys.inside("client")?.parsed("address").required("client")?;
                 context.upstream = keys.text("upstream").required("upstream")?;
-                context.server = end(keys, "server", version)?;
+                context.server = keys.inside("server")?.parsed("address")?;
                 let context = Arc::new(context);
                 self.remember(session, Arc::clone(&context));
                 return Ok(Event { context, at, kind: EventKind::Open });
@@ -347,14 +330,6 @@ fn noted(keys: &Keys<'_>) -> Read<Diagnostics> {
         .filter_map(|name| name.parse::<Diagnostic>().ok())
         .filter(|it| !it.is_of_body())
         .collect())
-}
-
-/// Reads the address of one end of a new session.
-fn end(keys: &Keys<'_>, key: &'static str, version: Version) -> Read<Option<SocketAddr>> {
-    match version {
-        Version::V1 => keys.parsed(key),
-        Version::V2 => keys.inside(key)?.parsed("address"),
-    }
 }
 
 fn raw_kind(keys: &Keys<'_>, raw: &str) -> Read<RawKind> {

@@ -4,7 +4,6 @@ use super::super::{BodyPlaces, Entry, EntryWriter, Sink};
 use super::forms::Forms;
 use super::line::write_entry;
 use super::preamble::Preamble;
-use super::version::Version;
 use mitmcraft_protocol::meaning::SessionMemory;
 
 /// Writes a capture as JSON Lines, one entry per line. `docs/captures.md` specifies the keys.
@@ -12,7 +11,6 @@ use mitmcraft_protocol::meaning::SessionMemory;
 pub struct JsonlSink<W: Write + Send> {
     writer: EntryWriter<W>,
     forms: Forms,
-    version: Version,
     preamble: Preamble,
 }
 
@@ -21,22 +19,12 @@ impl<W: Write + Send> JsonlSink<W> {
     #[must_use]
     pub fn new(writer: W) -> Self {
         let writer = EntryWriter::new(writer);
-        let (version, preamble) = (Version::V2, Preamble::default());
-        Self { writer, forms: Forms::default(), version, preamble }
+        Self { writer, forms: Forms::default(), preamble: Preamble::default() }
     }
 
     /// Writes 64 KiB at a time from now on, so that a file does not exceed its greatest size by more.
     pub(in crate::capture) fn limit_writes(&mut self) {
         self.writer.limit_writes();
-    }
-
-    /// Writes version 1 of the format, for programs that cannot read the current one. Descriptions
-    /// that are not built in are left out.
-    #[must_use]
-    pub fn version_1(mut self) -> Self {
-        self.forms.memory = None;
-        self.version = Version::V1;
-        self
     }
 
     /// Omits the packets' bytes, so that lines contain only the decoded fields.
@@ -46,12 +34,10 @@ impl<W: Write + Send> JsonlSink<W> {
         self
     }
 
-    /// Adds what values mean, under a key of its own. Version 1 of the format has no such key.
+    /// Adds what values mean, under a key of its own.
     #[must_use]
     pub fn with_meanings(mut self) -> Self {
-        if self.version != Version::V1 {
-            self.forms.memory = Some(SessionMemory::default());
-        }
+        self.forms.memory = Some(SessionMemory::default());
         self
     }
 }
@@ -59,15 +45,13 @@ impl<W: Write + Send> JsonlSink<W> {
 impl<W: Write + Send> Sink for JsonlSink<W> {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         self.writer.begin()?;
-        if self.version != Version::V1 {
-            self.preamble.before(entry, |line| {
-                self.writer.buffer().extend_from_slice(line);
-                self.writer.buffer().push(b'\n');
-            });
-        }
+        self.preamble.before(entry, |line| {
+            self.writer.buffer().extend_from_slice(line);
+            self.writer.buffer().push(b'\n');
+        });
         let form = self.forms.of(entry);
         let start = self.writer.buffer().len();
-        write_entry(self.writer.buffer(), entry, form, self.version);
+        write_entry(self.writer.buffer(), entry, form);
         if let Entry::Packet(record) = entry {
             let end = self.writer.buffer().len();
             self.writer.note_text(start, end, &record.packet);

@@ -4,8 +4,7 @@ use flate2::Crc;
 
 use super::super::head::{RawKind, crossed};
 use super::super::jsonl::{
-    Form, Forms, Preamble, Version, diagnostics, first_line, meaning_object, write_entry,
-    write_values,
+    Form, Forms, Preamble, diagnostics, first_line, meaning_object, write_entry, write_values,
 };
 use super::super::{Entry, Event, EventKind, Record, Sink};
 use super::field::{Field, SCHEMA_VERSION};
@@ -123,7 +122,7 @@ impl ParquetSink {
         }
         let mut text = std::mem::take(&mut self.text);
         text.clear();
-        write_entry(&mut text, &Entry::Event(event.clone()), form, Version::V2);
+        write_entry(&mut text, &Entry::Event(event.clone()), form);
         self.put(Field::Fields, Cell::Bytes(&text));
         self.text = text;
     }
@@ -157,7 +156,7 @@ impl ParquetSink {
         text.clear();
         let decoded = match packet.kind() {
             Some(_) => {
-                let decoded = write_values(&mut text, packet, Version::V2);
+                let decoded = write_values(&mut text, packet);
                 self.put(Field::Fields, Cell::Bytes(&text));
                 decoded
             }

@@ -12,7 +12,7 @@ use super::super::{Entry, EntryError};
 use super::blocks::{CONTINUES, HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN, SECTION};
 use super::derived::Derived;
 use super::metadata::Metadata;
-use crate::capture::jsonl::Rebuilder;
+use crate::capture::jsonl::{FORMAT_VERSION, Rebuilder};
 use crate::capture::pcap::{Endpoints, ReadFrame};
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{Catalog, Direction, PerDirection};
@@ -20,8 +20,9 @@ use mitmcraft_protocol::schema::{Catalog, Direction, PerDirection};
 /// Assembles entries from the blocks of a file.
 pub(super) struct Assembly {
     rebuilder: Rebuilder,
-    /// The version of the section's format, once it is known.
-    version: Option<Version>,
+    /// The version of the section's format, once it is known. Nothing is read in another than
+    /// [`FORMAT_VERSION`].
+    version: Option<i64>,
     /// The connections, TCP (`true`) and UDP apart.
     flows: HashMap<(Endpoints, bool), Flow>,
     /// The stream's bytes since the last complete packet, and the stream.
@@ -43,17 +44,6 @@ pub(super) struct Assembly {
     ours: bool,
     /// `true` if the file contains any packet.
     packets: bool,
-}
-
-/// The versions of the format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
-    /// The last segment of each packet has a head as JSON.
-    V1,
-    /// A packet has an option if something cannot be derived.
-    V2,
-    /// A later version, which cannot be read.
-    Later,
 }
 
 /// A connection in the section.
@@ -113,17 +103,10 @@ impl Assembly {
             }
             _ => None,
         });
-        let number = text.and_then(|text| text.parse::<i64>().ok());
-        self.ours |= number.is_some();
-        self.version = number.map(|number| match number {
-            ..=1 => Version::V1,
-            2 => Version::V2,
-            3.. => Version::Later,
-        });
-        match (self.version, number) {
-            (Some(Version::Later), Some(number)) => Some(Err(EntryError::Version(number))),
-            _ => None,
-        }
+        self.version = text.and_then(|text| text.parse().ok());
+        self.ours |= self.version.is_some();
+        let version = self.version.filter(|version| *version != FORMAT_VERSION)?;
+        Some(Err(EntryError::Version { version }))
     }
 
     /// Takes a block. Returns the entry that it completes.
@@ -133,7 +116,7 @@ impl Assembly {
             matches!(block, Block::EnhancedPacket(_) | Block::SimplePacket(_) | Block::Packet(_));
         match block {
             Block::SectionHeader(section) => self.begin(&section),
-            _ if self.version == Some(Version::Later) => None,
+            _ if self.version.is_some_and(|version| version != FORMAT_VERSION) => None,
             Block::EnhancedPacket(packet) => {
                 let exact = InterfaceDescriptionOption::IfTsResol(NANOSECONDS);
                 let interface = parser.packet_interface(&packet)?;
@@ -165,37 +148,27 @@ impl Assembly {
         self.streamed.extend_from_slice(frame.payload);
         let at = Timestamp(u64::try_from(packet.timestamp.as_nanos()).unwrap_or(u64::MAX));
         let option = packet.options.iter().find_map(|option| match option {
-            EnhancedPacketOption::CustomUtf8(option) if option.pen == PEN => {
-                Some((Version::V1, option.value.as_bytes()))
-            }
-            EnhancedPacketOption::CustomBinary(option) if option.pen == PEN => {
-                Some((Version::V2, &*option.value))
-            }
+            EnhancedPacketOption::CustomBinary(option) if option.pen == PEN => Some(&*option.value),
             _ => None,
         });
-        if let Some((version, _)) = option {
+        if option.is_some() {
             self.ours = true;
-            self.version.get_or_insert(version);
+            self.version = Some(FORMAT_VERSION);
         }
-        match (option, self.version) {
-            (Some((Version::V1, text)), _) => {
-                let head = self.head.take().unwrap_or_else(|| text.to_vec());
-                let bytes = mem::take(&mut self.streamed).into();
-                Some(self.rebuilder.streamed_json(&head, at, frame.direction, bytes))
-            }
-            (Some((_, CONTINUES)), _) => {
+        match option {
+            Some(CONTINUES) => {
                 self.flow(&frame);
                 None
             }
-            (Some((_, metadata)), _) => self.last_segment(&frame, at, Some(metadata)),
+            Some(metadata) => self.last_segment(&frame, at, Some(metadata)),
             // All is derived.
-            (None, Some(Version::V2)) => self.last_segment(&frame, at, None),
+            None if self.version.is_some() => self.last_segment(&frame, at, None),
             // Not the last segment of the packet.
-            (None, _) => None,
+            None => None,
         }
     }
 
-    /// Returns the connection of a segment of version 2, which it takes note of.
+    /// Returns the connection of a segment, which it takes note of.
     fn flow(&mut self, frame: &ReadFrame<'_>) -> &mut Flow {
         let flow = self.flows.entry((frame.ends, frame.tcp.is_some())).or_default();
         if !flow.follows(frame) {
@@ -205,7 +178,7 @@ impl Assembly {
         flow
     }
 
-    /// Takes the last segment of a packet of version 2, and the option with its metadata.
+    /// Takes the last segment of a packet, and the option with its metadata.
     fn last_segment(
         &mut self,
         frame: &ReadFrame<'_>,
@@ -265,7 +238,11 @@ impl Assembly {
             self.head = Some(text);
             return None;
         }
-        self.rebuilder.line(&text).transpose()
+        let line = self.rebuilder.line(&text);
+        if let Err(EntryError::Version { version }) = line {
+            self.version.get_or_insert(version);
+        }
+        line.transpose()
     }
 
     /// Returns the address of the end of the last packet's bytes, which were in the last block that was

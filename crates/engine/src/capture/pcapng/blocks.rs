@@ -1,6 +1,7 @@
 //! The blocks of a pcapng file, byte by byte: `pcap_file` cannot write custom options.
 
 use super::super::pcap::SNAP_LENGTH;
+use crate::capture::jsonl::FORMAT_VERSION;
 use mitmcraft_protocol::packet::Timestamp;
 
 /// Appends a section header with the version of the capture format.
@@ -14,11 +15,8 @@ pub(super) fn write_section(out: &mut Vec<u8>) {
         out.extend_from_slice(&(-1i64).to_le_bytes());
         let program = concat!("mitmcraft ", env!("CARGO_PKG_VERSION"));
         write_option(out, USER_APPLICATION, &[program.as_bytes()]);
-        write_option(
-            out,
-            COPIED_TEXT,
-            &[&PEN.to_le_bytes(), SECTION.as_bytes(), VERSION.as_bytes()],
-        );
+        let text = format!("{SECTION}{FORMAT_VERSION}");
+        write_option(out, COPIED_TEXT, &[&PEN.to_le_bytes(), text.as_bytes()]);
         write_option(out, END_OF_OPTIONS, &[]);
     });
 }
@@ -111,9 +109,6 @@ pub(super) const PEN: u32 = 32_473;
 
 /// The text of the section header's custom option, followed by the version of the format.
 pub(super) const SECTION: &str = "mitmcraft capture ";
-
-/// The version of the format that is written.
-pub(super) const VERSION: &str = "2";
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::super::{Describe, Entry};
-use crate::capture::jsonl::{Form, Version, write_entry};
+use crate::capture::jsonl::{Form, write_entry};
 use crate::capture::pcap::{Endpoints, endpoints};
 use crate::filter::floor;
 use mitmcraft_protocol::schema::Direction;
@@ -34,13 +34,13 @@ impl JsonView {
         put(out, INFO_COLUMN, &self.info.as_bytes()[..floor(&self.info, MAX_INFO)]);
         put(out, END, &[]);
         self.json.clear();
-        write_entry(&mut self.json, entry, Form::NoBody(None), Version::V2);
+        write_entry(&mut self.json, entry, Form::NoBody(None));
         if self.json.len() > MAX_JSON {
             self.json = shorten(&self.json);
         }
         if self.json.len() > MAX_JSON {
             self.json.clear();
-            write_entry(&mut self.json, entry, Form::Outline, Version::V2);
+            write_entry(&mut self.json, entry, Form::Outline);
         }
         out.extend_from_slice(&self.json);
     }

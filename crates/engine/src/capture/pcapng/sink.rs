@@ -14,7 +14,7 @@ use super::json_view::JsonView;
 use super::metadata::Metadata;
 use super::wire_view::WireView;
 use crate::capture::head::Head;
-use crate::capture::jsonl::{Form, Preamble, Version, write_entry};
+use crate::capture::jsonl::{Form, Preamble, write_entry};
 use crate::capture::pcap::{Carried, MAX_PAYLOAD, PlainFrame, PlainFrameSink, PlainView};
 use crate::filter::floor;
 use mitmcraft_protocol::schema::Family;
@@ -215,7 +215,7 @@ impl<W: Write> PlainFrameSink for Blocks<W> {
     fn aside(&mut self, entry: &Entry) -> io::Result<()> {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
-        write_entry(&mut text, entry, Form::Stored, Version::V2);
+        write_entry(&mut text, entry, Form::Stored);
         let start = self.writer.buffer().len() + OWN_HEAD;
         write_own(self.writer.buffer(), LINE, &text);
         if let (Entry::Packet(record), true) = (entry, text.len() <= MAX_TEXT) {
