@@ -20,11 +20,10 @@ separate the items of lists with commas). Variables override the configuration f
 overrides defaults. The file is `--config FILE` or `MITMCRAFT_CONFIG`, else \
 `mitmcraft/config.toml` in the user's configuration folder.
 
-The output has the format of this file. To create or complete the file, use `--write`; a \
-redirection with `>` would empty the file before it is read.")]
+The output has the format of this file. Do not redirect \
+it to this file with `>`, which would empty the file before it is read.")]
 pub(crate) struct Arguments {
-    /// Create the configuration file and its folder, or add each missing setting to it as a
-    /// comment; existing settings stay
+    /// Create the configuration file and its folder, with all settings as comments
     #[arg(long = "write", conflicts_with = "command")]
     write_file: bool,
 
@@ -44,7 +43,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     }
     let settings = Settings::load(Cli::command(), words, std::env::vars_os());
     if arguments.write_file {
-        output.line(&settings.write_file()?.display().to_string())?;
+        output.line(&settings.create_file()?.display().to_string())?;
         return Ok(Done::Yes);
     }
     let file = match &settings.path {

@@ -7,9 +7,8 @@
 //!
 //! ripgrep's configuration file takes 176 lines, because it is a list of flags. What is beyond it here:
 //! tables and types in the file, with every fault reported at its place; variables; where each value comes
-//! from; a file that `config --write` completes; and options that override or need others.
+//! from; a file that `config --write` creates; and options that override or need others.
 
-mod completion;
 mod environment;
 mod file;
 mod needs;
@@ -19,10 +18,12 @@ mod tests;
 mod typed;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow, bail};
 use clap::{Command, ValueEnum};
 
 use environment::{CONFIG, Variables};
@@ -137,16 +138,29 @@ impl Settings {
     /// As for [`complete`](Self::complete).
     pub(super) fn effective(&self) -> anyhow::Result<String> {
         self.check()?;
-        let (mut text, mut table) = (String::new(), "");
-        for (place, setting) in self.own() {
-            if setting.verb() != table {
-                table = setting.verb();
-                text.push_str(&format!("\n[{table}]\n"));
-            }
-            text.push_str(&setting.line(self.value(place)));
-            text.push('\n');
+        Ok(tables(self.own(), |place, setting| setting.line(self.value(place))))
+    }
+
+    /// Creates the configuration file and its folder, with a comment for each setting.
+    ///
+    /// # Errors
+    /// If there is no place for the file, it exists, or it cannot be written.
+    pub(super) fn create_file(&self) -> anyhow::Result<&Path> {
+        let path = self.path.as_deref();
+        let path = path.context("no configuration folder is known: name a file with --config")?;
+        let text = tables(self.all.iter().enumerate(), |_, setting| setting.comment());
+        let failed = || format!("cannot write the configuration file {}", path.display());
+        path.parent().map_or(Ok(()), fs::create_dir_all).with_context(failed)?;
+        let created = File::create_new(path);
+        if created.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
+            bail!(
+                "the configuration file {} exists already, and was not changed (`mitmcraft config` \
+                 prints the lines of all settings: copy those that you need)",
+                path.display()
+            );
         }
-        Ok(text)
+        created.and_then(|mut file| file.write_all(text.as_bytes())).with_context(failed)?;
+        Ok(path)
     }
 
     /// Returns the value of an option of all verbs, also if the command line or the file is wrong or the
@@ -177,4 +191,22 @@ impl Settings {
         let is_overridden = sources[..source].iter().any(|before| before.keys().any(overrides));
         sources[source].get(&place).filter(|_| !is_overridden)
     }
+}
+
+/// Returns the text of a file with a line for each of `settings`, which come with their indices, in the tables
+/// of their verbs.
+fn tables<'a>(
+    settings: impl Iterator<Item = (usize, &'a Setting)>,
+    line: impl Fn(usize, &Setting) -> String,
+) -> String {
+    let (mut text, mut table) = (String::new(), "");
+    for (place, setting) in settings {
+        if setting.verb() != table {
+            table = setting.verb();
+            text.push_str(&format!("\n[{table}]\n"));
+        }
+        text.push_str(&line(place, setting));
+        text.push('\n');
+    }
+    text
 }

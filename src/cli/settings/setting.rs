@@ -136,6 +136,12 @@ impl Setting {
         }
     }
 
+    /// Returns the line of its default as a comment.
+    pub(super) fn comment(&self) -> String {
+        let line = self.line(None);
+        line.strip_suffix("  # default").map_or_else(|| line.clone(), |line| format!("# {line}"))
+    }
+
     /// Returns its value if it is not set; empty if there is none.
     pub(super) fn default(&self) -> Vec<String> {
         let values = self.arg.get_default_values().iter();

@@ -97,7 +97,7 @@ fn the_configuration_file_of_the_users_folder_holds_and_config_says_so() {
 }
 
 #[test]
-fn config_creates_the_file_with_its_folder_and_completes_it_without_changing_what_it_sets() {
+fn config_creates_the_file_with_its_folder_and_leaves_an_existing_one_alone() {
     let home = scratch_file("written");
     let file = home.join("mitmcraft/config.toml");
     let run = |arguments: &[&str]| {
@@ -113,24 +113,14 @@ fn config_creates_the_file_with_its_folder_and_completes_it_without_changing_wha
         "{created}"
     );
     assert!(created.contains("\n[replay.server]\n# "), "{created}");
-    let own = "# mine\ncolor = 'never' # no colour\n\n# about ping\n[ping]\n\n[proxy]\n\
-               write = [\n  'a.jsonl',\n]\nkeep_host = true\n# the last line\n";
+    let own = "color = 'never' # no colour\n[proxy]\nkeep_host = true\n";
     std::fs::write(&file, own).unwrap();
-    run(&["config", "--write"]);
-    let completed = read();
-    assert!(own.lines().all(|line| completed.lines().any(|it| it == line)), "{completed}");
-    assert!(completed.contains("\nkeep_host = true\n# upstream is not set\n"), "{completed}");
-    assert!(!completed.contains("keep-host"), "{completed}");
-    let held = run(&["config", "proxy"]);
-    assert!(held.contains("keep-host = true  # ") && held.contains("color = \"never\"  # "));
-    run(&["config", "--write"]);
-    assert_eq!(read(), completed, "nothing is missing any more");
-    let dotted = "proxy.keep-host = true\n";
-    std::fs::write(&file, dotted).unwrap();
     let mut command = mitmcraft();
     command.args(["config", "--write"]).env("XDG_CONFIG_HOME", &home);
     let (_, said) = Program::start("mitmcraft", command).fail();
-    assert!(said.contains("cannot complete ") && read() == dotted, "{said}");
+    let expected = format!("error: the configuration file {} exists already", file.display());
+    assert!(said.starts_with(&expected) && said.contains("`mitmcraft config` prints"), "{said}");
+    assert_eq!(read(), own);
     let named = home.join("other/named.toml");
     run(&["--config", named.to_str().unwrap(), "config", "--write"]);
     assert_eq!(std::fs::read_to_string(named).unwrap(), created);
