@@ -186,7 +186,7 @@ pub struct LegState {
 }
 
 /// The totals of a session that has closed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// The reason why the session ended, in words.
     pub reason: String,

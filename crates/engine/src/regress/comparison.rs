@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::behaviour::name;
 use super::{Behaviour, Deviation, Freedom, Normalisation};
-use crate::analysis::{DiffSide, Differ, Difference, fingerprint};
+use crate::analysis::{DiffSide, Differ, Difference, entity_ids, fingerprint};
 use crate::capture::{Entry, Record};
 use crate::text::{LineOptions, xml};
 use mitmcraft_protocol::schema::{Role, State, Value};
@@ -79,9 +79,10 @@ struct Comparing<'c> {
 impl<'c> Comparing<'c> {
     /// Returns the packets of a behaviour whose values are compared.
     fn selected(&self, behaviour: &'c Behaviour) -> Vec<&'c Record> {
+        let mut listed = HashSet::new();
         let wanted = |record: &&Record| {
             !self.normalisation.ignore.packet(&record.packet)
-                && !is_latency(record)
+                && !is_latency(record, &mut listed)
                 && !self.normalisation.allows(Freedom::Periodic, name(record))
         };
         behaviour.records.iter().filter(wanted).collect()
@@ -106,21 +107,20 @@ impl<'c> Comparing<'c> {
         self.ordered(differences, differ.compared.unwrap_or_default())
     }
 
-    /// Takes out the packets that both have and whose order is free. Returns the pairs of those that spawn
-    /// entities, and the remaining packets of both.
+    /// Pairs equal packets whose order is free. Returns the pairs of packets that spawn entities, and the
+    /// packets of both that have no equal one.
     fn matched(&self, a: Vec<&'c Record>, b: Vec<&'c Record>) -> Matched<'c> {
-        // What the entities of the first are called in the second.
-        let mut entities = HashMap::new();
-        let login = |all: &[&Record]| {
-            entity(all.iter().find(|record| record.packet.role() == Some(Role::UnframedLogin))?)
-        };
-        entities.extend(login(&a).zip(login(&b)));
-        let is_spawn = |record: &&Record| record.packet.role() == Some(Role::Spawn);
+        let has_role = |role| move |record: &&Record| record.packet.role() == Some(role);
+        let [joins_a, joins_b] =
+            [&a, &b].map(|all| all.iter().copied().filter(has_role(Role::JoinGame)));
+        // A proxy lets the player join several servers.
+        let joins: Vec<_> = joins_a.zip(joins_b).collect();
         let [(spawns_a, others_a), (spawns_b, others_b)] =
-            [a, b].map(|all| all.into_iter().partition::<Vec<&Record>, _>(is_spawn));
+            [a, b].map(|all| all.into_iter().partition::<Vec<&Record>, _>(has_role(Role::Spawn)));
         let (spawns, mut rest_a, mut rest_b) = self.equal(spawns_a, spawns_b, None);
-        let ids = spawns.iter().filter_map(|(a, b)| entity(a).zip(entity(b)));
-        entities.extend(ids);
+        let known = joins.iter().chain(&spawns);
+        // The ids in the second of entities of the first.
+        let entities = known.filter_map(|(a, b)| entity(a).zip(entity(b))).collect();
         let (_, more_a, more_b) = self.equal(others_a, others_b, Some(&entities));
         rest_a.extend(more_a);
         rest_b.extend(more_b);
@@ -130,7 +130,7 @@ impl<'c> Comparing<'c> {
     }
 
     /// Pairs equal packets whose order is free, and returns the pairs and the rest. With `entities`, only
-    /// those of the same entity are equal.
+    /// those of the same entities are equal.
     fn equal(
         &self,
         a: Vec<&'c Record>,
@@ -139,22 +139,26 @@ impl<'c> Comparing<'c> {
     ) -> Matched<'c> {
         let known: HashSet<i64> =
             entities.into_iter().flat_map(|it| it.values().copied()).collect();
-        let key = |record: &Record, entity: Option<i64>| {
+        // All entities that are not known are taken for the same one.
+        let ids = |record: &Record, there: &dyn Fn(i64) -> Option<i64>| {
+            let fields = entities.and_then(|_| record.packet.value().ok());
+            fields.map(|fields| entity_ids(&fields, there)).unwrap_or_default()
+        };
+        let key = |record: &Record, there: &dyn Fn(i64) -> Option<i64>| {
             let free = self.normalisation.allows(Freedom::AnyOrder, name(record));
-            free.then(|| (fingerprint(record, &self.normalisation.ignore), entity))
+            free.then(|| (fingerprint(record, &self.normalisation.ignore), ids(record, there)))
         };
         let mut waiting: HashMap<_, Vec<&Record>> = HashMap::new();
         let (mut pairs, mut rest_a, mut rest_b) = (Vec::new(), Vec::new(), Vec::new());
         for record in a.into_iter().rev() {
-            let there = entities.and_then(|it| it.get(&entity(record)?).copied());
-            match key(record, there) {
+            match key(record, &|id| entities?.get(&id).copied()) {
                 Some(key) => waiting.entry(key).or_default().push(record),
                 None => rest_a.push(record),
             }
         }
         for record in b {
-            let there = entities.and_then(|_| entity(record)).filter(|id| known.contains(id));
-            match key(record, there).and_then(|key| waiting.get_mut(&key)?.pop()) {
+            let key = key(record, &|id| known.contains(&id).then_some(id));
+            match key.and_then(|key| waiting.get_mut(&key)?.pop()) {
                 Some(first) => pairs.push((first, record)),
                 None => rest_b.push(record),
             }
@@ -272,27 +276,34 @@ fn longest_rising(values: &[u64]) -> Vec<usize> {
     found
 }
 
-/// Sorts packets by type. The login says first which entity id the player has, then spawns those of others.
+/// Sorts packets by type: first those with the player's entity id, then those that spawn other entities.
 fn kind<'r>(record: &&'r Record) -> (u8, State, &'r str) {
     let rank = match record.packet.role() {
-        Some(Role::UnframedLogin) => 0,
+        Some(Role::JoinGame) => 0,
         Some(Role::Spawn) => 1,
         _ => 2,
     };
     (rank, record.packet.state(), name(record))
 }
 
-/// Returns whether a packet only tells how fast the connections of players are, as at intervals.
-fn is_latency(record: &Record) -> bool {
+/// Returns whether a packet only tells the latencies of players, as servers do at intervals. `listed` are
+/// the players of a list before 1.8, which tells them with each player's name.
+fn is_latency(record: &Record, listed: &mut HashSet<String>) -> bool {
     if name(record) != "player_info" {
         return false;
     }
     let Ok(fields) = record.packet.value() else { return false };
-    match fields.get("action").map(Value::plain) {
-        Some(Value::Text(action)) => &**action == "update_latency",
-        Some(Value::Map(actions)) => actions
+    let plain = |name: &str| fields.get(name).map(Value::plain);
+    match (plain("action"), plain("playerName"), plain("online")) {
+        (Some(Value::Text(action)), ..) => &**action == "update_latency",
+        (Some(Value::Map(actions)), ..) => actions
             .iter()
             .all(|(action, is_set)| is_set.plain() == &Value::Bool(&**action == "update_latency")),
+        (_, Some(Value::Text(name)), Some(Value::Bool(true))) => !listed.insert(name.to_string()),
+        (_, Some(Value::Text(name)), _) => {
+            listed.remove(&**name);
+            false
+        }
         _ => false,
     }
 }

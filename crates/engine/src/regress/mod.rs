@@ -11,6 +11,8 @@ mod normalisation;
 mod player;
 mod regression;
 mod spawn;
+#[cfg(test)]
+mod tests;
 
 pub use behaviour::Behaviour;
 pub use comparison::Comparison;

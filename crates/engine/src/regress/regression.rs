@@ -5,7 +5,7 @@ use super::Behaviour;
 use super::player::{Player, uuid};
 use crate::capture::{Entry, EventKind, Outcome, Record, Sink};
 use crate::lang::Expr;
-use crate::replay::{Point, Recording};
+use crate::replay::{Point, Recording, sets_up};
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{Direction, Role, State};
 
@@ -108,6 +108,6 @@ fn is_compared(record: &Record, condition: Option<&Expr>) -> bool {
     let packet = &record.packet;
     packet.direction() == Direction::Clientbound
         && matches!(packet.state(), State::Play | State::Configuration)
-        && packet.role() != Some(Role::Greeting)
+        && !packet.role().is_some_and(sets_up)
         && condition.is_none_or(|condition| condition.matches(record))
 }

@@ -51,8 +51,11 @@ impl SpawnOffset {
         if packet.role() == Some(Role::Teleport) && has_flags(&value) {
             return None;
         }
+        // Before 1.2, the place of a chunk is that of its first block.
+        let chunk = if value.get("sizeX").is_some() { 16 } else { 1 };
+        let offset = Self { chunks: self.chunks.map(|it| it * chunk), ..*self };
         for (path, by) in *fields {
-            self.shift(&mut value, path, *by);
+            offset.shift(&mut value, path, *by);
         }
         let body = packet.context().protocol.encode(kind, &value).ok()?;
         let mut moved = record.clone();
@@ -138,18 +141,33 @@ fn has_flags(teleport: &Value) -> bool {
 
 type Places = &'static [(&'static str, Axis)];
 
-/// The fields with places in packets that depend on where the player appears.
+/// The fields with places in packets that depend on where the player appears, in all versions.
 const PLACES: [(&[&str], Places); 5] = [
-    (&["position"], &[("x", Axis::X), ("y", Axis::Y), ("z", Axis::Z)]),
+    (
+        &["position", "position_look"],
+        &[("x", Axis::X), ("y", Axis::Y), ("stance", Axis::Y), ("z", Axis::Z)],
+    ),
     (
         &["spawn_position", "block_change", "tile_entity_data"],
-        &[("location.x", Axis::X), ("location.y", Axis::Y), ("location.z", Axis::Z)],
+        &[
+            ("location.x", Axis::X),
+            ("location.y", Axis::Y),
+            ("location.z", Axis::Z),
+            ("globalPos.location.x", Axis::X),
+            ("globalPos.location.y", Axis::Y),
+            ("globalPos.location.z", Axis::Z),
+        ],
     ),
-    (&["map_chunk"], &[("x", Axis::ChunkX), ("z", Axis::ChunkZ)]),
+    (&["map_chunk", "pre_chunk"], &[("x", Axis::ChunkX), ("z", Axis::ChunkZ)]),
     (&["map_chunk_bulk"], &[("meta.x", Axis::ChunkX), ("meta.z", Axis::ChunkZ)]),
     (
-        &["unload_chunk", "update_light", "update_view_position"],
-        &[("chunkX", Axis::ChunkX), ("chunkZ", Axis::ChunkZ)],
+        &["unload_chunk", "update_light", "update_view_position", "multi_block_change"],
+        &[
+            ("chunkX", Axis::ChunkX),
+            ("chunkZ", Axis::ChunkZ),
+            ("chunkCoordinates.x", Axis::ChunkX),
+            ("chunkCoordinates.z", Axis::ChunkZ),
+        ],
     ),
 ];
 

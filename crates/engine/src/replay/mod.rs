@@ -44,6 +44,7 @@ pub use play_options::PlayOptions;
 pub use point::{Point, PointError};
 pub(crate) use position::Position;
 pub use recording::Recording;
+pub(crate) use recording::sets_up;
 pub use recording_error::RecordingError;
 pub use server::ServerReplay;
 pub use server_options::ServerOptions;

@@ -149,11 +149,7 @@ impl Recording {
                 let threshold = threshold.and_then(|it| usize::try_from(it).ok());
                 self.thresholds = PerSide::from_fn(|_| threshold);
             }
-            (_, Some(Role::Greeting | Role::SetCompression)) => {}
-            (
-                _,
-                Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted),
-            ) => {}
+            (_, Some(role)) if sets_up(role) => {}
             (State::Login, None) if packet.direction() == Direction::Serverbound => {
                 let name = packet.kind().map(|kind| Name::clone(kind.name()));
                 self.answers.extend(name.zip(packet.value().ok()));
@@ -172,6 +168,18 @@ impl Recording {
             _ => {}
         }
     }
+}
+
+/// Returns whether packets of a role set up the connection, which every replay does for itself.
+pub(crate) fn sets_up(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Greeting
+            | Role::SetCompression
+            | Role::EncryptionRequest
+            | Role::EncryptionResponse
+            | Role::EncryptionStarted
+    )
 }
 
 /// The sessions of a capture as far as it has been read.

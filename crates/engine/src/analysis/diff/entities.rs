@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 
+use mitmcraft_protocol::schema::Value;
+
 /// Maps the entity ids of the first capture to those of the second. Two ids that are first compared
 /// with each other remain a pair.
 #[derive(Debug, Default)]
@@ -32,7 +34,32 @@ pub(super) fn is_entity(name: &str) -> bool {
     ENTITY_FIELDS.contains(&name)
 }
 
-const ENTITY_FIELDS: [&str; 10] = [
+/// Returns what `read` makes of each entity id in a packet's fields: in their order, but sorted within a
+/// list.
+pub(crate) fn entity_ids<T: Ord>(fields: &Value, read: &dyn Fn(i64) -> T) -> Vec<T> {
+    let mut ids = Vec::new();
+    collect(fields, false, read, &mut ids);
+    ids
+}
+
+fn collect<T: Ord>(value: &Value, is_id: bool, read: &dyn Fn(i64) -> T, ids: &mut Vec<T>) {
+    match value.plain() {
+        Value::Int(id) if is_id => ids.push(read(*id)),
+        Value::List(items) => {
+            let begin = ids.len();
+            items.iter().for_each(|item| collect(item, is_id, read, ids));
+            if is_id {
+                ids[begin..].sort();
+            }
+        }
+        Value::Map(fields) => {
+            fields.iter().for_each(|(name, value)| collect(value, is_entity(name), read, ids));
+        }
+        _ => {}
+    }
+}
+
+const ENTITY_FIELDS: [&str; 11] = [
     "entityId",
     "entityIds",
     "vehicleId",
@@ -42,6 +69,7 @@ const ENTITY_FIELDS: [&str; 10] = [
     "collectorEntityId",
     "attachedEntityId",
     "holdingEntityId",
+    "playerId",
     "target",
 ];
 

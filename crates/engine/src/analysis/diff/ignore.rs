@@ -100,7 +100,7 @@ impl FromStr for Rule {
 
 /// Packets and fields that differ between otherwise equal runs: packets sent at intervals, random and
 /// sequential numbers, keys, and the address that the client was told to connect to.
-const DEFAULTS: [&str; 36] = [
+const DEFAULTS: [&str; 37] = [
     "keep_alive",
     "update_time",
     "ping.time",
@@ -118,6 +118,7 @@ const DEFAULTS: [&str; 36] = [
     "set_protocol.serverHost",
     "set_protocol.serverPort",
     "encryption_begin.*",
+    "player_info.ping",
     "player_info.data[*].ping",
     "player_info.data[*].latency",
     "player_info.data[*].chatSession",

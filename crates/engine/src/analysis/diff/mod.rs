@@ -17,6 +17,7 @@ mod legs;
 
 pub use differ::{DiffSide, Differ};
 pub use difference::{Change, Difference};
+pub(crate) use entities::entity_ids;
 pub use fields::EqualPairs;
 pub use ignore::{Ignore, IgnoreError};
 pub(crate) use item::fingerprint;
