@@ -19,6 +19,8 @@ export class ContextMenus {
     /** The actions that the program has told. @type {ActionInfo[]} */
     this.actions = [];
     this.menu = new Menu();
+    /** What the menu was opened for last. @type {Thing | null} */
+    this.thing = null;
   }
 
   /** The lines of the context menu of a thing, by the headings of the table. @param {Thing} thing */
@@ -55,7 +57,15 @@ export class ContextMenus {
       const box = target.getBoundingClientRect();
       // The key of the menu has no place of its own.
       const [x, y] = event.clientX || event.clientY ? [event.clientX, event.clientY] : [box.left + 40, box.bottom];
+      this.thing = thing;
       this.menu.open(title, this.menuOf(thing), x, y);
     });
+  }
+
+  /** Follows the selection: its actions act on what is selected now. @param {Thing} thing @param {string | null} title `null` closes the menu: nothing that it was opened for is left */
+  follow(thing, title) {
+    if (this.thing !== thing) return;
+    if (title === null) this.menu.close(true);
+    else this.menu.setTitle(title);
   }
 }

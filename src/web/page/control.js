@@ -23,7 +23,12 @@ export class ControlPanel {
     this.notice = notice;
     this.tab = tab;
     this.held = new HeldList(connection);
-    this.held.onselect = () => this.drawTargets();
+    this.held.onselect = () => {
+      this.drawTargets();
+      this.onselect();
+    };
+    /** Called when other held packets are selected. */
+    this.onselect = () => {};
     this.held.onopen = () => unlessLost(this.editHeld());
     /** The held packet that is edited. @type {HeldPacket | null} */
     this.edited = null;
@@ -73,6 +78,8 @@ export class ControlPanel {
     this.text = make("input", { type: "text", id: "kick-text", "aria-label": "Reason", value: "kicked" });
     /** The session about which *Kick* asks. @type {number | null} */
     this.kicked = null;
+    /** The session and its state whose packets were asked for last. */
+    this.listed = "";
     this.kickButton = make("button", { type: "button", onclick: () => this.kick(), onblur: () => this.askKick(null) }, "Kick");
     this.to = make("select", { id: "send-to", "aria-label": "Receiver", onchange: () => unlessLost(this.turn()) },
       make("option", { value: "client" }, "to the client"), make("option", { value: "server" }, "to the server"));
@@ -386,7 +393,12 @@ export class ControlPanel {
   /** @param {number | null} session */
   askKick(session) {
     this.kicked = session;
-    this.kickButton.textContent = session === null ? "Kick" : `Really kick ${this.nameOf(session)}?`;
+    this.drawKick();
+  }
+
+  /** Names the session about which is asked as the list of sessions does: its player may not be known at first. */
+  drawKick() {
+    this.kickButton.textContent = this.kicked === null ? "Kick" : `Really kick ${this.nameOf(this.kicked)}?`;
   }
 
   /** @param {number} session */
@@ -442,8 +454,13 @@ export class ControlPanel {
       const none = make("option", { value: "", "data-key": "none" }, "none open");
       patch(this.session, ...(offered.length ? [] : [none]), ...offered.map((it) => make("option", { value: it.session, "data-key": it.session },
         `#${it.session} ${it.player ?? it.client}${it.closed === null ? "" : " (ended)"}`)));
-      if (!chosen) unlessLost(this.choosePackets());
-      else if (this.session.value !== chosen) this.chooseSession(Number(chosen));
+      if (chosen && this.session.value !== chosen) this.chooseSession(Number(chosen));
+      this.drawKick();
+      // Each state of a session has packets of its own.
+      const listed = `${this.session.value} ${sessions.find((it) => String(it.session) === this.session.value)?.legs?.state}`;
+      if (listed === this.listed) return;
+      this.listed = listed;
+      unlessLost(this.choosePackets());
     });
   }
 }

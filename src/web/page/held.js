@@ -177,7 +177,13 @@ export class HeldList {
     const held = this.shown.get(line);
     if (!held) return null;
     if (!this.selected.has(held.number)) unlessLost(this.choose(held, false, false));
-    return this.selected.size > 1 ? plural(this.selected.size, "held packet") : title(held);
+    return this.title;
+  }
+
+  /** Names the selected packets; `null` if there are none. */
+  get title() {
+    const [one] = this.selected.values();
+    return this.selected.size > 1 ? plural(this.selected.size, "held packet") : one ? title(one) : null;
   }
 
   /** @param {MouseEvent} event */

@@ -317,11 +317,11 @@ function showTab(name) {
 
 /** Asks for a comment on the selected packet. */
 function comment() {
-  const row = packets.pages.at(packets.index);
-  if (packets.selected === null || row?.row !== packets.selected) return;
+  const row = packets.current;
+  if (!row) return;
   const input = make("input", { type: "text", id: "comment", "aria-label": "Comment", size: 60, value: row.note ?? "", maxlength: 2000 });
   const keep = async () => {
-    await packets.annotate({ comment: input.value.trim() });
+    await packets.annotate(row, input.value.trim());
     dialog.close();
   };
   input.addEventListener("keydown", (event) => {
@@ -355,7 +355,7 @@ async function change() {
 
 /** Adds a condition on the selected packet's type to the filter. @param {boolean} only */
 function byType(only) {
-  const row = packets.pages.at(packets.index);
+  const row = packets.current;
   if (!row?.name) return;
   unlessLost(filter.combine(() => view.filter, { type_of: row.row }, only ? "only" : "not"));
 }
@@ -667,13 +667,14 @@ menus.offer(list, "packet", (line) => {
   const row = Number(line.dataset.row);
   if (!packets.chosen.has(row)) packets.select(Number(line.id.slice("row-".length)), row);
   const { size } = packets.chosen;
-  return size > 1 ? plural(size, "packet") : packets.pages.at(packets.index)?.name ?? "Packet";
+  return size > 1 ? plural(size, "packet") : packets.current?.name ?? "Packet";
 });
 menus.offer(byId("tree", HTMLElement), "field", (line) => {
   details.selectLine(Number(line.dataset.line));
   return details.packet?.fields[details.field]?.path || "Field";
 });
 menus.offer(control.held.element, "held", (line) => control.held.selectLine(line));
+control.onselect = () => menus.follow("held", control.held.title);
 menus.offer(byId("session-list", HTMLElement), "session", (line) => {
   const session = Number(line.dataset.session);
   if (session <= 0) return null;

@@ -9,6 +9,8 @@ export class Menu {
     this.element = make("div", { id: "menu", role: "menu", hidden: "" });
     /** What has the focus again when the menu closes. @type {Element | null} */
     this.before = null;
+    /** @type {HTMLElement | null} */
+    this.title = null;
     document.querySelector("main")?.append(this.element);
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.element.addEventListener("contextmenu", (event) => event.preventDefault());
@@ -31,9 +33,10 @@ export class Menu {
    */
   open(title, groups, x, y) {
     if (this.element.hidden) this.before = document.activeElement;
-    this.element.setAttribute("aria-label", title);
     const filled = groups.filter((items) => items.length);
-    this.element.replaceChildren(make("div", { class: "menu-title", role: "presentation" }, title), ...filled.map((items) =>
+    this.title = make("div", { class: "menu-title", role: "presentation" });
+    this.setTitle(title);
+    this.element.replaceChildren(this.title, ...filled.map((items) =>
       make("div", { class: "menu-group", role: "group" }, ...items.map(({ text, keys, run }) => {
         const take = () => {
           this.close(true);
@@ -47,6 +50,12 @@ export class Menu {
     this.element.style.left = `${Math.max(4, Math.min(x, innerWidth - width - 4))}px`;
     this.element.style.top = `${Math.max(4, Math.min(y, innerHeight - height - 4))}px`;
     this.items[0]?.focus();
+  }
+
+  /** Says what the menu is about. @param {string} title */
+  setTitle(title) {
+    if (this.title) this.title.textContent = title;
+    this.element.setAttribute("aria-label", title);
   }
 
   /** @param {boolean} back whether what had the focus gets it back */

@@ -335,12 +335,15 @@ export class Packets {
     return TIMES[this.time];
   }
 
-  /** Notes something about the selected packet. @param {{ marked?: boolean, comment?: string }} note */
-  async annotate(note) {
-    const row = this.pages.at(this.index);
-    if (!row || row.row !== this.selected) return;
-    const { marked = row.marked, comment = row.note ?? "" } = note;
-    await this.connection.ask("annotate", { row: row.row, marked, comment });
+  /** The row that is selected last, if it is known, wherever it stands by now. @returns {Row | undefined} */
+  get current() {
+    return [...this.pages.known()].find((it) => it.row === this.selected);
+  }
+
+  /** Keeps a comment on a packet. @param {Row} row @param {string} comment */
+  async annotate({ row, marked }, comment) {
+    const known = [...this.pages.known()].find((it) => it.row === row);
+    await this.connection.ask("annotate", { row, marked: known?.marked ?? marked, comment });
     this.forget();
   }
 

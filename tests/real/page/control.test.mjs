@@ -65,6 +65,31 @@ test('a session is kicked after it was asked once, and the one that was asked ab
   assert.strictEqual(said.textContent, 'session 1 is not open')
 })
 
+test('the question whether to kick names the session as the list does, also when its player comes or it ends', () => {
+  control.offer([session(1, { player: null, legs: { state: 'login' } })])
+  control.kick()
+  assert.strictEqual(control.kickButton.textContent, 'Really kick #1 127.0.0.1:1?')
+  control.offer([session(1)])
+  assert.strictEqual(control.kickButton.textContent, 'Really kick #1 Player1?')
+  control.offer([session(1, { closed: 'closed by the client', legs: null }), session(2)])
+  assert.strictEqual(control.kickButton.textContent, 'Really kick #1 Player1 (ended)?')
+  control.askKick(null)
+  control.offer([session(1, { closed: 'closed by the client', legs: null }), session(2)])
+  assert.strictEqual(control.kickButton.textContent, 'Kick')
+})
+
+test('the packets that are offered are those of the state in which the session is', async () => {
+  const names = () => control.packets.children.map(it => it.value)
+  control.offer([session(1, { legs: { state: 'login' } })])
+  assert.deepStrictEqual(await connection.answer('packets', { names: ['login_plugin_request'] }), { session: 1, dir: 'clientbound' })
+  assert.deepStrictEqual(names(), ['login_plugin_request'])
+  control.offer([session(1)])
+  assert.deepStrictEqual(await connection.answer('packets', { names: ['chat', 'look'] }), { session: 1, dir: 'clientbound' })
+  assert.deepStrictEqual(names(), ['chat', 'look'])
+  control.offer([session(1)])
+  assert.deepStrictEqual(connection.waiting, [], 'nothing has changed')
+})
+
 test('a condition that is typed is not replaced by that of another page', () => {
   const told = where => control.take({ push: 'control', break: where && { where, overtaken: false }, earlier: null, by: 2, interfaces: 2 })
   told('chat')

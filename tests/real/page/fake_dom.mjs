@@ -102,8 +102,11 @@ class FakeElement extends FakeNode {
     this.append(...nodes)
   }
 
-  /** `name`, `.class`, `[attribute]` or `[attribute="value"]`. */
+  /** `name`, `.class`, `[attribute]`, `[attribute="value"]`, each also with `:not(..)`, and a list of them. */
   matches (selector) {
+    if (selector.includes(', ')) return selector.split(', ').some(it => this.matches(it))
+    const [, wanted, unwanted] = /^(.+):not\((.+)\)$/.exec(selector) ?? []
+    if (wanted) return this.matches(wanted) && !this.matches(unwanted)
     const [, name, value] = /^\[([\w-]+)(?:="(.*)")?\]$/.exec(selector) ?? []
     if (name) return this.attributes.has(name) && (value === undefined || this.getAttribute(name) === value)
     return selector.startsWith('.') ? this.classList.has(selector.slice(1)) : this.localName === selector
@@ -198,11 +201,15 @@ export function openDocument () {
       activeElement: body,
       adoptedStyleSheets: [],
       addEventListener () {},
+      querySelector: selector => body.querySelector(selector),
       createTextNode: text => new FakeText(text),
       createElement: name => new (KINDS[name] ?? FakeElement)(name),
       getSelection: () => null,
       getElementById: id => body.querySelector(`[id="${id}"]`)
     },
+    addEventListener () {},
+    innerWidth: 1280,
+    innerHeight: 800,
     Node: FakeNode,
     Element: FakeElement,
     HTMLElement: FakeElement,

@@ -74,6 +74,22 @@ test('what has gone is selected no more, and the lines stay in their places', as
   assert.strictEqual(held.list.top, 30)
 })
 
+test('the title names what is still held of the selected packets', async () => {
+  await hold(10)
+  const [first] = lines()
+  assert.strictEqual(held.selectLine(first), 'packet 1, chat, of session #1')
+  await held.choose(packet(2), false, true)
+  assert.strictEqual(held.title, '2 held packets')
+  const taken = held.take({ total: 9, changes: 1 })
+  await connection.answer('still_held', { numbers: [2] })
+  await taken
+  assert.strictEqual(held.title, 'packet 2, chat, of session #1')
+  const gone = held.take({ total: 8, changes: 2 })
+  await connection.answer('still_held', { numbers: [] })
+  await gone
+  assert.strictEqual(held.title, null)
+})
+
 test('a span is selected from the last click on, without those that are decided', async () => {
   await hold(10)
   await held.choose(packet(3), false, false)

@@ -315,7 +315,7 @@ test('rows that were asked for when the connection was lost are asked for again'
 
 test('requests are rejected with the connection, and none is counted as under way for ever', async () => {
   await open(10)
-  const rejected = [packets.show({ filter: 'chat' }), packets.go(5).then(() => packets.annotate({ marked: true }))]
+  const rejected = [packets.show({ filter: 'chat' }), packets.go(5).then(() => packets.annotate(row(5), 'kept'))]
     .map(it => assert.rejects(it, ConnectionLost))
   await settled()
   await connection.lose()
@@ -408,6 +408,24 @@ test('several rows are selected: single ones, spans and all', async () => {
   await marked
   click(2)
   assert.deepStrictEqual(packets.targets, [2])
+})
+
+test('the selected packet is found wherever it stands by now, and keeps its comment', async () => {
+  await open(30)
+  packets.setFollow(false)
+  packets.select(4, 4)
+  // Another one was found before it, and the list is not drawn again yet.
+  packets.pages.change()
+  packets.list.redraw()
+  page.frame()
+  await connection.answer('rows', { rows: [row(100), ...upTo(30).map(n => row(n))] })
+  assert.deepStrictEqual([packets.pages.at(packets.index).row, packets.current.row], [3, 4])
+  const opened = packets.current
+  packets.select(7, 7)
+  packets.pages.at(5).marked = true
+  const kept = packets.annotate(opened, 'the first')
+  assert.deepStrictEqual(await connection.answer('annotate', {}), { row: 4, marked: true, comment: 'the first' })
+  await kept
 })
 
 test('cells say what the row has', () => {
