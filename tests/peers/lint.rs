@@ -50,9 +50,9 @@ fn all_versions_join_a_server_of_node_minecraft_protocol_without_a_finding() {
     let mut server = Program::node("versions.js", &["--visits", "9"]);
     let upstream = format!("127.0.0.1:{}", server.port());
     let (visits, junit) = (scratch_file("visits.jsonl"), scratch_file("visits.xml"));
-    let briefly = ["--stay", "0", "--pause", "0"];
+    let briefly = ["--stay", "0", "--pause", "0", "--patience"];
     let arguments = ["lint", &upstream, "-w", text(&visits), "--junit", text(&junit)];
-    let said = Program::mitmcraft(&[&arguments[..], &briefly].concat()).succeed();
+    let said = Program::mitmcraft(&[&arguments[..], &briefly, &["300"]].concat()).succeed();
     assert_eq!(said.matches(ALL).count(), 8, "{said}");
     assert_eq!(said.matches("status, login, configuration, join").count(), 3, "{said}");
     assert!(said.ends_with("\n0 findings\n"), "{said}");
@@ -70,7 +70,8 @@ fn all_versions_join_a_server_of_node_minecraft_protocol_without_a_finding() {
     let mut proxy = Program::proxy(&upstream, &["-f", text(&rules)]);
     let through = format!("127.0.0.1:{}", proxy.listening());
     let arguments = ["lint", &through, "--versions", "1.16.5"];
-    let (status, said) = Program::mitmcraft(&[&arguments[..], &briefly].concat()).finish();
+    // The death that the player waits for never comes.
+    let (status, said) = Program::mitmcraft(&[&arguments[..], &briefly, &["10"]].concat()).finish();
     assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.starts_with("bytes-missing in 1.16.5"), "{said}");
     assert!(
@@ -93,7 +94,7 @@ fn a_server_that_verifies_players_lets_the_account_in_and_nobody_else() {
         let who = format!("{}:{}", STEVE.name, STEVE.id);
         let account =
             ["--access-token-file", text(&token), "--profile", &who, "--session-server", &url];
-        let briefly = ["--stay", "0", "--pause", "0", "--auth", auth];
+        let briefly = ["--stay", "0", "--pause", "0", "--patience", "300", "--auth", auth];
         let arguments = ["lint", &upstream, "--versions", versions, "-w", text(&visits)];
         let account = if auth == "account" { &account[..] } else { &[] };
         let arguments = [&arguments[..], &briefly, account, &["--overwrite"]].concat();

@@ -50,7 +50,7 @@ fn prometheus_parses_the_metrics_and_they_contain_no_names() {
 /// Requests the page as Prometheus does, with an independent HTTP client; also returns its type.
 fn scrape(url: &str) -> String {
     let script = "import sys, urllib.request as r\n\
-                  a = r.urlopen(sys.argv[1], timeout=30)\n\
+                  a = r.urlopen(sys.argv[1], timeout=300)\n\
                   assert a.status == 200\n\
                   assert a.headers['Content-Type'] == 'text/plain; version=0.0.4; charset=utf-8'\n\
                   sys.stdout.write(a.read().decode())";

@@ -6,11 +6,10 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::screen::{on_terminal, until};
 use crate::support::game::{Upstream, first_body, hello};
-use crate::support::{Program, read_lines, refuses, root, scratch_file, text, wait_for};
+use crate::support::{PATIENCE, Program, read_lines, refuses, root, scratch_file, text, wait_for};
 
 /// Returns `tests/other/helper.c`, built for Windows beside the program.
 pub(crate) fn helper() -> PathBuf {
@@ -73,7 +72,7 @@ fn other_systems_record_the_same() {
 #[ignore = "needs a program for another system: `tests/other/run`"]
 fn other_systems_announce_the_proxy_to_games() {
     let game = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 4445)).unwrap();
-    game.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    game.set_read_timeout(Some(PATIENCE)).unwrap();
     game.join_multicast_v4(&Ipv4Addr::new(224, 0, 2, 60), &Ipv4Addr::LOCALHOST).unwrap();
     let options = ["-l", "127.0.0.1:0", "-q", "--lan"];
     let mut proxy = there(&[&["proxy", "127.0.0.1:9"], &options[..]].concat());

@@ -5,7 +5,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::support::{Program, read_lines, root, scratch_file, text};
+use crate::support::{PATIENCE, Program, read_lines, root, scratch_file, text};
 use mitmcraft_engine::ping::{Answerer, Form, Reply, Status};
 use mitmcraft_engine::query::{FullStat, QueryServer};
 use mitmcraft_protocol::packet::Timestamp;
@@ -106,7 +106,7 @@ fn pings_of_other_clients_pass_through_the_proxy_and_are_recorded() {
     assert!(basic.starts_with("Ein Süßer\ngame     SMP\nmap      world\n"), "{basic}");
     // The first datagram has no answer; the answer to the second shows that both were relayed.
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
-    stranger.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stranger.set_read_timeout(Some(PATIENCE)).unwrap();
     stranger.send_to(b"\xfe\xfd\x09\x00", address).unwrap();
     stranger.send_to(b"\xfe\xfd\x09\0\0\0\x01", address).unwrap();
     assert!(stranger.recv(&mut [0; 64]).unwrap() > 5);

@@ -13,7 +13,8 @@ fn a_recorded_session_is_replayed_to_a_real_client_and_to_a_real_server() {
     // To a client, encrypted, and with another compression than recorded.
     let again = scratch_file("again.jsonl");
     let options = ["-l", "127.0.0.1:0", "--pace", "lockstep", "--encrypt", "--threshold", "128"];
-    let arguments = [&["replay", "server", text(&recorded), "-w", text(&again)], &options[..]];
+    let files = ["replay", "server", text(&recorded), "-w", text(&again), "--patience", "300"];
+    let arguments = [&files, &options[..]];
     let mut replay = Program::mitmcraft(&arguments.concat());
     let port = replay.listening().to_string();
     let log = scratch_file("replayed-client.log");
@@ -43,6 +44,7 @@ fn a_recorded_session_is_replayed_to_a_real_client_and_to_a_real_server() {
     let upstream = format!("127.0.0.1:{}", server.port());
     let expected = "chat or map_chunk or window_items or kick_disconnect or custom_payload";
     let options = ["--clients", "3", "--stagger", "0.05", "--expect", "--expect-where", expected];
+    let options = [&options[..], &["--patience", "300"]].concat();
     let arguments = [&["replay", "client", text(&recorded), &upstream][..], &options].concat();
     let message = Program::mitmcraft(&arguments).succeed();
     assert_eq!(message, "", "nothing differs");

@@ -12,7 +12,7 @@ use crate::support::{Program, mitmcraft, read_lines, scratch_file, text};
 /// Runs a command on a terminal of 80 by 24. Each line on stdin is typed, with `~` for Enter and `<` for
 /// Backspace; `!TERM` is a signal, `!HANGUP` closes the terminal. What the program writes is printed, each control
 /// sequence on a line of its own, and then every row of the screen that has changed: only cells that change are
-/// written. A program that has not ended after two minutes is killed, and the screen is on stderr.
+/// written. A program that has not ended after ten minutes is killed, and the screen is on stderr.
 const TERMINAL: &str = r"
 import codecs, fcntl, os, pty, re, struct, sys, termios, threading, unicodedata
 decoder = codecs.getincrementaldecoder('utf-8')('replace')
@@ -74,7 +74,7 @@ def give_up():
     sys.stderr.flush()
     os.kill(child, 9)
     os._exit(1)
-threading.Timer(120, give_up).start()
+threading.Timer(600, give_up).start()
 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 shown.join()
 print('\nended with', code, flush=True)

@@ -169,7 +169,7 @@ fn each_example_does_between_real_peers_what_it_says() {
     assert_eq!(event(&mut client, "chat")["text"], "/tp 8.50 4.00 8.50");
     let list = event(&mut client, "list");
     assert_eq!(list["header"], "through mitmcraft");
-    assert!(list["footer"].as_str().unwrap().starts_with("0 min 0"), "{list}");
+    assert!(list["footer"].as_str().unwrap().contains(" min "), "{list}");
     client.tell("bye");
     let end = event(&mut client, "kicked");
     assert_eq!(end["in order"], true, "jitter keeps the order: {end}");

@@ -27,7 +27,7 @@ impl Stage {
     fn open(parts: &[&str], sessions: &str, rules: &str) -> Self {
         let log = scratch_file("server.log");
         let options = ["--port", "0", "--threshold", "64", "--encrypt", "--allow-quit"];
-        let more = ["--quiet", "--limit", "150", "--sessions", sessions, "--log", text(&log)];
+        let more = ["--quiet", "--sessions", sessions, "--log", text(&log)];
         let mut server = Program::node("server.js", &[&options[..], &more].concat());
         let file = scratch_file("rules.toml");
         fs::write(&file, rules).unwrap();

@@ -22,6 +22,8 @@ from amp.java26_protocol import Java26ProtocolAdapter
 from amp.version_support import load_support_manifest
 
 VERSION = "26.2"
+# Seconds after which what does not come is given up.
+PATIENCE = 300
 ACTIONS = [
     amp.ChatAction("hello from AMP"),
     amp.MoveAction(-1.5, 64.25, 300.0),
@@ -61,12 +63,12 @@ connection = Connection(
 adapter = Java26ProtocolAdapter(release["family"], VERSION, connection)
 connection.set_protocol_adapter(adapter)
 connection.connect()
-if not greeted.wait(60):
+if not greeted.wait(PATIENCE):
     sys.exit("nothing from the server")
 for action in ACTIONS:
     for step in adapter.encode_action(action, None, "survival").steps:
         connection._send(step.packet)
 if leaves:
     connection._socket.shutdown(socket.SHUT_WR)
-if not ended.wait(60):
+if not ended.wait(PATIENCE):
     sys.exit("still connected")

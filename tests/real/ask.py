@@ -7,7 +7,7 @@ from mcstatus import JavaServer, LegacyServer
 
 what, port = sys.argv[1], int(sys.argv[2])
 if what == "legacy":
-    status = LegacyServer("127.0.0.1", port, timeout=10).status()
+    status = LegacyServer("127.0.0.1", port, timeout=300).status()
     print(json.dumps({
         "motd": status.motd.raw,
         "version": status.version.name,
@@ -16,9 +16,9 @@ if what == "legacy":
         "max": status.players.max,
     }))
 elif what == "status":
-    print(json.dumps(JavaServer("127.0.0.1", port, timeout=10).status().raw))
+    print(json.dumps(JavaServer("127.0.0.1", port, timeout=300).status().raw))
 else:
-    found = JavaServer("127.0.0.1", 1, timeout=10, query_port=port).query(tries=1)
+    found = JavaServer("127.0.0.1", 1, timeout=300, query_port=port).query(tries=1)
     print(json.dumps({
         "motd": found.motd.raw,
         "map": found.map_name,

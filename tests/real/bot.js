@@ -1,6 +1,7 @@
 'use strict'
-// A mineflayer bot: spawns, chats, walks a second, quits.
+// A mineflayer bot: spawns, chats, walks a block, quits.
 
+const { once } = require('events')
 const mineflayer = require('mineflayer')
 const { args, emit, die, settle, witness } = require('./common')
 
@@ -14,16 +15,14 @@ bot.on('error', die)
 bot.on('kicked', reason => die(`kicked: ${JSON.stringify(reason)}`))
 bot.once('spawn', async () => {
   // 'spawn' may come before the ground under the bot does: no physics, no walk till then.
-  while (!bot.blockAt(bot.entity.position)) await new Promise(resolve => setTimeout(resolve, 50))
+  while (!bot.blockAt(bot.entity.position)) await once(bot, 'chunkColumnLoad')
   const from = bot.entity.position.clone()
   emit('spawn', { position: from })
   bot.chat('hello from a bot ☃')
   bot.setControlState('forward', true)
-  await new Promise(resolve => setTimeout(resolve, 1000))
+  while (bot.entity.position.distanceTo(from) < 1) await once(bot, 'move')
   bot.setControlState('forward', false)
-  const distance = bot.entity.position.distanceTo(from)
-  emit('walked', { distance })
-  if (distance < 1) die('the bot did not get anywhere')
+  emit('walked', { distance: bot.entity.position.distanceTo(from) })
   done = true
   bot.quit()
 })

@@ -5,13 +5,14 @@
 const fs = require('fs')
 const minecraftData = require('minecraft-data')
 
-const HARD_LIMIT = 60 // seconds
+// Seconds after which a peer that hangs ends: far more than any takes on a busy machine.
+const LONGEST = 600
 
 // stdout carries JSON lines only; libraries that print there go to stderr.
 console.log = console.info = console.debug = console.error
 
-// --name value, --name=value and bare --name; a value may be negative. --limit is the longest life in seconds.
-function args (defaults, limit = HARD_LIMIT) {
+// --name value, --name=value and bare --name; a value may be negative.
+function args (defaults) {
   const out = { ...defaults }
   const argv = process.argv.slice(2)
   while (argv.length) {
@@ -22,8 +23,7 @@ function args (defaults, limit = HARD_LIMIT) {
     if (value === undefined) die(`--${key} wants a value`)
     out[key] = typeof defaults[key] === 'number' ? Number(value) : value
   }
-  const seconds = out.limit ?? limit
-  setTimeout(() => die(`still running after ${seconds} s`), seconds * 1000)
+  setTimeout(() => die(`still running after ${LONGEST} s`), LONGEST * 1000)
   process.on('SIGTERM', () => process.exit(0))
   return out
 }
@@ -38,9 +38,9 @@ function die (reason) {
   process.exit(1)
 }
 
-// A socket's 'end' can overtake packets still in the decipher/inflate streams:
-// leave those a moment to be read and logged before the process goes.
-const settle = fn => setTimeout(fn, 200)
+// A socket's 'end' can overtake packets still in the decipher/inflate streams. These wait for
+// nothing but their turn: the packets are read and logged before the next round of the loop.
+const settle = fn => setImmediate(fn)
 
 // Packet id -> name, from the protocol tables. Not from the parser, so that
 // packets that do not parse get their name too.

@@ -59,7 +59,7 @@ def main():
     # Java's `joinGroup` without an interface takes the default one.
     game.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
                     socket.inet_aton(GROUP[0]) + socket.inet_aton("0.0.0.0"))
-    game.settimeout(60)
+    game.settimeout(300)
 
     for address in addresses:
         proxy = subprocess.Popen(
@@ -81,7 +81,7 @@ def main():
                 message, source = game.recvfrom(1000)
                 heard.append((message.decode(), source[0]))
         except BlockingIOError:
-            game.settimeout(60)
+            game.settimeout(300)
         # What came between the two games' reading belongs to this address too.
         peer.stdin.write("\n")
         peer.stdin.flush()

@@ -18,7 +18,6 @@ const opt = args({
   'allow-quit': false, // a player may leave without "bye" (bot.js does)
   'session-server': '', // verify players there, as a server in online mode does
   small: false, // only the smallest chunk, for captures to keep
-  limit: 60,
   quiet: false, // nothing is said about chat, of which there may be very much
   accept: 0, // the number of another version, whose clients are let in and answered as those of 1.8
   odd: false // also send packets a parser trips over; see oddPackets()

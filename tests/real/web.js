@@ -7,7 +7,7 @@ const readline = require('readline')
 const { args, emit, die } = require('./common')
 const { launch, open } = require('./page/browser')
 
-const opt = args({ url: '', chromium: '', folder: '', rules: '', parts: '', part: '', hold: 0, port: 0 }, 150)
+const opt = args({ url: '', chromium: '', folder: '', rules: '', parts: '', part: '', hold: 0, port: 0 })
 
 main().catch(error => die(error.stack))
 

@@ -7,6 +7,10 @@ use std::time::Duration;
 use mitmcraft_protocol::codec::{Leg, Unit};
 use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
+/// The time after which a program that does not end, a condition that does not become true or a socket that stays silent
+/// is given up. It only bounds a test that hangs: nothing takes nearly as long, also on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
 /// A handshake and a login or a status request.
 pub fn hello(next: i64) -> Vec<u8> {
     let mut leg = Leg::default();
@@ -39,7 +43,7 @@ pub fn fields(state: State, direction: Direction, body: &[u8]) -> Value {
 }
 
 pub fn first_body(socket: &mut TcpStream) -> Vec<u8> {
-    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut leg = Leg::default();
     loop {
         let mut bytes = [0; 4096];

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use serde_json::Value as Json;
 
+pub use game::PATIENCE;
+
 /// A program that is killed when it is dropped.
 pub struct Program {
     name: String,
@@ -353,7 +355,3 @@ fn next() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
-
-/// The time limit of a program, and of a condition: the peers give up after 60 s, or after 250 s when all versions are
-/// tested.
-const PATIENCE: Duration = Duration::from_secs(300);

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::support::refusing::Refusing;
 use crate::support::{Program, fails, refuses, root, scratch_file, text};
 
 #[test]
@@ -64,8 +65,9 @@ fn a_visit_that_the_server_ends_or_refuses_has_exit_code_1() {
     let mut server = Program::mitmcraft(&["replay", "server", text(&capture), "-l", "127.0.0.1:0"]);
     let address = format!("127.0.0.1:{}", server.listening());
     let lint = |more: &[&str]| {
-        let arguments = ["lint", &address, "--stay", "0", "--pause", "0"];
-        Program::mitmcraft(&[&arguments, more].concat()).finish()
+        let briefly = ["--stay", "0", "--pause", "0", "--patience", "300"];
+        let arguments = [&["lint", &address], &briefly[..]].concat();
+        Program::mitmcraft(&[&arguments[..], more].concat()).finish()
     };
     let (status, said) = lint(&["--versions", "1.12.2"]);
     assert_eq!(status.code(), Some(1), "{said}");
@@ -130,8 +132,7 @@ fn what_cannot_be_visited_is_refused() {
         let said = refuses(&[&["lint"], arguments].concat());
         assert!(said.contains(hint), "{arguments:?}: {said}");
     }
-    // Nothing listens on a port that was just given back.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let said = fails(&["lint", &format!("127.0.0.1:{port}")], 2);
+    let nobody = Refusing::tcp();
+    let said = fails(&["lint", &nobody.address()], 2);
     assert!(said.contains("cannot reach 127.0.0.1"), "{said}");
 }

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::support::game::{Upstream, first_body, hello};
 use crate::support::refusing::Refusing;
-use crate::support::{Program, read_lines, refuses, scratch_file, text, wait_for};
+use crate::support::{PATIENCE, Program, read_lines, refuses, scratch_file, text, wait_for};
 
 #[test]
 fn clients_of_the_metrics_that_say_nothing_hold_up_no_session() {
@@ -265,7 +265,7 @@ fn a_silent_client_is_let_go_after_the_login_timeout_and_the_reason_names_it() {
     let write = text(&capture);
     let mut proxy = Program::proxy(&upstream.address, &["--timeout", "login=0.2", "-w", write]);
     let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
-    client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
     assert_eq!(client.read(&mut [0]).unwrap(), 0);
     let told = proxy.wait_for_error("session 1 is closed");
     assert!(told.contains("(timeout `login`)"), "{told}");

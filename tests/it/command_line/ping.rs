@@ -14,9 +14,10 @@ fn a_server_that_is_down_is_exit_code_1_with_the_reason() {
     let (tcp, udp) = (Refusing::tcp(), Refusing::udp());
     for (arguments, reason) in [
         (["ping", &tcp.address(), "--form", "auto"], "cannot connect: connection refused"),
-        (["query", &udp.address(), "--timeout", "0.2"], "no server listens on UDP port"),
+        (["query", &udp.address(), "--timeout", "5m"], "no server listens on UDP port"),
     ] {
-        assert!(fails(&arguments, 1).contains(reason));
+        let said = fails(&arguments, 1);
+        assert!(said.contains(reason), "{said}");
     }
     assert!(fails(&["ping", "no such host"], 2).contains("invalid server"));
 }
@@ -131,13 +132,4 @@ fn an_interrupted_demo_completes_its_captures() {
         let printed = show(&folder.join(file));
         assert!(printed.contains("stopped by the user"), "{file}: {printed}");
     }
-}
-
-#[test]
-fn a_query_to_a_port_on_which_nothing_listens_says_so() {
-    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
-    let said = fails(&["query", &format!("127.0.0.1:{port}")], 1);
-    assert!(said.contains(&format!("no server listens on UDP port {port}")), "{said}");
 }

@@ -7,7 +7,7 @@ use mitmcraft_protocol::codec::{Leg, Unit};
 use mitmcraft_protocol::schema::{Direction, State, Value};
 
 use crate::support::game::{Upstream, body, hello};
-use crate::support::{Program, fails, read_lines, refuses, root, scratch_file, text};
+use crate::support::{PATIENCE, Program, fails, read_lines, refuses, root, scratch_file, text};
 
 /// A client in the game, behind a proxy with a program.
 struct Client {
@@ -36,7 +36,7 @@ impl Client {
     /// The body of the next packet; `None` at the end.
     fn next(&mut self) -> Option<Vec<u8>> {
         use std::io::Read as _;
-        self.socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+        self.socket.set_read_timeout(Some(PATIENCE)).unwrap();
         loop {
             if let Some(Unit::Frame(frame)) = self.leg.decoder.poll() {
                 return Some(frame.body().unwrap().to_vec());

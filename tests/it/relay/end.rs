@@ -36,7 +36,7 @@ pub(super) fn run(mut socket: TcpStream, steps: &[Step]) -> Got {
             Step::Pause(milliseconds) => std::thread::sleep(Duration::from_millis(*milliseconds)),
             Step::Read(count) => {
                 while got.bytes.len() < *count && got.ending == Ending::Open {
-                    assert!(got.read(&mut socket), "nothing for a minute, after {got:?}");
+                    assert!(got.read(&mut socket), "nothing more, after {got:?}");
                 }
             }
             Step::Wait => {
@@ -75,7 +75,7 @@ impl Got {
     /// Reads until nothing more comes.
     fn finish(&mut self, socket: &mut TcpStream) {
         while self.ending == Ending::Open {
-            assert!(self.read(socket), "nothing for a minute, after {} bytes", self.bytes.len());
+            assert!(self.read(socket), "nothing more, after {} bytes", self.bytes.len());
         }
     }
 

@@ -6,13 +6,12 @@ mod script;
 mod unrecorded;
 
 use std::net::{TcpListener, TcpStream};
-use std::time::Duration;
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use serde_json::Value as Json;
 
-use crate::support::{Program, read_lines, scratch_file, text};
+use crate::support::{PATIENCE, Program, read_lines, scratch_file, text};
 use end::{Ending, Got};
 use script::Script;
 
@@ -120,7 +119,7 @@ fn play(script: &Script, client: TcpStream, listener: &TcpListener) -> [Got; 2] 
     let (server, _) = listener.accept().unwrap();
     for socket in [&client, &server] {
         socket.set_nodelay(true).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
     }
     std::thread::scope(|scope| {
         let server = scope.spawn(|| end::run(server, &script.sides[1]));

@@ -15,6 +15,7 @@ use rsa::{Pkcs1v15Encrypt, RsaPublicKey};
 use socket2::SockRef;
 
 use super::Sums;
+use crate::support::PATIENCE;
 use crate::support::game::{body, fields};
 
 pub(super) fn run(number: u64, port: u16, running: &RwLock<()>, over: &AtomicBool, sums: &Sums) {
@@ -24,7 +25,7 @@ pub(super) fn run(number: u64, port: u16, running: &RwLock<()>, over: &AtomicBoo
         }
         let session = running.read().unwrap();
         let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
         match turn % 10 {
             0..=3 => play(socket, turn, sums),
             4 => ping(socket, Form::ALL[(turn / 10 % 4) as usize]),

@@ -7,6 +7,9 @@ const path = require('path')
 const { chromium } = require('playwright-core')
 const { die } = require('../common')
 
+// Milliseconds after which something that does not happen is given up: a busy machine takes its time.
+const PATIENCE = 200_000
+
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 
 /** Starts the browser. */
@@ -15,7 +18,7 @@ async function launch (wanted) {
     .find(it => it && fs.existsSync(it))
   if (!found) die('chromium is missing: run `tests/run`, or install it')
   const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  return await chromium.launch({ executablePath: found, args: sandbox })
+  return await chromium.launch({ executablePath: found, args: sandbox, timeout: PATIENCE })
 }
 
 /**
@@ -24,10 +27,10 @@ async function launch (wanted) {
  */
 async function open (browser, { url, port, folder, rules, hold }) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
+  context.setDefaultTimeout(PATIENCE)
   const page = await context.newPage()
   const hosts = new Set()
   const faults = []
-  page.setDefaultTimeout(60_000)
   page.on('pageerror', error => faults.push(error.stack))
   page.on('console', message => { if (message.type() === 'error') faults.push(message.text()) })
   // A file that the page has made itself comes from no host.
@@ -57,10 +60,10 @@ async function open (browser, { url, port, folder, rules, hold }) {
 
   const loaded = line => line.text !== '…'
 
-  async function until (condition, what, limit = 60_000) {
+  async function until (condition, what) {
     const begun = Date.now()
     while (!await condition()) {
-      if (Date.now() - begun > limit) {
+      if (Date.now() - begun > PATIENCE) {
         const frame = () => Promise.race([new Promise(resolve => requestAnimationFrame(() => resolve(true))), new Promise(resolve => setTimeout(resolve, 5000, false))])
         const seen = {
           state: await text('#state'),
@@ -70,7 +73,7 @@ async function open (browser, { url, port, folder, rules, hold }) {
           connections: await page.evaluate(() => window.sockets.length),
           draws: await page.evaluate(frame)
         }
-        throw new Error(`not so after ${limit / 1000} s: ${what}; ${JSON.stringify(seen)}`)
+        throw new Error(`not so after ${PATIENCE / 1000} s: ${what}; ${JSON.stringify(seen)}`)
       }
       await new Promise(resolve => setTimeout(resolve, 30))
     }
@@ -134,4 +137,4 @@ async function open (browser, { url, port, folder, rules, hold }) {
   return { context, page, url, port, folder, rules, hold, click, press, text, until, shows, rows, chosen, selected, applied, apply, accessible, picture, sound }
 }
 
-module.exports = { launch, open }
+module.exports = { PATIENCE, launch, open }

@@ -140,6 +140,7 @@ async function kicked (it) {
   await shows('#break-state', /bye.* are held/)
   emit('armed')
   await shows('#held', /#1 .*message="bye"/)
+  await shows('#control-session', /^#1 /)
   await page.fill('#kick-text', 'out of <here>')
   await click('text="Kick"')
   await click('text="Really kick #1 Tester?"')

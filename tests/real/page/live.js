@@ -282,7 +282,10 @@ async function busy (it, rate, part) {
     for (let i = 0; i < rate / 20; i++) players[0].write('chat', { message: `line ${++said} of many` })
   }, 50)
   await it.shows('#session-list', /Tester.*Other/s)
-  await it.page.evaluate(() => {
+  await it.page.evaluate(async () => {
+    // This machine may take longer for a press than a person.
+    const { Press } = await import('/dom.js')
+    Press.LONGEST = 60_000
     const keyOf = it => (it?.id.startsWith('row-') ? it.id : it?.id.startsWith('said-') ? it.dataset.row : undefined) ?? it?.dataset.key ?? it?.querySelector('.h-number')?.textContent
     document.addEventListener('pointerdown', event => { window.pressed = keyOf(event.target.closest('.line, li')) }, true)
     window.chosen = where => {

@@ -2,6 +2,7 @@
 // Conversation, statistics, timeline, help, and the page as a whole, after a session was played.
 
 const assert = require('assert')
+const { PATIENCE } = require('./browser')
 
 module.exports = { conversation, statistics, timeline, help, looks, narrow, reconnected, strangers }
 
@@ -238,13 +239,11 @@ async function reconnected (it) {
   await page.fill('#search', '')
   await click('#tab-conversation')
   await shows('#conversation', /<Tester> hello from a real client/)
-  await lose(it)
-  await page.evaluate(() => document.querySelectorAll('#conversation .line').forEach(it => it.replaceChildren()))
+  await lose(it, '#conversation .line')
   await shows('#conversation', /<Tester> hello from a real client/)
   await click('#tab-statistics')
   await shows('#panel-statistics', /Packets.*← chat/s)
-  await lose(it)
-  await page.evaluate(() => document.querySelector('#panel-statistics').replaceChildren())
+  await lose(it, '#panel-statistics')
   await shows('#panel-statistics', /Packets.*← chat/s)
   await click('#tab-packets')
   await page.focus('#list')
@@ -256,14 +255,25 @@ async function reconnected (it) {
 // Without the token, the page shows nothing.
 async function strangers ({ context, url }) {
   const stranger = await context.browser().newPage()
+  stranger.setDefaultTimeout(PATIENCE)
   await stranger.goto(url.replace(/#.*/, '#' + '0'.repeat(32)))
   await stranger.locator('#state:has-text("open the URL that it has printed")').waitFor()
   assert.strictEqual(await stranger.locator('#session-list li').count(), 0)
   await stranger.close()
 }
 
-// Ends the connection, and waits until the page says so.
-async function lose ({ page, shows }) {
-  await page.evaluate(() => window.sockets.at(-1).close())
-  await shows('#state', /^disconnected/)
+// Ends the connection, and waits until the page says so: it connects again soon. Elements whose content has to come
+// with the new connection are emptied before that.
+async function lose ({ page }, emptied = null) {
+  await page.evaluate(emptied => new Promise(resolve => {
+    const state = document.querySelector('#state')
+    const watch = new MutationObserver(() => {
+      if (!/^disconnected/.test(state.textContent)) return
+      watch.disconnect()
+      if (emptied) document.querySelectorAll(emptied).forEach(it => it.replaceChildren())
+      resolve()
+    })
+    watch.observe(state, { childList: true })
+    window.sockets.at(-1).close()
+  }), emptied)
 }
