@@ -3,7 +3,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use anyhow::{anyhow, bail};
 use clap::Args;
 use mitmcraft_engine::capture::{Entry, Record, Sink};
-use mitmcraft_engine::lang::Vocabulary;
+use mitmcraft_engine::lang::{Vocabulary, split};
 use mitmcraft_engine::text::{Column, Escaped, EscapedJson, field_json, field_text};
 use mitmcraft_protocol::schema::{Catalog, Value};
 use serde_json::Value as Json;
@@ -52,7 +52,7 @@ impl ColumnOptions {
         let Some(text) = &self.fields else { return Ok(None) };
         let vocabulary = Vocabulary::new(catalog);
         let mut fields: Vec<Column> = Vec::new();
-        for name in split(text) {
+        for (_, name) in split(text, ',') {
             let field = Column::parse(name, &vocabulary);
             let field = field.map_err(|error| anyhow!("`--fields`: {}", error.render(name)))?;
             if fields.iter().any(|known| known.name() == name) {
@@ -141,34 +141,5 @@ impl Sink for Columns {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
-    }
-}
-
-/// Splits fields at commas that stand in no quotes, brackets or parentheses.
-pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
-    let (mut quoted, mut depth) = (false, 0usize);
-    let parts = text.split(move |char| {
-        match char {
-            '"' => quoted = !quoted,
-            '(' | '[' | '{' if !quoted => depth += 1,
-            ')' | ']' | '}' if !quoted => depth = depth.saturating_sub(1),
-            ',' => return !quoted && depth == 0,
-            _ => {}
-        }
-        false
-    });
-    parts.map(str::trim)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_are_split_at_their_commas() {
-        let parts = |text| split(text).collect::<Vec<_>>();
-        assert_eq!(parts("a, pkt.time ,c[0].d"), ["a", "pkt.time", "c[0].d"]);
-        assert_eq!(parts(r#"tag."a,b",lower(x)"#), [r#"tag."a,b""#, "lower(x)"]);
-        assert_eq!(parts("a,,b"), ["a", "", "b"]);
     }
 }

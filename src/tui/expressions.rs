@@ -2,7 +2,7 @@
 
 use super::{App, Purpose};
 use crate::view::{Chart, Highlight, HighlightError, Highlights};
-use mitmcraft_engine::lang::{Expr, ExprError};
+use mitmcraft_engine::lang::{Expr, ExprError, split};
 
 impl App {
     /// Returns the condition that a line is; `None` if it is empty.
@@ -88,31 +88,7 @@ pub(super) fn placed(at: usize, error: ExprError) -> (usize, String) {
     (at + error.span.start, format!("{}{hint}", error.message))
 }
 
-/// Returns the parts of a line between its semicolons, other than those in strings, with their places.
+/// Returns the parts of a line between its semicolons, with their places.
 fn parts(text: &str) -> Vec<(usize, &str)> {
-    let (mut quoted, mut escaped) = (false, false);
-    let parts = text.split(|char| {
-        (quoted, escaped) = match char {
-            _ if escaped => (quoted, false),
-            '\\' => (quoted, quoted),
-            '"' => (!quoted, false),
-            _ => (quoted, false),
-        };
-        char == ';' && !quoted
-    });
-    let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
-    let parts = parts.map(str::trim).filter(|part| !part.is_empty());
-    parts.map(|part| (place(part), part)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parts;
-
-    #[test]
-    fn semicolons_part_expressions_but_not_strings() {
-        let text = r#" chat ;; a == "x;\";y" ; b"#;
-        assert_eq!(parts(text), [(1, "chat"), (9, r#"a == "x;\";y""#), (25, "b")]);
-        assert_eq!(parts(" ; "), []);
-    }
+    split(text, ';').filter(|(_, part)| !part.is_empty()).collect()
 }

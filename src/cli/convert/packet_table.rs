@@ -6,12 +6,10 @@ use anyhow::{anyhow, bail};
 use mitmcraft_engine::capture::{
     Cell, ColumnKind, Entry, Record, Sink, TableColumn, TableWriter, WhereSink, session_id,
 };
-use mitmcraft_engine::lang::{Condition, Expr, Path, Vocabulary};
+use mitmcraft_engine::lang::{Condition, Expr, Path, Vocabulary, split};
 use mitmcraft_engine::text::{Column, field_text};
 use mitmcraft_protocol::packet::FieldPath;
 use mitmcraft_protocol::schema::{Catalog, Kind, Kinds, Value};
-
-use crate::cli::columns::split;
 
 /// `convert --table`: a row per packet of one name, with columns of the types that its fields have.
 pub(super) struct PacketTable {
@@ -45,7 +43,7 @@ impl PacketTable {
         let condition = Condition::parse(packet).ok();
         let named = condition.as_ref().and_then(Condition::path);
         let mut columns: Vec<(Source, TableColumn)> = Vec::new();
-        for name in split(names) {
+        for (_, name) in split(names, ',') {
             let source = Source::parse(name, named, &vocabulary)?;
             if columns.iter().any(|(_, known)| known.name == name) {
                 bail!("`--table`: `{name}` is given twice");

@@ -155,8 +155,9 @@ impl<'v> Checker<'v> {
             }
             (_, names) => {
                 let message = format!("\"{text}\" is the official name of several packets");
-                let names = names.join("\", \"");
-                let hint = format!("write `not (pkt.name in {{\"{names}\"}})`");
+                let names = names.iter().map(|name| Literal::from(&**name).to_string());
+                let names = names.collect::<Vec<_>>().join(", ");
+                let hint = format!("write `not (pkt.name in {{{names}}})`");
                 Err(ExprError::new(span, message).hint(hint))
             }
         }
@@ -455,7 +456,7 @@ impl<'v> Checker<'v> {
             (_, NodeKind::Literal(literal @ (Literal::Int(_) | Literal::Float(_))))
                 if left_kinds.has(Kind::Text) && symbol == "==" =>
             {
-                error.hint(format!("put text in quotes: \"{literal}\""))
+                error.hint(format!("put text in quotes: {}", Literal::Text(literal.to_string())))
             }
             (NodeKind::Literal(_), _) => self.hint(error, right, right_kinds),
             _ => self.hint(error, left, left_kinds),
@@ -500,7 +501,7 @@ fn one_of(error: ExprError, text: &str, values: &[&str]) -> ExprError {
 fn unquoted(error: ExprError, node: &Node, left: Kinds) -> ExprError {
     match &node.kind {
         NodeKind::Path(path) if left.meets(TEXTS) && error.hint.is_none() => {
-            error.hint(format!("put text in quotes: \"{path}\""))
+            error.hint(format!("put text in quotes: {}", Literal::Text(path.to_string())))
         }
         _ => error,
     }

@@ -56,6 +56,51 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, ExprError> {
     }
 }
 
+/// Splits a line of several expressions at a separator, unless that stands in quotes or brackets. Returns the parts
+/// without the white space around them, each with its place.
+pub fn split(text: &str, separator: char) -> impl Iterator<Item = (usize, &str)> {
+    let (mut depth, mut quotes, mut last) = (0usize, Quotes::None, ' ');
+    let parts = text.split(move |char| {
+        let before = std::mem::replace(&mut last, char);
+        match (quotes, char) {
+            (Quotes::Escaped, _) => quotes = Quotes::Text,
+            (Quotes::Text, '\\') => quotes = Quotes::Escaped,
+            (Quotes::Text | Quotes::Raw, '"') => quotes = Quotes::None,
+            (Quotes::Text | Quotes::Raw, _) => {}
+            (Quotes::R, '"') => quotes = Quotes::Raw,
+            (_, '"') => quotes = Quotes::Text,
+            (_, 'r') if !is_word(before) => quotes = Quotes::R,
+            _ => quotes = Quotes::None,
+        }
+        if !matches!(quotes, Quotes::None | Quotes::R) {
+            return false;
+        }
+        match char {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        char == separator && depth == 0
+    });
+    parts.map(move |part| {
+        let part = part.trim();
+        (part.as_ptr().addr() - text.as_ptr().addr(), part)
+    })
+}
+
+/// The place of a character in or before quotes.
+#[derive(Clone, Copy)]
+enum Quotes {
+    None,
+    /// After an `r` that begins a word.
+    R,
+    Text,
+    /// After a backslash in a text.
+    Escaped,
+    /// In a text without escapes.
+    Raw,
+}
+
 struct Lexer<'t> {
     text: &'t str,
     at: usize,
@@ -349,6 +394,26 @@ mod tests {
         assert_eq!(digits.unknown, Some(5..7));
         // "é\n\d+": the value's `+` (byte 5) is byte 7 of the source
         assert_eq!([0, 2, 3, 4, 5].map(|at| digits.source(at)), [1, 3, 5, 6, 7]);
+    }
+
+    #[test]
+    fn separators_in_quotes_and_brackets_split_nothing() {
+        let parts = |text, separator| split(text, separator).collect::<Vec<_>>();
+        let line = r#" chat ;; a == "x;\";y" ; b"#;
+        assert_eq!(parts(line, ';'), [(1, "chat"), (7, ""), (9, r#"a == "x;\";y""#), (25, "b")]);
+        // A backslash before a quote ends a text without escapes.
+        assert_eq!(
+            parts(r#"a == r";\"; br"\";""#, ';'),
+            [(0, r#"a == r";\""#), (12, r#"br"\";""#)]
+        );
+        let names = |text| split(text, ',').map(|(_, part)| part).collect::<Vec<_>>();
+        assert_eq!(names("a, pkt.time ,c[0].d"), ["a", "pkt.time", "c[0].d"]);
+        assert_eq!(names(r#"tag."a,b",lower(x)"#), [r#"tag."a,b""#, "lower(x)"]);
+        assert_eq!(
+            names("a in {1, 2}, distance(x, y, z, 0, 0, 0)"),
+            ["a in {1, 2}", "distance(x, y, z, 0, 0, 0)"]
+        );
+        assert_eq!(names("a,,b"), ["a", "", "b"]);
     }
 
     #[test]

@@ -71,6 +71,7 @@ pub(crate) use field_index::FieldIndex;
 #[cfg(test)]
 pub(crate) use field_index::lookups::LOOKUPS;
 pub use formula::Formula;
+pub use lexer::split;
 pub use vocabulary::Vocabulary;
 
 /// The longest expression, in bytes.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::tokens::{Token, TokenKind, tokens};
-use crate::lang::{Expr, ExprError, Vocabulary, Warning, closest};
+use crate::lang::{Condition, Expr, ExprError, Path, Vocabulary, Warning, closest};
 
 /// Finds what does not exist in a script that loads. `globals` are the names of global functions and tables, and of
 /// what the tables have, as `string.format`.
@@ -141,12 +141,13 @@ impl<'t> Reader<'t> {
                 }
             }
             field => {
-                // Compared with itself, since that takes any field.
-                let front = format!("({when}) and ");
-                let span = front.len()..front.len() + field.len();
-                let expression = format!("{front}{field} == {field}");
+                let exists = Path::named(field).map(Path::exists);
+                let (Ok(when), Some(exists)) = (Condition::parse(when), exists) else { return };
+                let part = exists.to_string().len();
+                let expression = when.and(exists).to_string();
+                let start = expression.len() - part;
                 if let Some(error) = self.check(expression, vocabulary)
-                    && error.span == span
+                    && error.span == (start..start + field.len())
                     && !METHODS.contains(&field)
                 {
                     self.found(place + 2, error.message, error.hint);

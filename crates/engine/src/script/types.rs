@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use mitmcraft_protocol::schema::{Protocol, json_schema};
+use mitmcraft_protocol::wire::is_unseen;
 use serde_json::Value as Json;
 
 /// Returns annotations for the Lua language server: the functions of scripts, and a class for the fields
@@ -9,7 +10,9 @@ use serde_json::Value as Json;
 pub fn lua_types(protocol: &Protocol) -> String {
     let schema = json_schema(protocol, protocol.packets());
     let mut out = include_str!("types.lua").to_owned();
-    let _ = write!(out, "\n-- {}", schema["title"].as_str().unwrap_or_default());
+    // A description of a person may have any name.
+    let title = schema["title"].as_str().unwrap_or_default().replace(is_unseen, " ");
+    let _ = write!(out, "\n-- {title}");
     let lines = schema["anyOf"].as_array().into_iter().flatten();
     let packets: Vec<&str> =
         lines.filter_map(|line| definition(&line["properties"]["fields"])).collect();

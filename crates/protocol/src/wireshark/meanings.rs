@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use super::tables::quoted;
 use crate::meaning::RegistryKind;
 use crate::meaning::annotation::{Annotation, Condition, Expected, Names, Side};
 use crate::meaning::field_meanings::tables;
@@ -43,7 +44,7 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
     let mut games = String::new();
     for (number, _) in Catalog::embedded().versions() {
         if let Some(text) = Unit::GameVersion.text(number.into()) {
-            let _ = writeln!(games, "[{number}]={text:?},");
+            let _ = writeln!(games, "[{number}]={},", quoted(&text));
         }
     }
     let mut names = String::new();
@@ -57,7 +58,8 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
     }
     let windows: String = WINDOWS
         .iter()
-        .flat_map(|(names, window)| names.iter().map(move |name| format!("[{name:?}]={window:?},")))
+        .flat_map(|(names, window)| names.iter().map(move |name| (name, window)))
+        .map(|(name, window)| format!("[{}]={},", quoted(name), quoted(window)))
         .collect();
     let lines = Registries::lines_before(RegistryKind::Metadata);
     let _ = write!(
@@ -72,11 +74,13 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
 fn write_meaning(out: &mut String, annotation: &Annotation) {
     out.push('{');
     if !annotation.values.is_empty() {
-        let values = annotation.values.iter().map(|(number, name)| format!("[{number}]={name:?},"));
+        let values = annotation.values.iter();
+        let values = values.map(|(number, name)| format!("[{number}]={},", quoted(name)));
         let _ = write!(out, "values={{{}}},", values.collect::<String>());
     }
     if !annotation.flags.is_empty() {
-        let flags = annotation.flags.iter().map(|(bit, name)| format!("{{{bit},{name:?}}},"));
+        let flags =
+            annotation.flags.iter().map(|(bit, name)| format!("{{{bit},{}}},", quoted(name)));
         let _ = write!(out, "flags={{{}}},", flags.collect::<String>());
     }
     if !annotation.ranges.is_empty() {
@@ -86,7 +90,7 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
                 Side::AtMost => "<=",
                 Side::Above => ">",
             };
-            format!("{{{side:?},{:?},{:?}}},", range.limit, range.name)
+            format!("{{\"{side}\",{:?},{}}},", range.limit, quoted(&range.name))
         });
         let _ = write!(out, "ranges={{{}}},", ranges.collect::<String>());
     }
@@ -96,8 +100,8 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
         }
         Some(unit) => {
             let _ = match unit.scale() {
-                Some((per, unit)) => write!(out, "per={per:?},unit={unit:?},"),
-                None => write!(out, "form={:?},", unit.form().unwrap_or_default()),
+                Some((per, unit)) => write!(out, "per={per:?},unit={},", quoted(unit)),
+                None => write!(out, "form={},", quoted(unit.form().unwrap_or_default())),
             };
         }
         None => {}
@@ -105,8 +109,8 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
     if let Some(packed) = &annotation.packed {
         let parts = packed.parts().map(|(bits, name, kind, names)| {
             let kind = kind.map_or_else(|| "false".to_owned(), |kind| format!("\"{kind}\""));
-            let names: String = names.iter().map(|name| format!("{name:?},")).collect();
-            format!("{{{bits},{name:?},{kind},{{{names}}}}},")
+            let names: String = names.iter().map(|name| quoted(name) + ",").collect();
+            format!("{{{bits},{},{kind},{{{names}}}}},", quoted(name))
         });
         let _ = write!(out, "bits={{{}}},", parts.collect::<String>());
     }
@@ -118,7 +122,7 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
         Some(Names::Sent(_)) | None => {}
     }
     if let Some(other) = &annotation.other {
-        let _ = write!(out, "other={other:?},");
+        let _ = write!(out, "other={},", quoted(other));
     }
     if !annotation.when.is_empty() {
         let when: String = annotation.when.iter().map(condition).collect();
@@ -129,10 +133,10 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
 
 /// Returns a condition as a table: the fields, the values, and whether the field comes later.
 fn condition(condition: &Condition) -> String {
-    let fields = condition.fields.iter().map(|field| format!("{:?},", field.replace("[*]", "")));
+    let fields = condition.fields.iter().map(|field| quoted(&field.replace("[*]", "")) + ",");
     let is = condition.is.iter().map(|expected| match expected {
         Expected::Number(number) => format!("[{number}]=true,"),
-        Expected::Name(name) => format!("[{name:?}]=true,"),
+        Expected::Name(name) => format!("[{}]=true,", quoted(name)),
     });
     let (fields, is) = (fields.collect::<String>(), is.collect::<String>());
     format!("{{{{{fields}}},{{{is}}},{}}},", condition.later)

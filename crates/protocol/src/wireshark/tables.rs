@@ -218,7 +218,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns a Lua string literal.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {
         match byte {
