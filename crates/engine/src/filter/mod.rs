@@ -13,7 +13,7 @@ pub use kept::{Kept, Var};
 pub use message::Message;
 pub(crate) use moment::SHORTEST_TIMER;
 pub use moment::{Moment, SessionEvent};
-pub use pipeline::{Filter, Judgement, Pipeline};
+pub use pipeline::{Filter, Pipeline};
 pub use program::Program;
 pub use rules::{
     Bound, Checked, Expect, Per, RateBound, RateUnit, RingCapture, RuleCount, RuleSet, Rules,
@@ -23,4 +23,4 @@ pub(crate) use rules::{
     EditPath, Index, Shared, apply_changes, build, encode_json, floor, hex, named, scalar,
 };
 pub use split_mix::SplitMix64;
-pub use verdict::{Delay, Detail, Effects, Injection, Notes, Ring, Verdict};
+pub use verdict::{Delay, Detail, Effects, Injection, Judgement, Notes, Ring, Verdict};

@@ -36,6 +36,42 @@ pub struct Effects {
     pub messages: Vec<Message>,
 }
 
+/// The combined judgement of all filters on a packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Judgement {
+    /// The verdict on the packet.
+    pub verdict: Verdict,
+    /// The side effects.
+    pub effects: Effects,
+}
+
+impl Judgement {
+    /// Returns whether the packet is forwarded unchanged, at once and alone.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        let Effects { sends, copies, delay, .. } = &self.effects;
+        self.verdict == Verdict::Pass && sends.is_empty() && *copies == 0 && delay.is_none()
+    }
+
+    /// Withdraws what rules did to the packet itself: it is forwarded unchanged.
+    pub fn pass(&mut self) {
+        self.verdict = Verdict::Pass;
+        self.effects.notes.rules.clear();
+    }
+
+    /// Reduces the judgement to forwarding the packet unchanged and at once, with nothing before
+    /// it.
+    pub fn keep(&mut self) {
+        self.pass();
+        self.effects.delay = None;
+        self.effects.copies = 0;
+        for send in &mut self.effects.sends {
+            send.before = false;
+        }
+    }
+}
+
 /// The way a packet is logged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]

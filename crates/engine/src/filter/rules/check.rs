@@ -6,11 +6,12 @@ use std::ops::Range;
 
 use super::component::{Components, names};
 use super::draft::Draft;
-use super::keys;
+use super::keys::{KeyInfo, KeyKind, RuleKey};
 use super::rule::Body;
 use super::shapes::{encodes, fits};
 use super::source::Source;
 use super::template::Template;
+use crate::lang::amount::Jittered;
 use crate::lang::{FieldIndex, Vocabulary, did_you_mean, holders};
 use mitmcraft_protocol::packet::PathStep;
 use mitmcraft_protocol::schema::{
@@ -127,12 +128,13 @@ impl Check<'_, '_, '_> {
         self.idle();
         if draft.rule.actions.write.is_some() && !capture {
             let hint = "add `[capture]` with `file` and `ring`".to_owned();
-            self.source.error_with(draft.span_of("write"), "there is no capture to write", hint);
+            let span = draft.span_of(RuleKey::Write);
+            self.source.error_with(span, "there is no capture to write", hint);
         }
         // If the condition has a fault, or another key may be meant to be one, the matching packets are
         // unknown.
-        let known = draft.spans.iter().all(|(key, _)| keys::RULE.contains(&key.as_str()));
-        if self.possible.is_empty() || !known || (draft.has("when") && draft.rule.when.is_none()) {
+        let faulty = draft.has(RuleKey::When) && draft.rule.when.is_none();
+        if self.possible.is_empty() || draft.has_unknown || faulty {
             return;
         }
         if draft.rule.conditions.timer.is_none() {
@@ -146,40 +148,55 @@ impl Check<'_, '_, '_> {
         self.possible.iter().copied()
     }
 
-    /// Reports a rule that has conditions and no action.
+    /// Reports a rule that has conditions and no action, and a condition without anything that it is about.
     fn idle(&mut self) {
-        let acts = |(key, _): &(String, _)| !keys::CONDITIONS.contains(&key.as_str());
-        if !self.draft.spans.iter().any(acts) {
+        let draft = self.draft;
+        let acts = |(key, _): &(RuleKey, _)| key.info().kind != KeyKind::Condition;
+        if !draft.has_unknown && !draft.keys.iter().any(acts) {
             let hint = "add one, such as `drop = true` or `log = false`".to_owned();
-            self.source.warning(self.draft.span.clone(), "this rule has no action", hint);
+            self.source.warning(draft.span.clone(), "this rule has no action", hint);
+        }
+        let jitters = |delay: &Jittered| !delay.jitter.is_zero();
+        let is_random = draft.has(RuleKey::Chance)
+            || draft.has(RuleKey::Corrupt)
+            // A delay that is not known has a fault of its own.
+            || draft.has(RuleKey::Delay) && draft.rule.actions.delay.as_ref().is_none_or(jitters);
+        if draft.has(RuleKey::Seed) && !is_random {
+            let message = "`seed` has no effect: nothing in this rule is random";
+            let hint = "`chance`, `corrupt` and a `delay` with `±` are".to_owned();
+            self.source.warning(draft.span_of(RuleKey::Seed), message, hint);
         }
     }
 
+    /// Reports keys that exclude each other, that have no effect beside others, or that need others.
     fn exclusions(&mut self) {
-        let actions = &self.draft.rule.actions;
-        let has = |key: &str| self.draft.has(key);
-        if actions.drop {
-            for key in
-                ["set", "remove", "replace", "truncate", "corrupt", "delay", "throttle", "copy"]
+        let draft = self.draft;
+        let actions = &draft.rule.actions;
+        let end = [(RuleKey::Drop, actions.drop), (RuleKey::Close, actions.close.is_some())];
+        // A rule with `timer` has no packet to begin with.
+        let has_packet = draft.rule.conditions.timer.is_none();
+        let end = end.into_iter().find(|(_, ends)| *ends && has_packet).map(|(key, _)| key);
+        for (key, span) in &draft.keys {
+            let KeyInfo { name, kind, excludes, needs, .. } = key.info();
+            if let Some(end) = end.filter(|_| kind.needs_forwarding()) {
+                let message = format!("`{name}` has no effect on a dropped packet");
+                let hint = (end == RuleKey::Close)
+                    .then(|| "`close` ends the session without forwarding the packet".to_owned());
+                self.source.error_with(span.clone(), message, hint);
+            }
+            for other in excludes.iter().filter(|other| draft.has(**other)) {
+                let message = format!("`{name}` and `{}` exclude each other", other.name());
+                self.source.error(span.clone(), message);
+            }
+            if let [first, ..] = needs
+                && !needs.iter().any(|other| draft.has(*other))
             {
-                if has(key) {
-                    let message = format!("`{key}` has no effect on a dropped packet");
-                    self.source.error(self.draft.span_of(key), message);
-                }
+                let names: Vec<String> =
+                    needs.iter().map(|other| format!("`{}`", other.name())).collect();
+                let message = format!("`{name}` needs {}", names.join(" or "));
+                let hint = format!("add `{} = {}`", first.name(), first.info().example);
+                self.source.error_with(span.clone(), message, hint);
             }
-        }
-        for key in ["set", "remove"] {
-            if has("replace") && has(key) {
-                let message = format!("`{key}` and `replace` exclude each other");
-                self.source.error(self.draft.span_of(key), message);
-            }
-        }
-        if has("reorder") && !has("delay") && !has("throttle") {
-            self.source.error_with(
-                self.draft.span_of("reorder"),
-                "`reorder` needs `delay` or `throttle`",
-                "add `delay = \"200ms\"`".to_owned(),
-            );
         }
     }
 
@@ -189,9 +206,8 @@ impl Check<'_, '_, '_> {
         if draft.rule.conditions.timer.is_none() {
             return;
         }
-        let needs_packet = |key: &str| keys::RULE.contains(&key) && !keys::TIMED.contains(&key);
-        for (key, span) in draft.spans.iter().filter(|(key, _)| needs_packet(key)) {
-            let message = format!("`{key}` needs a packet; a rule with `timer` has none");
+        for (key, span) in draft.keys.iter().filter(|(key, _)| !key.info().timed) {
+            let message = format!("`{}` needs a packet; a rule with `timer` has none", key.name());
             self.source.error(span.clone(), message);
         }
         for (send, span) in draft.rule.actions.send.iter().zip(&draft.send) {
@@ -208,7 +224,7 @@ impl Check<'_, '_, '_> {
         if !self.protocols.iter().any(holds) {
             let message = "this asks about a packet; a rule with `timer` has none";
             let hint = "it can ask about `pkt.state`, `pkt.protocol` and `session`".to_owned();
-            self.source.error_with(draft.span_of("when"), message, hint);
+            self.source.error_with(draft.span_of(RuleKey::When), message, hint);
         }
     }
 
@@ -223,7 +239,7 @@ impl Check<'_, '_, '_> {
         let refusals: Vec<Option<_>> = self.packets().map(refusal).collect();
         let refused: BTreeSet<_> = refusals.iter().flatten().collect();
         let Some((name, (key, why))) = refused.first() else { return };
-        let span = self.draft.span_of(key);
+        let (span, key) = (self.draft.span_of(*key), key.name());
         let message = format!("`{key}` cannot work on `{name}`: {why}");
         if refusals.iter().all(Option::is_some) {
             self.source.error(span, message);
@@ -239,14 +255,12 @@ impl Check<'_, '_, '_> {
     }
 
     /// Returns the action that is impossible on a packet, and the reason.
-    fn refusal(&self, packet: &PacketType) -> Option<(&'static str, &'static str)> {
+    fn refusal(&self, packet: &PacketType) -> Option<(RuleKey, &'static str)> {
         let role = packet.role()?;
         let actions = &self.draft.rule.actions;
-        let rewrites = ["replace", "set", "remove", "truncate", "corrupt"];
-        let present = |keys: &[&'static str]| keys.iter().copied().find(|key| self.draft.has(key));
-        let first = present(&["drop"]).filter(|_| actions.drop);
-        let rewrite = present(&rewrites);
-        let late = present(&["delay", "throttle", "copy"]);
+        let first = Some(RuleKey::Drop).filter(|_| actions.drop);
+        let rewrite = self.draft.first_of(KeyKind::Rewrites);
+        let late = self.draft.first_of(KeyKind::Late);
         let any = first.or(rewrite).or(late);
         match role {
             Role::Handshake => {
@@ -261,14 +275,18 @@ impl Check<'_, '_, '_> {
                 let set = actions.set.iter().any(|(path, _)| {
                     matches!(path.steps().first(), Some(PathStep::Name(name)) if fixed(name))
                 });
-                let key = if set { Some("set") } else { rewrite.filter(|key| *key != "set") };
+                let other = |key: &RuleKey| *key != RuleKey::Set && self.draft.has(*key);
+                let other = RuleKey::of(KeyKind::Rewrites).find(other);
+                let key = if set { Some(RuleKey::Set) } else { other };
                 key.map(|key| (key, "the proxy has read version and next state from it already"))
             }
             Role::LoginSuccess => first
                 .map(|key| (key, "without it the client does not enter the game"))
                 .or_else(|| late.map(|key| (key, "what comes next is read by it"))),
             Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted => any
-                .or_else(|| present(&["send", "close"]))
+                .or_else(|| {
+                    [RuleKey::Send, RuleKey::Close].into_iter().find(|key| self.draft.has(*key))
+                })
                 .map(|key| (key, "the proxy exchanges keys with each side by it")),
             Role::SetCompression => {
                 any.map(|key| (key, "both sides must begin to compress at the same packet"))
@@ -433,7 +451,7 @@ impl Check<'_, '_, '_> {
                     (packet.state(), packet.direction(), own.to_owned())
                 })
                 .collect();
-            self.body(own, template, draft.span_of("replace"));
+            self.body(own, template, draft.span_of(RuleKey::Replace));
         }
         for (send, span) in draft.rule.actions.send.iter().zip(&draft.send) {
             let Body::Fields(Some(name), template) = &send.body else { continue };

@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use super::keys::{KeyKind, RuleKey};
 use super::rule::Rule;
 
 /// A rule with the places of its parts in the file, for checks that need the whole rule.
@@ -8,8 +9,10 @@ pub(super) struct Draft {
     pub(super) rule: Rule,
     /// The place of the rule's first key.
     pub(super) span: Range<usize>,
-    /// The places of all keys.
-    pub(super) spans: Vec<(String, Range<usize>)>,
+    /// The places of its keys.
+    pub(super) keys: Vec<(RuleKey, Range<usize>)>,
+    /// `true` if it has keys that no rule has.
+    pub(super) has_unknown: bool,
     /// The places of each entry of `set`: its path and its value.
     pub(super) set: Vec<(Range<usize>, Range<usize>)>,
     /// The place of each entry of `remove`.
@@ -19,13 +22,18 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.spans.iter().any(|(name, _)| name == key)
+    pub(super) fn has(&self, key: RuleKey) -> bool {
+        self.keys.iter().any(|(own, _)| *own == key)
+    }
+
+    /// Returns its first key of a kind, in the order of the table.
+    pub(super) fn first_of(&self, kind: KeyKind) -> Option<RuleKey> {
+        RuleKey::of(kind).find(|key| self.has(*key))
     }
 
     /// Returns the place of a key, or of the rule when it has no such key.
-    pub(super) fn span_of(&self, key: &str) -> Range<usize> {
-        let found = self.spans.iter().find(|(name, _)| name == key);
+    pub(super) fn span_of(&self, key: RuleKey) -> Range<usize> {
+        let found = self.keys.iter().find(|(own, _)| *own == key);
         found.map_or_else(|| self.span.clone(), |(_, span)| span.clone())
     }
 }

@@ -6,6 +6,7 @@ mod faults;
 mod fields;
 mod page;
 mod payloads;
+mod rule_keys;
 mod schema;
 mod timers;
 

@@ -2,6 +2,7 @@
 
 use super::components::{newest, said};
 use super::*;
+use crate::filter::rules::keys::{self, RuleKey};
 use mitmcraft_protocol::packet::{plain_nbt, plain_text};
 
 #[test]
@@ -76,7 +77,8 @@ fn the_recipes_for_text_components_show_their_text_in_every_version() {
 #[test]
 fn the_page_documents_every_key() {
     let page = include_str!("../../../../../../docs/filters.md");
-    for key in keys::RULE.iter().chain(keys::CAPTURE).chain(keys::SEND).chain(keys::REPLACE) {
+    let rule = RuleKey::names();
+    for key in rule.iter().chain(keys::CAPTURE).chain(keys::SEND).chain(keys::REPLACE) {
         assert!(page.contains(&format!("`{key}`")) || page.contains(&format!("\n{key} ")), "{key}");
     }
 }
