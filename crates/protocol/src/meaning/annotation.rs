@@ -1,6 +1,10 @@
+use toml::de::{DeTable, DeValue};
+
 use super::RegistryKind;
 use super::packed::Packed;
+use super::rows::{Entry, texts};
 use super::unit::Unit;
+use crate::schema::parse_int;
 
 /// The meanings of the values of some fields: one entry of a data file.
 #[derive(Debug, Default)]
@@ -18,8 +22,22 @@ pub(crate) struct Annotation {
     pub(crate) things: bool,
     /// The name of all other values.
     pub(crate) other: Option<String>,
-    /// Conditions that all hold.
-    pub(crate) when: Box<[Condition]>,
+}
+
+impl Entry for Annotation {
+    fn take(&mut self, key: &str, value: &DeValue<'_>) -> Option<()> {
+        match key {
+            "values" => (self.values, self.ranges) = numbered(value)?,
+            "flags" => self.flags = numbered(value)?.0,
+            "unit" => self.unit = Some(Unit::named(value.as_str()?)?),
+            "bits" => self.packed = Some(Packed::parse(texts(value)?.into_iter())?),
+            "registry" => self.names = Some(names(value.as_str()?)?),
+            "things" => self.things = value.as_bool()?,
+            "other" => self.other = Some(value.as_str()?.to_owned()),
+            _ => return None,
+        }
+        Some(())
+    }
 }
 
 /// A name for all numbers on one side of a limit.
@@ -106,6 +124,60 @@ impl Condition {
             Expected::Name(name) => known.name == Some(name.as_str()),
         })
     }
+}
+
+fn names(kind: &str) -> Option<Names> {
+    if kind == "kind of block" {
+        return Some(Names::KindsOfBlocks);
+    }
+    if kind.starts_with("minecraft:") {
+        // It is there for as long as the program runs.
+        return Some(Names::Sent(Box::leak(kind.into())));
+    }
+    kind.parse().ok().map(Names::Of)
+}
+
+/// Reads one condition, or a list of conditions that all hold.
+pub(super) fn conditions(value: &DeValue<'_>) -> Option<Box<[Condition]>> {
+    match value.as_array() {
+        Some(all) => all.iter().map(|it| condition(it.get_ref().as_table()?)).collect(),
+        None => Some([condition(value.as_table()?)?].into()),
+    }
+}
+
+/// Reads `field` or `later` with the values in `is`, or the values of `window` or `position`.
+fn condition(table: &DeTable<'_>) -> Option<Condition> {
+    let get = |key: &str| table.get(key).map(|it| it.get_ref());
+    let paths = |value: &DeValue<'_>| -> Option<Box<[String]>> {
+        Some(value.as_str()?.split(' ').map(str::to_owned).collect())
+    };
+    let (fields, is) = match (get("window"), get("position")) {
+        (Some(is), None) => ([WINDOW.to_owned()].into(), is),
+        (None, Some(is)) => ([POSITION.to_owned()].into(), is),
+        _ => (paths(get("field").or_else(|| get("later"))?)?, get("is")?),
+    };
+    let is = is.as_array()?.iter().map(|it| match it.get_ref() {
+        DeValue::Integer(number) => Some(Expected::Number(parse_int(number.as_str())?)),
+        name => Some(Expected::Name(name.as_str()?.to_owned())),
+    });
+    Some(Condition { fields, is: is.collect::<Option<_>>()?, later: get("later").is_some() })
+}
+
+/// Numbers with names, and ranges of them.
+type Numbered = (Box<[(i64, String)]>, Box<[Range]>);
+
+/// Reads a table of names by number, in the order of the numbers, and by range: `"<0"`.
+fn numbered(value: &DeValue<'_>) -> Option<Numbered> {
+    let (mut pairs, mut ranges) = (Vec::new(), Vec::new());
+    for (number, name) in value.as_table()? {
+        let (number, name) = (number.get_ref(), name.get_ref().as_str()?);
+        match parse_int(number) {
+            Some(number) => pairs.push((number, name.to_owned())),
+            None => ranges.push(Range::parse(number, name)?),
+        }
+    }
+    pairs.sort_by_key(|(number, _)| *number);
+    Some((pairs.into(), ranges.into()))
 }
 
 /// Removes the namespace of the game from a name.

@@ -1,72 +1,18 @@
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::FieldMeaning;
 use super::annotation::{Annotation, Known, POSITION, bare};
-use super::reader::read;
+use super::rows::{ANY, Fields, Row, Table};
 use crate::packet::any_position;
-use crate::schema::{Direction, Family, PacketType, Protocol, Release, Scalar, State, Value};
+use crate::schema::{Family, PacketType, Protocol, Release, Scalar, Value};
 
 /// The meanings of the fields of one type of packet in one version.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldMeanings {
     release: Release,
     /// The annotations of the packet, and of fields that many packets have.
-    own: Option<&'static Fields>,
-    shared: Option<&'static Fields>,
-}
-
-/// The annotations of a type of packet.
-#[derive(Debug, Default)]
-pub(crate) struct Fields {
-    /// The uses by the path of their field, in which `[*]` stands for any element. If several hold for a path,
-    /// the first one is right.
-    pub(crate) uses: HashMap<String, Vec<Use>>,
-    /// The fields on which meanings depend, and those of them that come after what depends on them.
-    deciding: HashSet<String>,
-    later: HashSet<String>,
-}
-
-impl Fields {
-    pub(super) fn add(&mut self, path: &str, it: Use) {
-        for condition in &it.annotation.when {
-            self.deciding.extend(condition.fields.iter().cloned());
-            if condition.later {
-                self.later.extend(condition.fields.iter().cloned());
-            }
-        }
-        self.uses.entry(path.to_owned()).or_default().push(it);
-    }
-}
-
-/// An annotation of a field and the versions in which it holds.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Use {
-    pub(crate) versions: Versions,
-    pub(crate) annotation: &'static Annotation,
-}
-
-/// The versions of a row in a data file, both ends included.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Versions {
-    pub(crate) first: Release,
-    /// `None` for all that follow.
-    pub(crate) last: Option<Release>,
-}
-
-impl Versions {
-    pub(crate) fn contains(&self, release: Release) -> bool {
-        self.first <= release && self.last.is_none_or(|last| release <= last)
-    }
-}
-
-/// A type of packet in a data file; `*` stands for all of a direction.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
-    pub(crate) family: Family,
-    pub(crate) state: State,
-    pub(crate) direction: Direction,
-    pub(crate) packet: String,
+    own: Option<&'static Fields<Annotation>>,
+    shared: Option<&'static Fields<Annotation>>,
 }
 
 impl FieldMeanings {
@@ -74,10 +20,7 @@ impl FieldMeanings {
     #[must_use]
     pub fn of(protocol: &Protocol, packet: &PacketType) -> Option<Self> {
         let release = protocol.release();
-        let (family, state, direction) = (release.family(), packet.state(), packet.direction());
-        let find =
-            |name: &str| tables().get(&Place { family, state, direction, packet: name.to_owned() });
-        let (own, shared) = (find(packet.name()), find(ANY));
+        let (own, shared) = (table().of(release, packet), table().shared(release, packet));
         (own.is_some() || shared.is_some()).then_some(Self { release, own, shared })
     }
 
@@ -89,19 +32,18 @@ impl FieldMeanings {
         path: &str,
         other: impl Fn(&str) -> Option<Known<'k>>,
     ) -> Option<FieldMeaning> {
-        let own = || self.own?.uses.get(path);
+        let own = || self.own?.rows.get(path);
         let shared = || {
             let ends = |key: &str| key.strip_prefix(ANY).is_some_and(|end| path.ends_with(end));
-            let fitting = self.shared?.uses.iter().filter(|(key, _)| ends(key));
-            fitting.max_by_key(|(key, _)| key.len()).map(|(_, uses)| uses)
+            let fitting = self.shared?.rows.iter().filter(|(key, _)| ends(key));
+            fitting.max_by_key(|(key, _)| key.len()).map(|(_, rows)| rows)
         };
-        let holds = |it: &&Use| {
-            it.versions.contains(self.release)
-                && it.annotation.when.iter().all(|when| when.holds(&other))
+        let holds = |it: &&Row<Annotation>| {
+            it.versions.contains(self.release) && it.when.iter().all(|when| when.holds(&other))
         };
-        let found = own().and_then(|uses| uses.iter().find(holds));
+        let found = own().and_then(|rows| rows.iter().find(holds));
         let found = found.or_else(|| shared()?.iter().find(holds))?;
-        Some(FieldMeaning { annotation: found.annotation, release: self.release })
+        Some(FieldMeaning { annotation: found.entry, release: self.release })
     }
 
     /// Returns what `value` means, which is the one at `path` (`items[3].itemId`) in a packet with these
@@ -136,10 +78,8 @@ impl FieldMeanings {
     /// Returns the meaning that the field at `path` has under some condition.
     #[must_use]
     pub fn any_at(&self, path: &str) -> Option<FieldMeaning> {
-        let uses = self.own.and_then(|own| own.uses.get(path));
-        let found = uses.and_then(|it| it.iter().find(|it| it.versions.contains(self.release)));
-        let meaning =
-            found.map(|it| FieldMeaning { annotation: it.annotation, release: self.release });
+        let found = self.own.and_then(|own| own.at(path, self.release).next());
+        let meaning = found.map(|it| FieldMeaning { annotation: it.entry, release: self.release });
         meaning.or_else(|| self.at(path, |_| None))
     }
 
@@ -194,19 +134,11 @@ fn value_at<'v>(fields: &'v Value, place: &str) -> Option<&'v Value> {
 }
 
 /// Returns all annotations, read from the data files on first use.
-pub(crate) fn tables() -> &'static HashMap<Place, Fields> {
-    static TABLES: LazyLock<HashMap<Place, Fields>> = LazyLock::new(|| {
-        let mut tables = HashMap::new();
-        for (family, text) in FILES {
-            read(family, text, &mut tables).expect("a test reads the data files");
-        }
-        tables
-    });
-    &TABLES
+pub(crate) fn table() -> &'static Table<Annotation> {
+    static TABLE: LazyLock<Table<Annotation>> =
+        LazyLock::new(|| Table::read(&FILES, "meaning", str::to_owned));
+    &TABLE
 }
-
-/// Stands for any packet, or for the path of what contains a field.
-pub(crate) const ANY: &str = "*";
 
 pub(crate) const FILES: [(Family, &str); 4] = [
     (Family::Java, include_str!("data/java.toml")),

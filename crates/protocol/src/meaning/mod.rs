@@ -12,9 +12,9 @@ pub(crate) mod field_meanings;
 mod field_tracker;
 mod meaning_visitor;
 pub(crate) mod packed;
-mod reader;
 pub(crate) mod registries;
 mod registry;
+pub(crate) mod rows;
 pub(crate) mod session_memory;
 #[cfg(test)]
 mod tests;

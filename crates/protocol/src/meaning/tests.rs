@@ -1,12 +1,14 @@
 //! The data files against the descriptions of all versions.
 
 mod bytes;
+mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::json;
 
-use super::field_meanings::{ANY, FILES, Place, tables};
+use super::field_meanings::FILES;
 use super::registries::Registries;
 use super::{FieldMeanings, RegistryKind, meanings};
 use crate::codec::Frame;
@@ -14,7 +16,7 @@ use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, Family, PacketType, Protocol, Release, State, Value};
 
 /// All protocols of a family, from oldest to newest.
-fn protocols(family: Family) -> Vec<std::sync::Arc<Protocol>> {
+fn protocols(family: Family) -> Vec<Arc<Protocol>> {
     let catalog = Catalog::embedded();
     let mut all: Vec<_> = match family {
         Family::Java => catalog.protocols().cloned().collect(),
@@ -28,50 +30,6 @@ fn protocols(family: Family) -> Vec<std::sync::Arc<Protocol>> {
 fn paths(protocol: &Protocol, packet: &PacketType, depth: usize) -> BTreeMap<String, String> {
     let fields = protocol.layout(packet, depth).into_iter();
     fields.map(|field| (field.path, field.wire)).collect()
-}
-
-#[test]
-fn every_annotation_is_of_a_field_that_every_version_of_its_range_has() {
-    for family in FILES.map(|(family, _)| family) {
-        let protocols = protocols(family);
-        for (place, fields) in tables().iter().filter(|(place, _)| place.family == family) {
-            let Place { state, direction, packet, .. } = place;
-            for (path, uses) in &fields.uses {
-                for it in uses {
-                    let within =
-                        protocols.iter().filter(|known| it.versions.contains(known.release()));
-                    let mut found = false;
-                    let mut met = false;
-                    for protocol in within {
-                        met = true;
-                        if packet == ANY {
-                            let leaf = path.trim_start_matches(ANY);
-                            let depth = 5 + leaf.matches('.').count();
-                            let packets = protocol
-                                .packets()
-                                .iter()
-                                .filter(|it| (it.state(), it.direction()) == (*state, *direction));
-                            let mut paths = packets.flat_map(|it| paths(protocol, it, depth));
-                            found |= paths.any(|(path, _)| path.ends_with(leaf));
-                            continue;
-                        }
-                        let version = protocol.version();
-                        let kind = protocol.named(*state, *direction, packet);
-                        let kind = kind.unwrap_or_else(|| panic!("{version} has no {packet}"));
-                        let has = match path.strip_prefix("payload.") {
-                            Some(path) => protocol
-                                .payload_layouts(kind)
-                                .any(|layout| paths(protocol, layout, 6).contains_key(path)),
-                            None => paths(protocol, kind, 6).contains_key(path),
-                        };
-                        assert!(has, "{packet}.{path} is no field of {version}");
-                        found = true;
-                    }
-                    assert!(met && found, "{packet}.{path}: no version has it");
-                }
-            }
-        }
-    }
 }
 
 #[test]
@@ -256,7 +214,7 @@ fn a_packet_with_the_type_of_its_entity_names_the_keys_of_its_metadata() {
             1,
             Timestamp(0),
             "127.0.0.1:50000".parse().unwrap(),
-            std::sync::Arc::clone(&protocol),
+            Arc::clone(&protocol),
         );
         let content = Content::Frame(Frame::from_body(body.into()));
         let (way, state) = (Direction::Clientbound, State::Play);

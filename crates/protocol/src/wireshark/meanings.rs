@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::tables::quoted;
 use crate::meaning::RegistryKind;
 use crate::meaning::annotation::{Annotation, Condition, Expected, Names, Side};
-use crate::meaning::field_meanings::tables;
+use crate::meaning::field_meanings::table;
 use crate::meaning::registries::Registries;
+use crate::meaning::rows::{ANY, Row, names};
 use crate::meaning::session_memory::WINDOWS;
 use crate::meaning::unit::Unit;
 use crate::schema::{Catalog, Direction, Family, Protocol};
@@ -15,25 +16,23 @@ use crate::schema::{Catalog, Direction, Family, Protocol};
 pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
     let mut numbers: HashMap<*const Annotation, usize> = HashMap::new();
     let (mut meanings, mut uses) = (String::new(), String::new());
-    let mut sorted: Vec<_> = tables().iter().collect();
-    sorted.sort_by_key(|(place, _)| (&place.packet, place.state, place.direction));
-    for (place, fields) in sorted {
-        if place.family != Family::Java {
+    let mut sorted: Vec<_> = table().iter().collect();
+    sorted.sort_by_key(|((_, state, direction), packet, _)| (*packet, *state, *direction));
+    for ((family, _, direction), packet, fields) in sorted {
+        if family != Family::Java {
             continue;
         }
-        let side = if place.direction == Direction::Clientbound { "C" } else { "S" };
-        let fields: BTreeMap<_, _> = fields.uses.iter().collect();
+        let side = if direction == Direction::Clientbound { "C" } else { "S" };
+        let fields: BTreeMap<_, _> = fields.rows.iter().collect();
         for (path, of_field) in fields {
             for it in of_field {
                 let next = numbers.len() + 1;
-                let number =
-                    *numbers.entry(std::ptr::from_ref(it.annotation)).or_insert_with(|| {
-                        write_meaning(&mut meanings, it.annotation);
-                        next
-                    });
-                let path = path.replace("[*]", "");
-                let key =
-                    if place.packet == "*" { path } else { format!("{}.{path}", place.packet) };
+                let number = *numbers.entry(std::ptr::from_ref(it.entry)).or_insert_with(|| {
+                    write_meaning(&mut meanings, it);
+                    next
+                });
+                let path = names(path);
+                let key = if packet == ANY { path } else { format!("{packet}.{path}") };
                 let first = it.versions.first.number();
                 let last = it.versions.last.map(|last| last.number().to_string());
                 let last = last.as_deref().unwrap_or("-");
@@ -71,7 +70,8 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
     );
 }
 
-fn write_meaning(out: &mut String, annotation: &Annotation) {
+fn write_meaning(out: &mut String, row: &Row<Annotation>) {
+    let annotation = row.entry;
     out.push('{');
     if !annotation.values.is_empty() {
         let values = annotation.values.iter();
@@ -124,8 +124,8 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
     if let Some(other) = &annotation.other {
         let _ = write!(out, "other={},", quoted(other));
     }
-    if !annotation.when.is_empty() {
-        let when: String = annotation.when.iter().map(condition).collect();
+    if !row.when.is_empty() {
+        let when: String = row.when.iter().map(condition).collect();
         let _ = write!(out, "when={{{when}}},");
     }
     out.push_str("},\n");
@@ -133,7 +133,7 @@ fn write_meaning(out: &mut String, annotation: &Annotation) {
 
 /// Returns a condition as a table: the fields, the values, and whether the field comes later.
 fn condition(condition: &Condition) -> String {
-    let fields = condition.fields.iter().map(|field| quoted(&field.replace("[*]", "")) + ",");
+    let fields = condition.fields.iter().map(|field| quoted(&names(field)) + ",");
     let is = condition.is.iter().map(|expected| match expected {
         Expected::Number(number) => format!("[{number}]=true,"),
         Expected::Name(name) => format!("[{}]=true,", quoted(name)),
