@@ -69,6 +69,10 @@ fn bodies_are_checked_by_the_rules_of_their_version() {
     };
     let hash = "0123456789abcdef0123456789abcdef01234567";
     let chat = |text: &str| json!({"message": text, "position": 0});
+    let sign = |text: &str| {
+        json!({"location": {"x": 0, "y": 0, "z": 0}, "text1": text, "text2": "\"\"", "text3": "\"\"",
+            "text4": "\"\""})
+    };
     for (version, serverbound, name, fields, expected) in [
         (47, true, "chat", say(100), None),
         (47, true, "chat", say(101), Some(ChatTooLong)),
@@ -82,6 +86,10 @@ fn bodies_are_checked_by_the_rules_of_their_version() {
         (47, false, "chat", chat("{\"text\":\"hi\""), Some(JsonInvalid)),
         (47, false, "chat", chat("§chello"), Some(JsonInvalid)),
         (47, false, "kick_disconnect", json!({"reason": ""}), Some(JsonInvalid)),
+        // Players write signs as components in 1.8, and as plain text since.
+        (47, true, "update_sign", sign("\"hi\""), None),
+        (47, true, "update_sign", sign("hi"), Some(JsonInvalid)),
+        (340, true, "update_sign", sign("hi"), None),
         (
             47,
             false,

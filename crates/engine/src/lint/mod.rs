@@ -11,7 +11,6 @@ mod channels;
 mod component;
 mod finding;
 mod formats;
-mod limits;
 mod linter;
 mod live;
 mod metadata;

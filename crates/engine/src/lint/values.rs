@@ -1,13 +1,16 @@
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::metadata::{MetadataEntry, MetadataKey};
-use super::{Fault, LintRule, component, limits};
-use mitmcraft_protocol::meaning::{About, FieldMeaning, FieldTracker};
-use mitmcraft_protocol::packet::{Diagnostic, Packet, SentRegistries, is_component};
-use mitmcraft_protocol::schema::{Family, Flow, Leaf, Name, PacketType, Release, Scalar, Visitor};
+use super::{Fault, LintRule, component};
+use mitmcraft_protocol::meaning::{About, FieldMeaning, FieldTracker, Known, Limits, is_component};
+use mitmcraft_protocol::packet::{Diagnostic, Packet, SentRegistries};
+use mitmcraft_protocol::schema::{
+    Family, Flow, Leaf, Name, NamePath, PacketType, Release, Scalar, Visitor,
+};
 
 /// The values of a packet that the game refuses, and the places of its fields.
 pub(super) struct Values<'p> {
@@ -17,10 +20,10 @@ pub(super) struct Values<'p> {
     tracker: FieldTracker,
     /// The entry of an entity's metadata that is being read.
     metadata: MetadataEntry,
-    /// The window and its slot, as far as they are read.
-    window: Option<i64>,
-    /// The names of the open containers and of the next value; `None` where there is none.
-    names: Vec<Option<Name>>,
+    limits: Option<Limits>,
+    /// The numbers on which limits depend, as far as they are read.
+    deciding: HashMap<String, i64>,
+    path: NamePath,
     pub(super) faults: Vec<Fault>,
     /// The places of the fields that are in no container.
     fields: Vec<(Name, Range<usize>)>,
@@ -37,8 +40,9 @@ impl<'p> Values<'p> {
             sent: Arc::clone(&context.registries),
             tracker: FieldTracker::new(packet).about(about),
             metadata: MetadataEntry::default(),
-            window: None,
-            names: Vec::new(),
+            limits: Limits::of(context.protocol.release(), kind),
+            deciding: HashMap::new(),
+            path: NamePath::default(),
             faults: Vec::new(),
             fields: Vec::new(),
         };
@@ -52,19 +56,14 @@ impl<'p> Values<'p> {
         self.fields.iter().find(|(name, _)| **name == *field).map(|(_, span)| span.clone())
     }
 
-    fn path(&self) -> String {
-        let names: Vec<&str> = self.names.iter().flatten().map(|name| &**name).collect();
-        names.join(".")
-    }
-
     fn fault(&mut self, rule: LintRule, certain: bool, reason: String, span: Range<usize>) {
-        let field = Some(self.path()).filter(|path| !path.is_empty());
+        let field = Some(self.path.as_str().to_owned()).filter(|path| !path.is_empty());
         self.faults.push(Fault { rule, certain, reason, field, span: Some(span) });
     }
 
     fn note_field(&mut self, span: Range<usize>) {
-        if let [Some(name)] = &self.names[..] {
-            self.fields.push((Name::clone(name), span));
+        if let Some(name) = self.path.outermost() {
+            self.fields.push((name, span));
         }
     }
 
@@ -99,8 +98,8 @@ impl<'p> Values<'p> {
     }
 
     /// Checks the type of a value in an entity's metadata.
-    fn metadata(&mut self, path: &str, meaning: Option<FieldMeaning>, leaf: &Leaf<'_>) {
-        let fault = match (path, &leaf.value) {
+    fn metadata(&mut self, meaning: Option<FieldMeaning>, leaf: &Leaf<'_>) {
+        let fault = match (self.path.as_str(), &leaf.value) {
             ("metadata.key", Scalar::Int(key)) => {
                 let named = self.tracker.metadata_key();
                 let named = named.or_else(|| meaning.and_then(|meaning| meaning.name(*key)));
@@ -117,54 +116,28 @@ impl<'p> Values<'p> {
     }
 
     /// Checks lengths and numbers against what the game accepts.
-    fn limits(&mut self, path: &str, leaf: &Leaf<'_>) {
-        let packet = &**self.kind.name();
-        match leaf.value {
-            Scalar::Text(bytes, encoding) => {
-                let most = limits::find(&limits::TEXTS, self.release, packet, path);
-                let Some(most) = most else { return };
-                let units = encoding.decode_lossy(bytes).encode_utf16().count();
-                if units > most {
-                    let reason = format!("{units} characters, the game reads up to {most}");
-                    self.fault(LintRule::TextTooLong, true, reason, leaf.span());
-                }
-            }
-            Scalar::Int(number) => {
-                let numbers = limits::find(&limits::NUMBERS, self.release, packet, path);
-                if let Some(numbers) = numbers
-                    && !numbers.contains(&number)
-                {
-                    let (low, high) = (numbers.start(), numbers.end());
-                    let reason = format!("{number}: the game knows {low} to {high}");
-                    self.fault(LintRule::NumberInvalid, true, reason, leaf.span());
-                }
-                if packet == "set_slot" {
-                    self.slot(path, number, leaf);
-                }
-            }
-            _ => {}
+    fn limits(&mut self, leaf: &Leaf<'_>) {
+        let Some(limits) = self.limits else { return };
+        let path = self.path.as_str();
+        let other = |field: &str| self.deciding.get(field).map(|number| Known::from(*number));
+        let of_lint = limits.at(path, other).filter(|limit| limit.diagnostic().is_none());
+        let refused = of_lint.filter_map(|limit| limit.refusal(&leaf.value)).next();
+        if let Scalar::Int(number) = leaf.value
+            && limits.decides(path)
+        {
+            self.deciding.insert(path.to_owned(), number);
         }
-    }
-
-    /// Checks a slot of the player's inventory, which always has as many.
-    fn slot(&mut self, path: &str, number: i64, leaf: &Leaf<'_>) {
-        match path {
-            "windowId" => self.window = Some(number),
-            "slot" if self.window == Some(0) => {
-                let slots = limits::inventory_slots(self.release);
-                if !(0..slots).contains(&number) {
-                    let reason = format!("the inventory has the slots 0 to {}", slots - 1);
-                    self.fault(LintRule::NumberInvalid, true, reason, leaf.span());
-                }
-            }
-            _ => {}
+        if let Some(reason) = refused {
+            let is_text = matches!(leaf.value, Scalar::Text(..));
+            let rule = if is_text { LintRule::TextTooLong } else { LintRule::NumberInvalid };
+            self.fault(rule, true, reason, leaf.span());
         }
     }
 
     /// Checks a text component.
-    fn component(&mut self, path: &str, leaf: &Leaf<'_>) {
+    fn component(&mut self, leaf: &Leaf<'_>) {
         if !matches!(leaf.value, Scalar::Text(..) | Scalar::Nbt { .. })
-            || !is_component(self.kind, self.release, path)
+            || !is_component(self.release, self.kind, self.path.as_str())
         {
             return;
         }
@@ -189,44 +162,42 @@ impl<'p> Values<'p> {
 
 impl Visitor for Values<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        self.path.leaf();
         self.note_field(leaf.span());
         let meaning = self.tracker.leaf(leaf);
         if let Some(meaning) = meaning {
             self.entry(meaning, leaf);
         }
         if self.release.family() == Family::Java {
-            let path = self.path();
-            self.metadata(&path, meaning, leaf);
-            self.limits(&path, leaf);
-            self.component(&path, leaf);
+            self.metadata(meaning, leaf);
+            self.limits(leaf);
+            self.component(leaf);
         }
         Flow::Continue(())
     }
 
     fn field(&mut self, name: &Name) -> Flow {
         self.tracker.field(name);
-        if let Some(last) = self.names.last_mut() {
-            *last = Some(Name::clone(name));
-        }
+        self.path.field(name);
         Flow::Continue(())
     }
 
     fn open_map(&mut self, _at: usize) -> Flow {
         self.tracker.open_map();
-        self.names.push(None);
+        self.path.open();
         Flow::Continue(())
     }
 
     fn open_list(&mut self, at: usize, _count: Option<usize>) -> Flow {
         self.note_field(at..at + 1);
         self.tracker.open_list();
-        self.names.push(None);
+        self.path.open();
         Flow::Continue(())
     }
 
     fn close(&mut self, _at: usize) -> Flow {
         self.tracker.close();
-        self.names.pop();
+        self.path.close();
         Flow::Continue(())
     }
 

@@ -6,10 +6,12 @@
 //! changes a value, and a packet that nobody looks at is not annotated.
 
 pub(crate) mod annotation;
+mod components;
 mod diagnose;
 mod field_meaning;
 pub(crate) mod field_meanings;
 mod field_tracker;
+mod limits;
 mod meaning_visitor;
 pub(crate) mod packed;
 pub(crate) mod registries;
@@ -21,10 +23,12 @@ mod tests;
 pub(crate) mod unit;
 
 pub use annotation::Known;
+pub use components::is_component;
 pub use diagnose::diagnose;
 pub use field_meaning::FieldMeaning;
 pub use field_meanings::FieldMeanings;
 pub use field_tracker::FieldTracker;
+pub use limits::{Limit, Limits};
 pub use meaning_visitor::{each_value, meanings};
 pub use registries::registry;
 pub use registry::{Registry, RegistryKind};

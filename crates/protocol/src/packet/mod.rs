@@ -3,7 +3,6 @@
 
 mod cause;
 mod chat;
-mod component_fields;
 mod context;
 mod diagnostic;
 mod diagnostics;
@@ -22,7 +21,6 @@ mod timestamp;
 pub use self::glob::{Glob, glob_matches};
 pub use cause::Cause;
 pub use chat::{plain_nbt, plain_text};
-pub use component_fields::{component_packets, is_component};
 pub use context::Context;
 pub use diagnostic::Diagnostic;
 pub use diagnostics::Diagnostics;

@@ -24,14 +24,14 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
         }
         let side = if direction == Direction::Clientbound { "C" } else { "S" };
         let fields: BTreeMap<_, _> = fields.rows.iter().collect();
-        for (path, of_field) in fields {
-            for it in of_field {
+        for of_field in fields.values() {
+            for it in *of_field {
                 let next = numbers.len() + 1;
                 let number = *numbers.entry(std::ptr::from_ref(it.entry)).or_insert_with(|| {
                     write_meaning(&mut meanings, it);
                     next
                 });
-                let path = names(path);
+                let path = names(&it.path);
                 let key = if packet == ANY { path } else { format!("{packet}.{path}") };
                 let first = it.versions.first.number();
                 let last = it.versions.last.map(|last| last.number().to_string());

@@ -6,7 +6,8 @@ use serde_json::{Map, Value as Json};
 use super::edit::json_of;
 use super::nbt;
 use crate::lang::shape_at;
-use mitmcraft_protocol::packet::{PathStep, is_component};
+use mitmcraft_protocol::meaning::is_component;
+use mitmcraft_protocol::packet::PathStep;
 use mitmcraft_protocol::schema::{Family, Kind, Name, PacketType, Protocol, Release, Shape, Value};
 use mitmcraft_protocol::wire::{Compound, List, Nbt, Tag, TagType};
 
@@ -49,7 +50,7 @@ impl<'p> Components<'p> {
         }
         let release = self.protocol.release();
         match (kinds.has(Kind::Text), kinds.has(Kind::Nbt)) {
-            (true, false) if is_component(self.packet, release, &path.join(".")) => Form::Json,
+            (true, false) if is_component(release, self.packet, &path.join(".")) => Form::Json,
             (false, true) if release >= Release::V1_20_3 => Form::Component,
             (false, true) => Form::Nbt,
             _ => Form::Other,

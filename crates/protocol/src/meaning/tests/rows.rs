@@ -59,4 +59,6 @@ fn has<T>(
 #[test]
 fn every_row_is_of_a_packet_and_a_field_that_every_version_of_its_range_has() {
     check(crate::meaning::field_meanings::table());
+    check(crate::meaning::limits::table());
+    check(crate::meaning::components::table());
 }
