@@ -1,8 +1,6 @@
 use std::sync::LazyLock;
 
-use toml::de::DeValue;
-
-use super::rows::{Entry, Table, names};
+use super::rows::{Table, names};
 use crate::schema::{Family, PacketType, Release};
 
 /// Returns whether the field at `path` (names separated by dots, without indexes) holds a text component, in
@@ -13,19 +11,9 @@ pub fn is_component(release: Release, packet: &PacketType, path: &str) -> bool {
     fields.is_some_and(|fields| fields.at(path, release).next().is_some())
 }
 
-/// A row of `data/components.toml`, which has nothing but its fields.
-#[derive(Debug, Default)]
-pub(crate) struct Component;
-
-impl Entry for Component {
-    fn take(&mut self, _: &str, _: &DeValue<'_>) -> Option<()> {
-        None
-    }
-}
-
 /// Returns the fields of all packets that hold components, read from the data file on first use.
-pub(crate) fn table() -> &'static Table<Component> {
-    static TABLE: LazyLock<Table<Component>> =
+pub(crate) fn table() -> &'static Table<()> {
+    static TABLE: LazyLock<Table<()>> =
         LazyLock::new(|| Table::read(&[(Family::Java, FILE)], "component", names));
     &TABLE
 }

@@ -4,9 +4,8 @@ use std::sync::LazyLock;
 
 use serde_json::value::RawValue;
 
-use super::components::{self, Component};
 use super::rows::Fields;
-use super::{Limit, Limits, limits};
+use super::{Limit, Limits, components, limits};
 use crate::packet::{Diagnostic, Diagnostics, Packet};
 use crate::schema::{Flow, Leaf, Name, NamePath, PacketType, Release, Role, Scalar, Visitor};
 
@@ -41,7 +40,7 @@ pub fn diagnose(packet: &Packet) -> Diagnostics {
 struct Breaches {
     release: Release,
     limits: Option<Limits>,
-    components: Option<&'static Fields<Component>>,
+    components: Option<&'static Fields<()>>,
     /// `true` if the packet moves the player and has the height of the eyes.
     has_stance: bool,
     path: NamePath,

@@ -13,6 +13,13 @@ pub(crate) trait Entry: Default {
     fn take(&mut self, key: &str, value: &DeValue<'_>) -> Option<()>;
 }
 
+/// Rows that say nothing but which fields they are of.
+impl Entry for () {
+    fn take(&mut self, _: &str, _: &DeValue<'_>) -> Option<()> {
+        None
+    }
+}
+
 /// All rows of one kind, by the packets that they are about.
 #[derive(Debug)]
 pub(crate) struct Table<T: 'static> {

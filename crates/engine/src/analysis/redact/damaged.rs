@@ -12,6 +12,7 @@ use super::pseudonyms::Pseudonyms;
 use crate::capture::{RawKind, raw_content};
 use crate::filter::SplitMix64;
 use mitmcraft_protocol::codec::{CodecError, Frame};
+use mitmcraft_protocol::meaning::Part;
 use mitmcraft_protocol::packet::{Content, Packet};
 use mitmcraft_protocol::schema::{Flow, Leaf, Measure, Name, Scalar, Visitor, parse_uuid};
 use mitmcraft_protocol::wire::{Encoding, write_varint};
@@ -89,7 +90,7 @@ impl Visitor for Blanks<'_> {
         match leaf.value {
             Scalar::Text(text, encoding) => {
                 let known = || self.names.contains(&*encoding.decode_lossy(text));
-                if !field.keeps_text() || known() {
+                if !field.keeps(Part::Text) || known() {
                     let filler: &[u8] = if encoding == Encoding::Utf16 { b"\0x" } else { b"x" };
                     let blank = filler.iter().cycle();
                     self.body[value(text)].iter_mut().zip(blank).for_each(|(to, from)| *to = *from);
@@ -103,15 +104,15 @@ impl Visitor for Blanks<'_> {
                     self.body[span].copy_from_slice(&other);
                 }
             }
-            Scalar::Bytes(bytes) if !field.keeps_bytes() => {
+            Scalar::Bytes(bytes) if !field.keeps(Part::Bytes) => {
                 self.body[value(bytes)].fill(0);
                 self.fits &= leaf.wire.ends_with(bytes);
             }
-            Scalar::Nbt { bytes, named } if !field.keeps_nbt() => {
+            Scalar::Nbt { bytes, named } if !field.keeps(Part::Nbt) => {
                 blank_nbt(&mut self.body[value(bytes)], named, self.names);
                 self.fits &= leaf.wire.ends_with(bytes);
             }
-            Scalar::CompressedNbt(_) => self.fits &= field.keeps_nbt(),
+            Scalar::CompressedNbt(_) => self.fits &= field.keeps(Part::Nbt),
             _ => {}
         }
         Flow::Continue(())

@@ -10,6 +10,7 @@ use super::policy::{FieldContext, keeps_payload};
 use super::pseudonyms::Pseudonyms;
 use super::text::EMPTY_BLOB;
 use crate::capture::{Entry, Event, EventKind, Record};
+use mitmcraft_protocol::meaning::Part;
 use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason};
 use mitmcraft_protocol::schema::{Name, Value};
 
@@ -241,7 +242,7 @@ impl ValueRedaction<'_, '_> {
         let redactor = &mut *self.redactor;
         let other = match (kind, value.plain()) {
             (LeafKind::Text, Value::Text(text)) => {
-                if field.keeps_text() {
+                if field.keeps(Part::Text) {
                     return Some(());
                 }
                 if NAMES.contains(&name) {
@@ -251,12 +252,12 @@ impl ValueRedaction<'_, '_> {
             }
             (LeafKind::Uuid, Value::Uuid(uuid)) => Value::Uuid(redactor.pseudonyms.uuid(*uuid)),
             (LeafKind::Bytes, Value::Bytes(bytes)) => {
-                if self.payload || field.keeps_bytes() {
+                if self.payload || field.keeps(Part::Bytes) {
                     return Some(());
                 }
                 Value::Bytes(Bytes::from(vec![0; bytes.len()]))
             }
-            (LeafKind::Nbt, _) if field.keeps_nbt() => return Some(()),
+            (LeafKind::Nbt, _) if field.keeps(Part::Nbt) => return Some(()),
             (LeafKind::Nbt, Value::Nbt(nbt)) => {
                 let mut nbt = nbt.clone();
                 redact_nbt(&mut nbt, &redactor.pseudonyms, &redactor.names);
