@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
 
 use super::{Fault, LintRule};
+use mitmcraft_protocol::meaning::{NeededRegistries, needs_world};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Release, Role, State, Value};
+use mitmcraft_protocol::schema::{Role, State, Value};
 use mitmcraft_protocol::wire::Tag;
 
 /// The order of the packets of a server that lead into the game.
@@ -36,27 +37,24 @@ impl Order {
                 self.has_world = false;
             }
             Some(Role::FinishConfiguration) => {
-                let fault = self.missing_registries(packet);
                 self.has_world = false;
-                return fault;
+                let is_whole = self.has_entered && !self.has_gaps;
+                return if is_whole { self.missing_registries(packet) } else { None };
             }
             Some(Role::JoinGame) => {
                 self.has_world = true;
-                return self.missing_in_codec(packet);
+                return self.missing_registries(packet);
             }
             _ => {}
         }
-        let name = packet.kind()?.name();
-        match packet.state() {
-            State::Configuration if &**name == "registry_data" => self.take_registry(packet),
-            State::Play if self.has_entered && !self.has_gaps && !self.has_world => {
-                let reason = "the packet needs a world, but comes before Join Game";
-                let needs_world = NEEDS_WORLD.contains(&&**name);
-                return needs_world.then(|| Fault::new(LintRule::OrderWrong, reason));
-            }
-            _ => {}
+        let kind = packet.kind()?;
+        if packet.state() == State::Configuration && &**kind.name() == "registry_data" {
+            self.take_registry(packet);
         }
-        None
+        let is_early = self.has_entered && !self.has_gaps && !self.has_world;
+        let reason = "the packet needs a world, but comes before Join Game";
+        (is_early && needs_world(packet.context().protocol.release(), kind))
+            .then(|| Fault::new(LintRule::OrderWrong, reason))
     }
 
     fn take_registry(&mut self, packet: &Packet) {
@@ -72,41 +70,26 @@ impl Order {
         }
     }
 
-    /// Returns what the game lacks at the end of the configuration.
+    /// Returns the first registry that the game needs for a packet and has no entries of.
     fn missing_registries(&self, packet: &Packet) -> Option<Fault> {
-        if !self.has_entered || self.has_gaps {
-            return None;
-        }
-        let release = packet.context().protocol.release();
-        missing(release, &NEEDED, &self.registries, None)
+        let needed = NeededRegistries::of(packet.context().protocol.release(), packet.kind()?);
+        needed.filter_map(|(field, needed)| self.missing(packet, field, needed)).next()
     }
 
-    /// Returns what the game lacks in the registries of Join Game, from 1.16.2 to 1.20.1.
-    fn missing_in_codec(&self, packet: &Packet) -> Option<Fault> {
-        let release = packet.context().protocol.release();
-        if !(Release::V1_16_2..Release::V1_20_2).contains(&release) {
-            return None;
-        }
-        let fields = packet.value().ok()?;
-        let sent = registries_of(fields.get("dimensionCodec")?).collect();
-        missing(release, &NEEDED_IN_CODEC, &sent, Some("dimensionCodec"))
+    fn missing(&self, packet: &Packet, field: &str, needed: &NeededRegistries) -> Option<Fault> {
+        let inside: BTreeSet<String>;
+        let sent = if field.is_empty() {
+            &self.registries
+        } else {
+            inside = registries_of(packet.value().ok()?.get(field)?).collect();
+            &inside
+        };
+        let name = needed.names.iter().find(|name| !sent.contains(*name))?;
+        let reason = format!("the server has sent no entries of the registry `{name}`");
+        let field = Some(field.to_owned()).filter(|field| !field.is_empty());
+        let fault = Fault::new(LintRule::RegistryMissing, reason);
+        Some(Fault { certain: needed.certain, field, ..fault })
     }
-}
-
-/// Returns the first registry that the game needs and that was not sent.
-fn missing(
-    release: Release,
-    needed: &[(Release, &str, bool)],
-    sent: &BTreeSet<String>,
-    field: Option<&str>,
-) -> Option<Fault> {
-    let is_missing =
-        |(since, name, _): &&(Release, &str, bool)| *since <= release && !sent.contains(*name);
-    let (_, name, certain) = needed.iter().find(is_missing)?;
-    let reason = format!("the server has sent no entries of the registry `{name}`");
-    let field = field.map(str::to_owned);
-    let fault = Fault::new(LintRule::RegistryMissing, reason);
-    Some(Fault { certain: *certain, field, ..fault })
 }
 
 /// Iterates over the registries with entries in a value that has all of them.
@@ -125,46 +108,3 @@ fn registries_of(codec: &Value) -> impl Iterator<Item = String> {
         (!list.items.is_empty()).then(|| String::from_utf8_lossy(id).into_owned())
     })
 }
-
-/// Packets with which the game changes its world or its player, which exist from Join Game on.
-const NEEDS_WORLD: [&str; 16] = [
-    "block_change",
-    "entity_destroy",
-    "entity_metadata",
-    "map_chunk",
-    "map_chunk_bulk",
-    "multi_block_change",
-    "named_entity_spawn",
-    "position",
-    "respawn",
-    "spawn_entity",
-    "spawn_entity_experience_orb",
-    "spawn_entity_living",
-    "spawn_entity_painting",
-    "update_health",
-    "window_items",
-    "world_particles",
-];
-
-/// Registries that the game needs since a version, and whether that is certain.
-const NEEDED: [(Release, &str, bool); 12] = [
-    (Release::V1_20_2, "minecraft:dimension_type", true),
-    (Release::V1_20_2, "minecraft:damage_type", true),
-    (Release::V1_20_2, "minecraft:worldgen/biome", true),
-    (Release::V1_20_5, "minecraft:wolf_variant", true),
-    (Release::V1_21, "minecraft:painting_variant", false),
-    (Release::V1_21_5, "minecraft:cat_variant", false),
-    (Release::V1_21_5, "minecraft:chicken_variant", false),
-    (Release::V1_21_5, "minecraft:cow_variant", false),
-    (Release::V1_21_5, "minecraft:frog_variant", false),
-    (Release::V1_21_5, "minecraft:pig_variant", false),
-    (Release::V1_21_5, "minecraft:wolf_sound_variant", false),
-    (Release::V1_21_11, "minecraft:zombie_nautilus_variant", true),
-];
-
-/// Registries that the game needs in Join Game.
-const NEEDED_IN_CODEC: [(Release, &str, bool); 3] = [
-    (Release::V1_16_2, "minecraft:dimension_type", true),
-    (Release::V1_16_2, "minecraft:worldgen/biome", true),
-    (Release::V1_19_4, "minecraft:damage_type", true),
-];
