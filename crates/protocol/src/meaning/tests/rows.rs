@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::meaning::metadata::MetadataTypes;
+use crate::meaning::metadata_type_name;
 use crate::meaning::rows::{ANY, Table, Versions};
 
 /// All versions, and the paths of fields as far as they were asked for.
@@ -81,4 +83,38 @@ fn every_row_is_of_a_packet_and_a_field_that_every_version_of_its_range_has() {
     known.check(crate::meaning::order::world());
     known.check(crate::meaning::order::registries());
     assert!(!crate::meaning::GameWords::get().members.is_empty());
+}
+
+#[test]
+fn every_key_of_metadata_with_a_type_is_one_of_an_entity_in_its_versions() {
+    let all = protocols(Family::Java);
+    let entities = |protocol: &Arc<Protocol>| {
+        let registry = Registries::find(protocol.release(), RegistryKind::Metadata)?;
+        let keys = |(_, entity)| {
+            let keys = (0..64).filter_map(move |number| registry.key(entity, number));
+            keys.map(move |key| (key, entity))
+        };
+        Some((protocol.release(), registry.names().flat_map(keys).collect::<BTreeSet<_>>()))
+    };
+    let known: Vec<_> = all.iter().filter_map(entities).collect();
+    for (key, it) in MetadataTypes::get().keys() {
+        let of_row = |(known, entity): &(&str, &str)| {
+            *known == key && (it.entities.is_empty() || it.entities.iter().any(|it| it == entity))
+        };
+        let mut within = known.iter().filter(|(release, _)| it.versions.contains(*release));
+        assert!(within.any(|(_, keys)| keys.iter().any(of_row)), "{key}: {it:?}");
+        let ends = [it.versions.first, it.versions.last.unwrap_or(it.versions.first)];
+        let is_known = |end: &Release| all.iter().any(|known| known.release() == *end);
+        assert!(ends.iter().all(is_known), "{key}: {it:?}");
+    }
+    let name = |number, kind| metadata_type_name(Release::new(Family::Java, number), kind);
+    assert_eq!(name(47, 7), Some("rotations"));
+    assert_eq!(
+        (name(340, 5), name(340, 13), name(340, 14)),
+        (Some("item_stack"), Some("compound_tag"), None)
+    );
+    assert_eq!(
+        (name(760, 2), name(761, 2), name(761, 3)),
+        (Some("float"), Some("long"), Some("float"))
+    );
 }
