@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::ContentsError;
 use crate::codec::Inflater;
+use crate::meaning::other_fields;
 use crate::schema::Value;
 
 pub(super) fn int(fields: &Value, name: &'static str) -> Result<i32, ContentsError> {
@@ -85,14 +86,11 @@ pub(super) fn masked(fields: &Value) -> usize {
     names.into_iter().filter_map(top).max().map_or(0, |top| top.saturating_sub(1))
 }
 
-/// Returns the field of that name, or of the name that the table of a snapshot has for it.
+/// Returns the field of that name, or of one that it has in other versions.
 fn get<'f>(fields: &'f Value, name: &str) -> Option<&'f Value> {
-    let other = || OTHER_NAMES.iter().find(|(it, _)| *it == name).map(|(_, other)| *other);
-    fields.get(name).or_else(|| fields.get(other()?))
+    let other = || other_fields(name).into_iter().find_map(|(other, _)| fields.get(other));
+    fields.get(name).or_else(other)
 }
-
-/// Fields that the table of 21w07a calls otherwise.
-const OTHER_NAMES: [(&str, &str); 1] = [("bitMap", "primaryBitMask")];
 
 /// The greatest size of inflated chunks. A bulk packet of 1.7 has at most 5 chunks of 200 KiB.
 const MAX_INFLATED: usize = 16 << 20;

@@ -19,6 +19,7 @@ pub(crate) mod packed;
 mod redaction;
 pub(crate) mod registries;
 mod registry;
+mod renamed;
 pub(crate) mod rows;
 pub(crate) mod session_memory;
 #[cfg(test)]
@@ -38,4 +39,5 @@ pub use order::{NeededRegistries, needs_world};
 pub use redaction::{GameWords, Kept, Part};
 pub use registries::registry;
 pub use registry::{Registry, RegistryKind};
+pub use renamed::{other_fields, other_packets};
 pub use session_memory::{About, SessionMemory};
