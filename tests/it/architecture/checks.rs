@@ -108,7 +108,7 @@ pub(super) fn threads(sources: &[Source], layers: &[String], scoped: &str) -> Ve
 /// Constants of protocol numbers, and protocol numbers that are compared by their size, but in the files
 /// `own`: which version came first, only `schema::Release` knows.
 pub(super) fn bare_versions(sources: &[Source], own: &[&str]) -> Vec<String> {
-    let version = r"\bversion( \( \))?";
+    let version = r"\bversion\b( \( \))?";
     let path = r"([&*] )*(\w+ (\( \) )?\. )*version\b";
     let forms = [
         r"\b(const|static) V[0-9]\w* : [iu][0-9]+".to_owned(),
@@ -306,6 +306,7 @@ mod tests {
             "fn f() { known.version() == protocol.version() }",
             "fn version(&self) -> i32 { self.release.number() }",
             "fn f() { versions.contains(&version) }",
+            "fn f() { first.min(row.versions.first) }",
             "fn f() { match version { 47 => a, _ => b } }",
             "fn f(version: Option<i32>) -> Option<Version> { A { version, ..b } }",
             "fn f() { let x: Vec<i32> = all; g(|version| it.version()) }",

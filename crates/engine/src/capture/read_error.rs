@@ -138,13 +138,13 @@ pub enum EntryError {
     },
     /// The entry has a version of the format that is not read.
     #[error(
-        "format version {version}, which {} of mitmcraft wrote: only version {} is read",
-        if *version < FORMAT_VERSION { "no release" } else { "a later release" },
+        "format version {format}, which {} of mitmcraft wrote: only version {} is read",
+        if *format < FORMAT_VERSION { "no release" } else { "a later release" },
         FORMAT_VERSION
     )]
     Version {
-        /// The entry's version.
-        version: i64,
+        /// The version that the entry has.
+        format: i64,
     },
     /// A required key is missing.
     #[error("missing key `{0}`")]

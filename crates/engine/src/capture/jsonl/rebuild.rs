@@ -66,7 +66,7 @@ impl Rebuilder {
         let keys = self.parse(text)?;
         let version = keys.integer("v").required("v")?;
         if version != FORMAT_VERSION {
-            return Err(EntryError::Version { version });
+            return Err(EntryError::Version { format: version });
         }
         let event = keys.text("event")?;
         match event.as_deref() {

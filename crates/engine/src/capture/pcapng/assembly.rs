@@ -106,7 +106,7 @@ impl Assembly {
         self.version = text.and_then(|text| text.parse().ok());
         self.ours |= self.version.is_some();
         let version = self.version.filter(|version| *version != FORMAT_VERSION)?;
-        Some(Err(EntryError::Version { version }))
+        Some(Err(EntryError::Version { format: version }))
     }
 
     /// Takes a block. Returns the entry that it completes.
@@ -239,7 +239,7 @@ impl Assembly {
             return None;
         }
         let line = self.rebuilder.line(&text);
-        if let Err(EntryError::Version { version }) = line {
+        if let Err(EntryError::Version { format: version }) = line {
             self.version.get_or_insert(version);
         }
         line.transpose()
