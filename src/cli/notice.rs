@@ -169,11 +169,16 @@ pub(super) fn claim_error(error: io::Error, path: &Path) -> anyhow::Error {
 pub(super) fn create_error(error: CreateError) -> anyhow::Error {
     match error {
         CreateError::Ending(path) if path.extension().is_some_and(|it| it == "csv") => {
-            anyhow!("`{}` is no capture: `show --fields .. --csv` prints a table", path.display())
+            anyhow!(
+                "`{}` is not a capture: `show --fields .. --csv` prints a table",
+                path.display()
+            )
         }
         CreateError::Io { path, source } => claim_error(source, &path),
         CreateError::Parquet(_) => {
-            anyhow!("{error}: write `.jsonl`, and make it of that with `mitmcraft convert`")
+            anyhow!(
+                "{error}: write `.jsonl` and convert it with `mitmcraft convert`, or use `--lake`"
+            )
         }
         error => error.into(),
     }

@@ -22,7 +22,7 @@ impl TerminalInterface {
     /// Returns why there can be no interface in a terminal.
     pub(crate) fn obstacle() -> Option<&'static str> {
         if !stdin().is_terminal() || !stdout().is_terminal() {
-            return Some("stdin and stdout are not both one");
+            return Some("stdin and stdout are not both a terminal");
         }
         // It has nothing but lines.
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");

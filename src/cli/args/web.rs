@@ -47,8 +47,8 @@ impl Web {
     pub(crate) fn warn(&self, output: &Output) {
         let Some(address) = self.web.filter(|address| !address.ip().is_loopback()) else { return };
         output.warning(&format!(
-            "the page on {address} can be reached from the network, without encryption: who reads that traffic \
-             can control the run; a port forwarded with SSH is safe (see docs/screens.md)"
+            "the page on {address} can be reached from the network, without encryption: anyone who can read that \
+             traffic can control the run; a port forwarded with SSH is safe (see docs/screens.md)"
         ));
     }
 

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 
     /// The capture to write. The ending selects the format: .jsonl, .pcapng or .pcap, and .gz or
     /// .zst after it to compress; .parquet for DuckDB, Spark and the like; .mcpr for ReplayMod; `-`
-    /// is stdout. A folder, or a name that ends in `/`, takes a file for each capture
+    /// is stdout. In a folder, or below a name that ends in `/`, one file per capture is written
     #[arg(required = true, value_name = "OUT")]
     to: PathBuf,
 

@@ -83,7 +83,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "EXPR", requires = "expect")]
     expect_where: Option<String>,
 
-    /// Also let a packet (`entity_*`) or a field (`map_chunk.x`) differ (repeatable). By default,
+    /// Also ignore a packet (`entity_*`) or a field (`map_chunk.x`) (repeatable). By default,
     /// entity ids and everything that `mitmcraft diff --list-ignored` prints may differ
     #[arg(long, value_name = "PATH|PACKET", requires = "expect")]
     ignore: Vec<String>,

@@ -43,11 +43,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", conflicts_with = "json")]
     calibrate: Option<u32>,
 
-    /// Also let differ what a file says (repeatable)
+    /// Also ignore the differences that a file lists (repeatable)
     #[arg(long, value_name = "FILE")]
     normalise: Vec<PathBuf>,
 
-    /// Also let a packet (`entity_*`) or a field (`map_chunk.x`) differ (repeatable)
+    /// Also ignore a packet (`entity_*`) or a field (`map_chunk.x`) (repeatable)
     #[arg(long, value_name = "PATH|PACKET")]
     ignore: Vec<String>,
 

@@ -83,7 +83,7 @@ impl Setting {
         let texts = [TypeId::of::<String>(), TypeId::of::<PathBuf>()];
         match self.arg.get_action() {
             ArgAction::SetTrue => (&["boolean"], "true or false"),
-            ArgAction::Count => (&["integer"], "a small count"),
+            ArgAction::Count => (&["integer"], "a count such as 1"),
             _ if integers.iter().any(|it| own == *it) => (&["integer"], "an integer"),
             // A number never stands for text.
             _ if texts.iter().any(|it| own == *it) => (&["string"], "text"),

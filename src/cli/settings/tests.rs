@@ -137,7 +137,7 @@ fn every_fault_of_a_file_is_told_with_its_place_and_what_was_meant() {
         (8, 13, "`on-full`: cannot be `weit`"),
         (9, 13, "`keep-host` must be true or false, not integer"),
         (10, 9, "`write` must be text, not integer"),
-        (11, 11, "`verbose` must be a small count, not integer"),
+        (11, 11, "`verbose` must be a count such as 1, not integer"),
         (12, 1, "unknown key `listne`"),
     ] {
         let whole = format!("error: {said}\n{}", at(line, column));

@@ -10,7 +10,7 @@ pub enum RecordingError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// None of the capture's sessions reached the game.
-    #[error("none of its {0} sessions reached the game")]
+    #[error("{}", no_game(*.0))]
     NoGame(usize),
     /// The requested session is not in the capture.
     #[error("it has no session {wanted}; those that reached the game: {}", list(.played))]
@@ -23,6 +23,14 @@ pub enum RecordingError {
     /// The requested session did not reach the game.
     #[error("session {0} did not reach the game")]
     NotPlayed(u64),
+}
+
+fn no_game(sessions: usize) -> String {
+    match sessions {
+        0 => "it has no session".to_owned(),
+        1 => "its only session did not reach the game".to_owned(),
+        sessions => format!("none of its {sessions} sessions reached the game"),
+    }
 }
 
 fn list(numbers: &[u64]) -> String {

@@ -69,8 +69,8 @@ fn unreadable_entries_are_left_out_of_a_recording_and_counted() {
     let read = Recording::read(entries().take(100).chain([cut()]), None).unwrap();
     assert!((80..100).contains(&read.len()), "up to the damage");
     for (entries, session, message) in [
-        (0, None, "none of its 0 sessions reached the game"),
-        (5, None, "none of its 1 sessions reached the game"),
+        (0, None, "it has no session"),
+        (5, None, "its only session did not reach the game"),
         (5, Some(1), "session 1 did not reach the game"),
         (100, Some(2), "it has no session 2; those that reached the game: 1"),
     ] {
