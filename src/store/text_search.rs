@@ -1,5 +1,6 @@
 use mitmcraft_engine::lang::{Expr, ExprError, Path, Vocabulary};
 use mitmcraft_protocol::schema::Catalog;
+use mitmcraft_protocol::wire::parse_hex;
 
 /// Returns the expression that finds `text` in the bodies of packets: bytes if it is written as such
 /// (`0a:1b:2c`, `0x0a1b2c`), otherwise text in any letter case, in UTF-8 and in UTF-16.
@@ -31,9 +32,5 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
         }
         None => return None,
     };
-    if digits.is_empty() || !digits.len().is_multiple_of(2) || !digits.is_ascii() {
-        return None;
-    }
-    let pairs = (0..digits.len()).step_by(2).map(|at| &digits[at..at + 2]);
-    pairs.map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
+    parse_hex(&digits).filter(|bytes| !bytes.is_empty())
 }

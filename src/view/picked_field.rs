@@ -6,6 +6,7 @@ use mitmcraft_engine::lang::{Condition, Expr, Literal, Path, Vocabulary};
 use mitmcraft_engine::text::{Column, field_json, field_text};
 use mitmcraft_protocol::packet::FieldPath;
 use mitmcraft_protocol::schema::{Catalog, Value};
+use mitmcraft_protocol::wire::to_hex;
 
 /// A field of a packet that a person has picked: to filter by it, to list it, or to copy it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,11 +51,10 @@ impl PickedField {
             _ => (line.value.clone(), serde_json::Value::from(&*line.value).to_string()),
         };
         let bytes = details.bytes.get(line.bytes.clone()).unwrap_or_default();
-        let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let value = value.filter(|_| line.path == *path);
         let condition = condition(&names, value.as_ref(), record, &vocabulary)?;
         let (column, path) = (column.name().to_owned(), path.clone());
-        Some(Self { path, column, condition, text, json, hex: hex.join(" ") })
+        Some(Self { path, column, condition, text, json, hex: to_hex(bytes, " ") })
     }
 }
 

@@ -16,6 +16,7 @@ use mitmcraft_engine::capture::{
 use mitmcraft_engine::lang::{Condition, Path};
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Catalog, Name};
+use mitmcraft_protocol::wire::to_hex;
 
 /// Packets that are being exported, piece by piece.
 ///
@@ -184,8 +185,7 @@ impl Export {
                     body.len()
                 );
                 for (place, line) in body.chunks(16).enumerate() {
-                    let bytes: String = line.iter().map(|byte| format!(" {byte:02x}")).collect();
-                    text.push_str(&format!("{:06x} {bytes}\n", place * 16));
+                    text.push_str(&format!("{:06x}  {}\n", place * 16, to_hex(line, " ")));
                 }
                 self.out.put(&text);
             }

@@ -18,6 +18,7 @@ use mitmcraft_protocol::packet::{
 use mitmcraft_protocol::schema::{
     EncodeCause, EncodeError, LayoutField, PacketType, Protocol, Value,
 };
+use mitmcraft_protocol::wire::to_hex;
 
 /// Returns the form of the fields of a packet of a type, as captures have them, after a change. Without fields, it
 /// begins with the simplest ones that can be sent.
@@ -107,7 +108,7 @@ pub(super) fn check(context: &Arc<Context>, kind: &PacketType, fields: &Json) ->
     let (mut shown, mut warning) = (Vec::new(), None);
     let (body, problem) = match context.protocol.encode(kind, &Value::from_json(fields)) {
         Ok(body) => {
-            let hex = body.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hex = to_hex(&body, "");
             let content = Content::Frame(Frame::from_body(Bytes::from(body)));
             let (direction, state) = (kind.direction(), kind.state());
             let (context, at) = (Arc::clone(context), Timestamp::default());

@@ -1,4 +1,3 @@
-use std::fmt::Write as _;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex};
 
@@ -6,6 +5,7 @@ use rsa::RsaPrivateKey;
 use rsa::rand_core::{OsRng, RngCore as _};
 
 use mitmcraft_engine::link::KeyMaterial;
+use mitmcraft_protocol::wire::to_hex;
 
 /// RSA keys that are generated in advance. Cheap to clone.
 ///
@@ -59,12 +59,7 @@ pub(in crate::proxy) fn seed() -> [u8; 32] {
 
 /// Returns 128 random bits as 32 hex digits.
 pub(crate) fn random_key() -> String {
-    let mut key = String::new();
-    for byte in &seed()[..16] {
-        // Writing to a string cannot fail.
-        let _ = write!(key, "{byte:02x}");
-    }
-    key
+    to_hex(&seed()[..16], "")
 }
 
 /// Size of RSA keys in bits: that of the game's servers, accepted by all clients.

@@ -13,6 +13,7 @@ use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::link::{Breakpoint, Decision, Payload, Side, Transmission};
 use mitmcraft_protocol::schema::{Catalog, Direction};
+use mitmcraft_protocol::wire::parse_hex;
 
 impl Request {
     /// Returns what the controller is asked; `None` if the request is not for it.
@@ -104,7 +105,7 @@ fn payload(fields: Option<Json>, body: Option<String>) -> Result<Payload, Failur
 /// If it is neither, or too long.
 pub fn read_body(text: &str) -> Result<Bytes, Failure> {
     let bytes = match text.strip_prefix("0x") {
-        Some(digits) => hex(digits),
+        Some(digits) => parse_hex(&digits.split_ascii_whitespace().collect::<String>()),
         None => BASE64_STANDARD.decode(text).ok(),
     };
     let bytes =
@@ -113,15 +114,6 @@ pub fn read_body(text: &str) -> Result<Bytes, Failure> {
         return Err(Failure::new("`body` is too long"));
     }
     Ok(Bytes::from(bytes))
-}
-
-/// Reads hex digits, two per byte, with any white space between bytes.
-fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text.bytes().filter(|it| !it.is_ascii_whitespace()).collect();
-    let (pairs, []) = digits.as_chunks::<2>() else { return None };
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let byte = |pair: &[u8; 2]| u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok();
-    pairs.iter().map(byte).collect()
 }
 
 /// Most held packets of an answer.

@@ -1,6 +1,6 @@
-use std::fmt::Write as _;
-
 use sha1::{Digest as _, Sha1};
+
+use mitmcraft_protocol::wire::to_hex;
 
 /// Returns the hash by which a session service recognizes a login: SHA-1 over the server id, the shared
 /// secret and the server's public key (DER), as a signed number in hex, like Java's
@@ -21,11 +21,7 @@ fn signed_hex(mut number: [u8; 20]) -> String {
             (*byte, carry) = (!*byte).overflowing_add(u8::from(carry));
         }
     }
-    let mut hex = String::new();
-    for byte in number {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
+    let hex = to_hex(&number, "");
     let digits = hex.trim_start_matches('0');
     let digits = if digits.is_empty() { "0" } else { digits };
     format!("{}{digits}", if negative { "-" } else { "" })

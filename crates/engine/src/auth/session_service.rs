@@ -1,3 +1,4 @@
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value as Json;
 use thiserror::Error;
 
@@ -141,16 +142,13 @@ pub(super) fn check_url(url: &str) -> Result<&str, UrlError> {
     Ok(url.trim_end_matches('/'))
 }
 
-/// A name as a query has it.
+/// Escapes a name for a URL.
 pub(super) fn escape(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'~' => {
-            char::from(byte).to_string()
-        }
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(byte).collect()
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
+
+/// The bytes that are escaped: all but the unreserved characters of RFC 3986.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.').remove(b'~');
 
 /// Where the calls of a session service are, below its address.
 pub(super) const CALLS: &str = "/session/minecraft";

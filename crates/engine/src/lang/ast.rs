@@ -3,7 +3,7 @@ use std::fmt::{self, Display, Formatter};
 use super::lexer::Span;
 use mitmcraft_protocol::packet::{FieldPath, PathStep};
 use mitmcraft_protocol::schema::{Kind, Kinds};
-use mitmcraft_protocol::wire::{is_unseen, named};
+use mitmcraft_protocol::wire::{is_unseen, named, to_hex};
 
 /// A node of the syntax tree.
 #[derive(Debug, Clone, PartialEq)]
@@ -344,9 +344,8 @@ impl Display for Literal {
             Self::Float(float) => write!(f, "{float:?}"),
             Self::Text(text) => quote(f, text),
             Self::Bytes(bytes) => {
-                let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
                 f.write_str(if bytes.len() == 1 { ":" } else { "" })?;
-                f.write_str(&pairs.join(":"))
+                f.write_str(&to_hex(bytes, ":"))
             }
         }
     }

@@ -7,8 +7,8 @@ use memchr::memmem;
 
 use super::ast::{Arithmetic, Comparison, Function, Item, Literal};
 use mitmcraft_protocol::packet::{plain_nbt, plain_text};
-use mitmcraft_protocol::schema::{Kind, Kinds, Value, format_uuid};
-use mitmcraft_protocol::wire::{Encoding, Nbt, Tag};
+use mitmcraft_protocol::schema::{Kind, Kinds, Value, format_uuid, parse_uuid};
+use mitmcraft_protocol::wire::{Encoding, Nbt, Tag, to_hex};
 
 /// A value in an evaluation, borrowed from the packet's body where possible.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl<'a> Datum<'a> {
             }
             (Self::Uuid(a), Self::Uuid(b)) => a == b,
             (Self::Uuid(a), Self::Text(b)) | (Self::Text(b), Self::Uuid(a)) => {
-                uuid_of(b) == Some(*a)
+                str::from_utf8(b).ok().and_then(parse_uuid) == Some(*a)
             }
             _ => return None,
         })
@@ -157,9 +157,7 @@ impl<'a> Datum<'a> {
             Function::Lower => Datum::string(self.string_of()?.to_lowercase()),
             Function::Upper => Datum::string(self.string_of()?.to_uppercase()),
             Function::Hex => match &self {
-                Datum::Bytes(bytes) => Datum::string(
-                    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
-                ),
+                Datum::Bytes(bytes) => Datum::string(to_hex(bytes, "")),
                 _ => Datum::string(self.number()?.hex()?),
             },
             Function::Text if matches!(self, Datum::Nbt(_)) => {
@@ -229,19 +227,6 @@ impl<'a> Datum<'a> {
             _ => self.string_of().map(Cow::into_owned),
         }
     }
-}
-
-/// Parses a UUID of 32 hex digits, with or without hyphens.
-fn uuid_of(text: &[u8]) -> Option<u128> {
-    let (mut uuid, mut digits) = (0, 0);
-    for byte in text.iter().filter(|byte| **byte != b'-') {
-        uuid = uuid << 4 | u128::from(char::from(*byte).to_digit(16)?);
-        digits += 1;
-        if digits > 32 {
-            return None;
-        }
-    }
-    (digits == 32).then_some(uuid)
 }
 
 impl From<&Literal> for Datum<'static> {
@@ -507,16 +492,6 @@ mod tests {
             let contains = Datum::string(all.to_owned()).contains(&Datum::string(part.to_owned()));
             assert_eq!(contains, found, "{all} {part}");
         }
-    }
-
-    #[test]
-    fn a_uuid_is_read_with_and_without_hyphens() {
-        let uuid = 0x069a_79f4_44e9_4726_a5be_fca9_0e38_aaf5;
-        assert_eq!(uuid_of(b"069a79f4-44e9-4726-a5be-fca90e38aaf5"), Some(uuid));
-        assert_eq!(uuid_of(b"069A79F444E94726A5BEFCA90E38AAF5"), Some(uuid));
-        assert_eq!(uuid_of(b"069a79f4-44e9-4726-a5be-fca90e38aaf"), None);
-        assert_eq!(uuid_of(b"069a79f4-44e9-4726-a5be-fca90e38aaf50"), None);
-        assert_eq!(uuid_of(b""), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use super::error::ExprError;
+use mitmcraft_protocol::wire::parse_hex;
 
 /// A range of the source, in bytes.
 pub(super) type Span = Range<usize>;
@@ -132,10 +133,7 @@ impl<'t> Lexer<'t> {
     /// Reads pairs of hex digits separated by colons, or after a colon.
     fn bytes(&mut self) -> Result<Option<Token<'t>>, ExprError> {
         let rest = self.rest();
-        let pair = |text: &str| {
-            let digits = text.get(..2).filter(|pair| pair.bytes().all(|it| it.is_ascii_hexdigit()));
-            digits.and_then(|pair| u8::from_str_radix(pair, 16).ok())
-        };
+        let pair = |text: &str| parse_hex(text.get(..2)?)?.pop();
         let mut place = usize::from(rest.starts_with(':'));
         if pair(&rest[place..]).is_none() || (place == 0 && rest.as_bytes().get(2) != Some(&b':')) {
             return Ok(None);

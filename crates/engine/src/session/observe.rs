@@ -10,7 +10,7 @@ use crate::link::{Engine as _, Input, Side};
 use mitmcraft_protocol::codec::{Bare, Decoder, KeyLogLine, KeyRing, Limits, Reservation, Unit};
 use mitmcraft_protocol::packet::RawReason;
 use mitmcraft_protocol::schema::{DecodeCause, DecodeError, Direction, Protocol, Role, State};
-use mitmcraft_protocol::wire::VarInt;
+use mitmcraft_protocol::wire::{VarInt, to_hex};
 
 /// Observed sessions: every recorded byte is read once, and nothing is sent.
 impl Session {
@@ -212,7 +212,7 @@ fn fits_unframed(
 }
 
 fn unknown(challenge: [u8; 4]) -> RawReason {
-    let token: String = challenge.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token = to_hex(&challenge, "");
     RawReason::Opaque(format!("encrypted, and no key log has the verify token `{token}`"))
 }
 

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::wire::{parse_hex, to_hex};
+
 /// A line of a key log: the secret that decrypts one leg of a session.
 ///
 /// The text form is `<challenge> <shared secret>` in lower-case hex: the first 4 bytes of the
@@ -44,11 +46,7 @@ impl FromStr for KeyLogLine {
 
 impl fmt::Display for KeyLogLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for byte in self.challenge {
-            write!(f, "{byte:02x}")?;
-        }
-        f.write_str(" ")?;
-        self.secret.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{} {}", to_hex(&self.challenge, ""), to_hex(&self.secret, ""))
     }
 }
 
@@ -74,17 +72,9 @@ pub enum KeyLogError {
     Secret,
 }
 
-/// Parses `N` bytes of two hex digits each, and nothing else.
+/// Parses `N` bytes.
 fn bytes<const N: usize>(hex: &str) -> Option<[u8; N]> {
-    let digits = hex.as_bytes();
-    if digits.len() != 2 * N || !digits.iter().all(u8::is_ascii_hexdigit) {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (i, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).ok()?;
-    }
-    Some(bytes)
+    parse_hex(hex)?.try_into().ok()
 }
 
 #[cfg(test)]

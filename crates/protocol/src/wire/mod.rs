@@ -1,9 +1,10 @@
-//! Primitives of the Minecraft protocols: integers, VarInts, text encodings and NBT.
+//! Primitives of the Minecraft protocols: integers, VarInts, text encodings, NBT, and bytes in hex.
 //!
 //! This layer knows nothing of packets. A [`Reader`] takes primitives off the front of a slice
 //! without copying, and an [`Nbt`] document is read and written losslessly.
 
 mod error;
+mod hex;
 pub mod json;
 mod named;
 mod nbt;
@@ -13,6 +14,7 @@ mod varint;
 
 pub use error::WireError;
 pub use error::bytes;
+pub use hex::{parse_hex, to_hex};
 #[doc(hidden)]
 pub use named::named;
 pub use nbt::{Compound, List, Nbt, NbtJsonError, Tag, TagType};

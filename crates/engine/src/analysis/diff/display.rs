@@ -2,6 +2,7 @@ use serde_json::Value as Json;
 
 use crate::text::{ByteSize, Escaped, field_json};
 use mitmcraft_protocol::schema::Value;
+use mitmcraft_protocol::wire::to_hex;
 
 /// Formats two values short enough for a line, from a little before their first difference.
 pub(super) fn display_pair(a: Option<&Value>, b: Option<&Value>) -> (String, String) {
@@ -73,8 +74,9 @@ fn text_from(text: &str, same: usize) -> String {
 }
 
 fn bytes_from(bytes: &[u8], same: usize) -> String {
-    let shown: String = bytes.iter().skip(same).take(8).map(|byte| format!("{byte:02x}")).collect();
-    let more = if bytes.len() > same + 8 { "…" } else { "" };
+    let rest = bytes.get(same..).unwrap_or_default();
+    let shown = to_hex(&rest[..rest.len().min(8)], "");
+    let more = if rest.len() > 8 { "…" } else { "" };
     format!("[{}, from byte {same}: {shown}{more}]", ByteSize(bytes.len() as u64))
 }
 

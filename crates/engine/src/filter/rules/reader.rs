@@ -11,6 +11,7 @@ use super::source::Source;
 use super::template::Template;
 use crate::lang::{Formula, Vocabulary, closest};
 use mitmcraft_protocol::schema::{MAX_LISTED, Value};
+use mitmcraft_protocol::wire::parse_hex;
 
 /// A value of the file, with its place.
 pub(super) type Item<'a, 't> = &'a Spanned<DeValue<'t>>;
@@ -264,9 +265,6 @@ pub(super) fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(Key<'a, 't>, Item
 
 /// Parses bytes in hex, with any whitespace between digits.
 pub(crate) fn hex(text: &str) -> Option<Bytes> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let (pairs @ [_, ..], []) = digits.as_chunks::<2>() else { return None };
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let bytes = pairs.iter().map(|[high, low]| Some((digit(*high)? << 4 | digit(*low)?) as u8));
-    bytes.collect::<Option<Vec<u8>>>().map(Bytes::from)
+    let digits: String = text.split_ascii_whitespace().collect();
+    parse_hex(&digits).filter(|bytes| !bytes.is_empty()).map(Bytes::from)
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::number::parse_int;
 use super::types::{Bits, Count, Field, Int, Named, Names, Path, Switch, Symbol, Type, TypeId};
 use super::{Name, SchemaError};
-use crate::wire::Encoding;
+use crate::wire::{Encoding, parse_hex};
 
 mod check;
 mod text_forms;
@@ -470,12 +470,8 @@ impl<'j> Compiler<'j> {
     /// Returns the bytes of a hex string; no bytes if the key is missing.
     fn hex(&self, options: &Json, key: &str) -> Result<Box<[u8]>, SchemaError> {
         let text = options.get(key).and_then(Json::as_str).unwrap_or_default();
-        let fault = || self.fault(format!("`{key}` of `{text}`: want pairs of hex digits"));
-        let pair = |pair: &[u8]| match str::from_utf8(pair) {
-            Ok(digits) if pair.len() == 2 => u8::from_str_radix(digits, 16).ok(),
-            _ => None,
-        };
-        text.as_bytes().chunks(2).map(|it| pair(it).ok_or_else(fault)).collect()
+        let fault = || self.fault(format!("`{key}` of `{text}`: expected pairs of hex digits"));
+        parse_hex(text).map(Vec::into_boxed_slice).ok_or_else(fault)
     }
 
     /// Replaces parameters in arguments by the current arguments.
