@@ -19,6 +19,7 @@ mod groups;
 mod help;
 mod input;
 mod lint;
+mod listen;
 mod lua_types;
 mod man;
 mod manual;

@@ -1,5 +1,4 @@
 use std::io::ErrorKind;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -100,16 +99,6 @@ pub(crate) async fn connect(server: &Upstream) -> anyhow::Result<ServerConnectio
     connection.map_err(|fault| anyhow!("cannot reach {server}: {fault}"))
 }
 
-/// Binds the address that `option` sets.
-pub(crate) async fn bind(
-    address: SocketAddr,
-    max_clients: usize,
-    option: &str,
-) -> anyhow::Result<Listener> {
-    let bound = Listener::bind(address, max_clients).await;
-    bound.map_err(|error| cannot_listen(address, option, &error))
-}
-
 /// Runs `running` to its end, which a fault of the log brings about through `stop`; then completes the
 /// log. A panic is an error once the log is complete. Returns [`Done::No`] too if captures lack entries
 /// because they could not be written.
@@ -196,34 +185,6 @@ fn log_error(fault: &LogFault) -> anyhow::Error {
         "{fault}: it is complete up to there; free space or choose another file with `-w`, then \
          start again"
     )
-}
-
-/// Returns why an address cannot be bound, with a hint that names `option`.
-pub(super) fn cannot_listen(
-    address: SocketAddr,
-    option: &str,
-    error: &std::io::Error,
-) -> anyhow::Error {
-    let hint = match error.kind() {
-        ErrorKind::AddrInUse => match free_port(address, option) {
-            Some(port) => {
-                format!("; port {port} is free: `{option} {}`", SocketAddr::new(address.ip(), port))
-            }
-            None => format!("; choose another with `{option}`"),
-        },
-        ErrorKind::PermissionDenied => "; ports below 1024 need privileges".to_owned(),
-        _ => format!("; choose another with `{option}`"),
-    };
-    anyhow!("cannot listen on {address}: {error}{hint}")
-}
-
-/// Returns a free port above the busy one.
-fn free_port(address: SocketAddr, option: &str) -> Option<u16> {
-    let is_free = |port: &u16| match option {
-        "--query" => std::net::UdpSocket::bind((address.ip(), *port)).is_ok(),
-        _ => std::net::TcpListener::bind((address.ip(), *port)).is_ok(),
-    };
-    (1..50).filter_map(|step| address.port().checked_add(step)).find(is_free)
 }
 
 #[cfg(test)]

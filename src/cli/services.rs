@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::exit::chain;
+use super::listen::{bind, cannot_listen};
 use super::output::Output;
-use super::run::{bind, cannot_listen};
 use super::terminal_interface::TerminalInterface;
 
 /// What runs beside the proxy until the run stops: addresses are bound, and nothing is served yet.

@@ -6,8 +6,8 @@ use mitmcraft_engine::auth::{GameServices, Secret, SessionService};
 use mitmcraft_engine::session::{Admitted, AuthMode, ClientLeg};
 
 use super::{AuthListen, OwnAccount, OwnCredentials, state_folder};
+use crate::cli::listen::bind;
 use crate::cli::output::Output;
-use crate::cli::run::bind;
 
 /// Options for the accounts of both connections.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use clap::Args;
 use mitmcraft::web::{Audience, WebOptions, WebServer};
 
 use super::listen_address;
-use crate::cli::run::bind;
+use crate::cli::listen::bind;
 
 /// `--control`, the interface for programs.
 #[derive(Debug, Args)]

@@ -8,8 +8,8 @@ use mitmcraft::web::{WebOptions, WebServer};
 use tempfile::NamedTempFile;
 
 use super::listen_address;
+use crate::cli::listen::bind;
 use crate::cli::output::Output;
-use crate::cli::run::bind;
 
 /// `--web` and `--open`, the interface in a browser.
 #[derive(Debug, Args)]

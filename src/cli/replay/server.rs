@@ -11,9 +11,10 @@ use super::play::PlayArguments;
 use super::progress::{Progress, summary};
 use crate::cli::args::{Choice, listen_address, one_of};
 use crate::cli::exit::Done;
+use crate::cli::listen::bind;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
-use crate::cli::run::{bind, logged, stop_on_signals};
+use crate::cli::run::{logged, stop_on_signals};
 
 /// Act as the recorded server: clients that connect see the recorded session
 #[derive(Debug, Args)]

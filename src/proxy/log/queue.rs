@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::writer::Batch;
+use mitmcraft_engine::capture::{Entry, Wire, WireKind};
 
 /// The queue between sessions and the log thread: in order within a session, in turn between
 /// sessions, and bounded in bytes.
@@ -67,6 +67,35 @@ pub(in crate::proxy) enum Next {
     Timeout,
     /// No batch will follow.
     End,
+}
+
+/// New entries of a session.
+#[derive(Debug)]
+pub(in crate::proxy) struct Batch {
+    /// The bytes on its connections from which the entries were decoded.
+    pub(in crate::proxy) wires: Vec<Wire>,
+    pub(in crate::proxy) entries: Vec<Entry>,
+}
+
+impl Batch {
+    /// Returns the session's number.
+    pub(in crate::proxy) fn session(&self) -> u64 {
+        let entry = || self.entries.first().map(|entry| entry.context().session);
+        self.wires.first().map(|wire| wire.session).or_else(entry).unwrap_or_default()
+    }
+
+    /// Returns about how many bytes the batch keeps in memory.
+    pub(in crate::proxy) fn memory(&self) -> usize {
+        let entries = self.entries.iter().map(|entry| match entry {
+            Entry::Packet(record) => size_of::<Entry>() + record.packet.memory(),
+            Entry::Event(_) => size_of::<Entry>(),
+        });
+        let wires = self.wires.iter().map(|wire| match &wire.kind {
+            WireKind::Bytes(_, bytes) => size_of::<Wire>() + bytes.len(),
+            _ => size_of::<Wire>(),
+        });
+        entries.chain(wires).sum()
+    }
 }
 
 impl LogQueue {
@@ -210,6 +239,18 @@ impl Lanes {
     }
 }
 
+/// Divides entries where the session changes: sessions take turns in the queue, which would otherwise
+/// change the order of a session's entries.
+pub(super) fn runs_of_sessions(mut entries: Vec<Entry>) -> Vec<Vec<Entry>> {
+    let mut runs = Vec::new();
+    while let Some(session) = entries.first().map(|entry| entry.context().session) {
+        let other = entries.iter().position(|entry| entry.context().session != session);
+        let rest = entries.split_off(other.unwrap_or(entries.len()));
+        runs.push(std::mem::replace(&mut entries, rest));
+    }
+    runs
+}
+
 /// Time for which the log thread is not woken after it has emptied the queue.
 const LINGER: Duration = Duration::from_millis(5);
 
@@ -222,7 +263,7 @@ mod tests {
     use tokio::task::yield_now;
 
     use super::*;
-    use mitmcraft_engine::capture::{Wire, WireKind, WireLeg};
+    use mitmcraft_engine::capture::WireLeg;
     use mitmcraft_protocol::packet::Timestamp;
     use mitmcraft_protocol::schema::Direction;
 
@@ -326,5 +367,27 @@ mod tests {
         queue.release();
         large.await.unwrap();
         put(3, LIMIT / 8 + 1).await.unwrap();
+    }
+
+    #[test]
+    fn entries_of_sessions_are_queued_one_session_at_a_time() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/query.jsonl");
+        let catalog = mitmcraft_protocol::schema::Catalog::embedded();
+        let entries = mitmcraft_engine::capture::open_capture(path.as_ref(), catalog).unwrap();
+        let mut entries: Vec<Entry> = entries.map(Result::unwrap).take(3).collect();
+        let mut other = (**entries[0].context()).clone();
+        let one = other.session;
+        other.session += 1;
+        let Entry::Event(event) = &mut entries[0] else { panic!("a session begins with an event") };
+        event.context = Arc::new(other);
+        entries.push(entries[0].clone());
+        let numbers = |entries: &[Entry]| -> Vec<u64> {
+            entries.iter().map(|entry| entry.context().session).collect()
+        };
+        assert_eq!(numbers(&entries), [one + 1, one, one, one + 1]);
+        let runs = runs_of_sessions(entries);
+        let runs: Vec<Vec<u64>> = runs.iter().map(|run| numbers(run)).collect();
+        assert_eq!(runs, [vec![one + 1], vec![one, one], vec![one + 1]]);
+        assert!(runs_of_sessions(Vec::new()).is_empty());
     }
 }

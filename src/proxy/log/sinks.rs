@@ -2,8 +2,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use thiserror::Error;
+
 use super::progress::LogProgress;
-use super::writer::{Batch, LogFault, NamedSink, OnError};
+use super::queue::Batch;
 use crate::proxy::{Metrics, Notices, RunNotice, Trouble};
 use mitmcraft_engine::analysis::VersionCheck;
 use mitmcraft_engine::capture::{InflationBudget, Sink, Unrecorded};
@@ -18,6 +20,44 @@ pub(super) struct LogSinks {
     pub(super) inflation: InflationBudget,
     versions: VersionCheck,
     faults: Vec<LogFault>,
+}
+
+/// A sink with the name that the user gave it.
+pub type NamedSink = (String, Box<dyn Sink>);
+
+/// Policy for sinks that cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum OnError {
+    /// The run ends: only what was on its way at that moment is forwarded unrecorded.
+    Stop,
+    /// Entries that the sink does not accept are dropped and counted.
+    #[default]
+    Drop,
+}
+
+/// Error of a sink that ended the run. The other sinks were completed.
+#[derive(Debug, Clone, Error)]
+#[error("cannot write `{sink}`: {cause}")]
+pub struct LogFault {
+    /// The sink, as the user named it.
+    pub sink: String,
+    /// The error of the operating system.
+    pub cause: Arc<io::Error>,
+}
+
+impl LogFault {
+    /// Returns whether the reader of a pipe has ended, as `head` does, which is not an error.
+    #[must_use]
+    pub fn is_broken_pipe(&self) -> bool {
+        self.cause.kind() == io::ErrorKind::BrokenPipe
+    }
+
+    /// The log thread has panicked.
+    pub(super) fn internal() -> Self {
+        let cause = Arc::new(io::Error::other("internal error: the log has ended"));
+        Self { sink: "the log".into(), cause }
+    }
 }
 
 /// A sink with its state.

@@ -3,14 +3,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use thiserror::Error;
 use tokio::sync::watch;
 
 use super::progress::LogProgress;
-use super::queue::{Depth, LogQueue, Next};
-use super::sinks::LogSinks;
+use super::queue::{Batch, Depth, LogQueue, Next, runs_of_sessions};
+use super::sinks::{LogFault, LogSinks, NamedSink, OnError};
 use crate::proxy::{Metrics, Notices, PassedCounts, Trouble};
-use mitmcraft_engine::capture::{Entry, InflationBudget, Sink, Wire, WireKind};
+use mitmcraft_engine::capture::{Entry, InflationBudget};
 use mitmcraft_protocol::packet::Tally;
 
 /// Policy for entries while the log cannot keep up.
@@ -21,17 +20,6 @@ pub enum OnFull {
     #[default]
     Wait,
     /// Entries are dropped and counted; sessions never wait.
-    Drop,
-}
-
-/// Policy for sinks that cannot be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum OnError {
-    /// The run ends: only what was on its way at that moment is forwarded unrecorded.
-    Stop,
-    /// Entries that the sink does not accept are dropped and counted.
-    #[default]
     Drop,
 }
 
@@ -68,62 +56,6 @@ impl Default for LogOptions {
         }
     }
 }
-
-/// Error of a sink that ended the run. The other sinks were completed.
-#[derive(Debug, Clone, Error)]
-#[error("cannot write `{sink}`: {cause}")]
-pub struct LogFault {
-    /// The sink, as the user named it.
-    pub sink: String,
-    /// The error of the operating system.
-    pub cause: Arc<io::Error>,
-}
-
-impl LogFault {
-    /// Returns whether the reader of a pipe has ended, as `head` does, which is not an error.
-    #[must_use]
-    pub fn is_broken_pipe(&self) -> bool {
-        self.cause.kind() == io::ErrorKind::BrokenPipe
-    }
-
-    /// The log thread has panicked.
-    fn internal() -> Self {
-        let cause = Arc::new(io::Error::other("internal error: the log has ended"));
-        Self { sink: "the log".into(), cause }
-    }
-}
-
-/// New entries of a session.
-#[derive(Debug)]
-pub(in crate::proxy) struct Batch {
-    /// The bytes on its connections from which the entries were decoded.
-    pub(in crate::proxy) wires: Vec<Wire>,
-    pub(in crate::proxy) entries: Vec<Entry>,
-}
-
-impl Batch {
-    /// Returns the session's number.
-    pub(in crate::proxy) fn session(&self) -> u64 {
-        let entry = || self.entries.first().map(|entry| entry.context().session);
-        self.wires.first().map(|wire| wire.session).or_else(entry).unwrap_or_default()
-    }
-
-    /// Returns about how many bytes the batch keeps in memory.
-    pub(in crate::proxy) fn memory(&self) -> usize {
-        let entries = self.entries.iter().map(|entry| match entry {
-            Entry::Packet(record) => size_of::<Entry>() + record.packet.memory(),
-            Entry::Event(_) => size_of::<Entry>(),
-        });
-        let wires = self.wires.iter().map(|wire| match &wire.kind {
-            WireKind::Bytes(_, bytes) => size_of::<Wire>() + bytes.len(),
-            _ => size_of::<Wire>(),
-        });
-        entries.chain(wires).sum()
-    }
-}
-
-/// A sink with the name that the user gave it.
-pub type NamedSink = (String, Box<dyn Sink>);
 
 /// Passes entries of sessions to the [`LogWriter`]. Cheap to clone.
 ///
@@ -193,18 +125,6 @@ impl LogHandle {
             }
         }
     }
-}
-
-/// Divides entries where the session changes: sessions take turns in the queue, which would otherwise
-/// change the order of a session's entries.
-fn runs_of_sessions(mut entries: Vec<Entry>) -> Vec<Vec<Entry>> {
-    let mut runs = Vec::new();
-    while let Some(session) = entries.first().map(|entry| entry.context().session) {
-        let other = entries.iter().position(|entry| entry.context().session != session);
-        let rest = entries.split_off(other.unwrap_or(entries.len()));
-        runs.push(std::mem::replace(&mut entries, rest));
-    }
-    runs
 }
 
 /// The queue as the handles share it: when the last of them is dropped, the writer ends.
@@ -389,30 +309,3 @@ const INFLATING: Duration = Duration::from_secs(2);
 /// Maximum time without progress of a sink while the log is completed; then it is given up.
 /// A busy disk may need a second for a write; with the time for closing, a run ends within 5 s.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entries_of_sessions_are_queued_one_session_at_a_time() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/query.jsonl");
-        let catalog = mitmcraft_protocol::schema::Catalog::embedded();
-        let entries = mitmcraft_engine::capture::open_capture(path.as_ref(), catalog).unwrap();
-        let mut entries: Vec<Entry> = entries.map(Result::unwrap).take(3).collect();
-        let mut other = (**entries[0].context()).clone();
-        let one = other.session;
-        other.session += 1;
-        let Entry::Event(event) = &mut entries[0] else { panic!("a session begins with an event") };
-        event.context = Arc::new(other);
-        entries.push(entries[0].clone());
-        let numbers = |entries: &[Entry]| -> Vec<u64> {
-            entries.iter().map(|entry| entry.context().session).collect()
-        };
-        assert_eq!(numbers(&entries), [one + 1, one, one, one + 1]);
-        let runs = runs_of_sessions(entries);
-        let runs: Vec<Vec<u64>> = runs.iter().map(|run| numbers(run)).collect();
-        assert_eq!(runs, [vec![one + 1], vec![one, one], vec![one + 1]]);
-        assert!(runs_of_sessions(Vec::new()).is_empty());
-    }
-}
