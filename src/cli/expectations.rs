@@ -1,18 +1,14 @@
 //! The expectations of filter files: judged while a run goes on, and reported at its end.
 
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::path::PathBuf;
-
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use mitmcraft::proxy::{FilterFiles, Loaded, NamedSink};
-use mitmcraft_engine::expect::{Judge, Report};
-use mitmcraft_engine::text::Verbosity;
+use mitmcraft_engine::expect::{ExpectReport, Judge};
 use tokio::sync::oneshot;
 
-use super::args::{Annotations, ExpectOptions, Overwrite};
+use super::args::{ExpectOptions, Overwrite};
 use super::exit::Done;
 use super::output::Output;
+use super::report::ReportOutput;
 use super::report_sink::ReportSink;
 
 /// The expectations of the filter files of a run, checked; no file is created yet.
@@ -57,13 +53,10 @@ impl PlannedExpectations {
     }
 
     /// Creates the files, and returns the judge and what reports its results.
-    pub(super) fn create(self) -> anyhow::Result<(Judge, Results)> {
+    pub(super) fn create(self) -> anyhow::Result<(Judge, ReportOutput)> {
         let Self { judge, options, overwrite } = self;
-        let junit = match options.junit {
-            Some(path) => Some((overwrite.create(&path)?, path)),
-            None => None,
-        };
-        Ok((judge, Results { junit, annotations: options.annotations, json: options.json }))
+        let results = ReportOutput::create(options.junit.as_deref(), options.json, overwrite)?;
+        Ok((judge, results.annotated(options.annotations)))
     }
 
     /// Creates the files, and returns a sink for the log of a run and what receives its results; `None`
@@ -80,8 +73,8 @@ impl PlannedExpectations {
 
 /// Reports the results of a run whose log judges them.
 pub(super) struct LiveExpectations {
-    receiver: oneshot::Receiver<Report>,
-    results: Results,
+    receiver: oneshot::Receiver<ExpectReport>,
+    results: ReportOutput,
 }
 
 impl LiveExpectations {
@@ -91,53 +84,5 @@ impl LiveExpectations {
             Ok(report) => self.results.print(&report, on_stdout, output),
             Err(_) => Ok(Done::No),
         }
-    }
-}
-
-/// Writes results where the options say so.
-pub(super) struct Results {
-    junit: Option<(File, PathBuf)>,
-    annotations: Option<Annotations>,
-    json: bool,
-}
-
-impl Results {
-    /// Prints failures and the table, on stderr unless `on_stdout`, or JSON on stdout, and writes the files.
-    pub(super) fn print(
-        self,
-        report: &Report,
-        on_stdout: bool,
-        output: &Output,
-    ) -> anyhow::Result<Done> {
-        if self.json {
-            output.json(&report.json())?;
-            return self.write(report);
-        }
-        let colors = on_stdout && output.colors_stdout();
-        let mut text = String::new();
-        report.write_text(&mut text, &Output::line_options(Verbosity::Main, colors));
-        let say = |text: &str| -> io::Result<()> {
-            if on_stdout {
-                output.line(text)
-            } else {
-                output.note(text);
-                Ok(())
-            }
-        };
-        say(text.trim_end())?;
-        if let Some(Annotations::Github) = self.annotations {
-            report.github().lines().try_for_each(say)?;
-        }
-        self.write(report)
-    }
-
-    /// Writes the files.
-    fn write(self, report: &Report) -> anyhow::Result<Done> {
-        if let Some((mut file, path)) = self.junit {
-            let options = Output::line_options(Verbosity::Main, false);
-            let written = file.write_all(report.junit(&options).as_bytes());
-            written.with_context(|| format!("cannot write `{}`", path.display()))?;
-        }
-        Ok(if report.passed() { Done::Yes } else { Done::No })
     }
 }

@@ -33,6 +33,7 @@ mod protocols;
 mod proxy;
 mod query;
 mod replay;
+mod report;
 mod report_sink;
 mod rule_effects;
 mod rules;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mitmcraft_engine::capture::{Entry, Record, Sink as _};
 use mitmcraft_engine::lint::Linter;
+use mitmcraft_engine::report::Report as _;
 use mitmcraft_engine::text::LineOptions;
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};

@@ -28,6 +28,7 @@
 //! | [`script`] | filters in Lua |
 //! | [`capture`] | records of what was seen, sinks, and capture files |
 //! | [`text`] | records as text, for a terminal |
+//! | [`report`] | findings, as text, JSON, JUnit's XML and annotations |
 //! | [`expect`] | expectations of filter files, judged |
 //! | [`analysis`] | statistics, differences and redaction of captures |
 //! | [`auth`] | accounts and session services |
@@ -126,6 +127,8 @@ pub mod script;
 pub mod capture;
 
 pub mod text;
+
+pub mod report;
 
 pub mod expect;
 

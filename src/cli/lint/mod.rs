@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mitmcraft_engine::lint::{LintReport, Linter};
-use mitmcraft_engine::text::Verbosity;
 
 use super::args::{Memory, OutputFiles, Protocols};
 use super::exit::{Done, last_error};
 use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
+use super::report::ReportOutput;
 use super::run::block_on;
 
 /// Find packets of a server that the game would refuse
@@ -91,17 +91,6 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
 
 /// Prints the report, and writes it to the file of `--junit`.
 fn print(arguments: &Arguments, report: &LintReport, output: &Output) -> anyhow::Result<Done> {
-    if let Some(path) = &arguments.junit {
-        let options = Output::line_options(Verbosity::Main, false);
-        arguments.files.overwrite.write(path, report.junit(&options))?;
-    }
-    if arguments.json {
-        output.json(&report.json())?;
-    } else {
-        let mut text = String::new();
-        let options = Output::line_options(Verbosity::Main, output.colors_stdout());
-        report.write_text(&mut text, &options);
-        output.line(text.trim_end())?;
-    }
-    Ok(if report.is_clean() { Done::Yes } else { Done::No })
+    let Arguments { junit, json, files, .. } = arguments;
+    ReportOutput::create(junit.as_deref(), *json, files.overwrite)?.print(report, true, output)
 }

@@ -14,6 +14,7 @@ use mitmcraft_engine::capture::{Entry, EventKind, Sink};
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::regress::{Comparison, Normalisation, Regression, Run};
 use mitmcraft_engine::replay::{ClientOptions, Pace, Recording, Tally};
+use mitmcraft_engine::report::Report as _;
 use mitmcraft_engine::text::Verbosity;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -304,7 +305,7 @@ fn describe(run: &Run, comparison: &Comparison, output: &Output) -> String {
     let mut text =
         format!("session {} ({}) differs from the recording:\n", run.session, run.player);
     let options = Output::line_options(Verbosity::Main, output.colors_stdout());
-    comparison.deviations.iter().for_each(|deviation| deviation.write(&mut text, &options));
+    comparison.write_text(&mut text, &options);
     text.truncate(text.trim_end().len());
     text
 }

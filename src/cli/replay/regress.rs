@@ -8,14 +8,13 @@ use mitmcraft::proxy::{ConnectError, EngineRunner, LogWriter, ReplayClient};
 use mitmcraft::proxy::{Stop, UpstreamName};
 use mitmcraft_engine::regress::{Behaviour, Freedom, Normalisation, Regression, Run};
 use mitmcraft_engine::replay::{ClientOptions, Pace, Tally};
-use mitmcraft_engine::text::Verbosity;
-use serde_json::json;
 
 use super::client::Outcomes;
 use super::play::PlayArguments;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
+use crate::cli::report::ReportOutput;
 use crate::cli::run::{connect, logged, look_up, stop_on_signals};
 
 /// Report how another build of a server behaves differently
@@ -131,27 +130,15 @@ fn report(
 ) -> anyhow::Result<Done> {
     let run = runs.first().context("the server did not let the client in")?;
     let comparison = baseline.compare(&run.behaviour, normalisation);
-    let deviations = &comparison.deviations;
-    if let Some(path) = &arguments.junit {
-        let options = Output::line_options(Verbosity::Main, false);
-        arguments.play.captures.files.overwrite.write(path, comparison.junit(&options))?;
+    let overwrite = arguments.play.captures.files.overwrite;
+    let report = ReportOutput::create(arguments.junit.as_deref(), arguments.json, overwrite)?;
+    let done = report.print(&comparison, true, output)?;
+    if !arguments.json {
+        let [compared, deviations] = [comparison.compared, comparison.deviations.len() as u64];
+        let deviations = count(deviations, "deviation");
+        output.note(&format!("{} compared, {deviations}", count(compared, "packet")));
     }
-    if arguments.json {
-        let all: Vec<_> = deviations.iter().map(|deviation| deviation.json()).collect();
-        output.json(&json!({ "compared": comparison.compared, "deviations": all }))?;
-    } else {
-        let options = Output::line_options(Verbosity::Main, output.colors_stdout());
-        let mut text = String::new();
-        deviations.iter().for_each(|deviation| deviation.write(&mut text, &options));
-        if !text.is_empty() {
-            output.line(text.trim_end())?;
-        }
-        let compared = count(comparison.compared, "packet");
-        output
-            .note(&format!("{compared} compared, {}", count(deviations.len() as u64, "deviation")));
-    }
-    let same = deviations.is_empty() && comparison.compared > 0;
-    Ok(if same { Done::Yes } else { Done::No })
+    Ok(done)
 }
 
 fn normalisation(arguments: &Arguments) -> anyhow::Result<Normalisation> {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use super::Report;
+use super::ExpectReport;
 use super::outcome::Outcome;
 use super::scope::Scope;
 use crate::capture::{Entry, EventKind, Sink};
@@ -74,8 +74,8 @@ impl Judge {
 
     /// Returns the results so far; of everything once the judge is [finished](Sink::finish).
     #[must_use]
-    pub fn report(&self) -> Report {
-        Report { outcomes: self.outcomes.clone() }
+    pub fn report(&self) -> ExpectReport {
+        ExpectReport { outcomes: self.outcomes.clone() }
     }
 
     /// Judges all sessions and the run as ended.

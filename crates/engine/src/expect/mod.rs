@@ -1,7 +1,7 @@
 //! Judges the expectations of filter files, live or over captures.
 //!
 //! A [`Judge`] is a [`Sink`](crate::capture::Sink): it takes entries, from running sessions or from a
-//! capture, and reads no clock, so that both give the same [`Report`] for the same entries.
+//! capture, and reads no clock, so that both give the same [`ExpectReport`] for the same entries.
 //!
 //! ```
 //! use mitmcraft_engine::capture::Sink as _;
@@ -19,7 +19,6 @@
 //! ```
 
 mod case;
-mod formats;
 mod judge;
 mod outcome;
 mod rate;
@@ -29,5 +28,5 @@ mod scope;
 mod tests;
 
 pub use judge::Judge;
-pub use outcome::{Failure, Outcome, Verdict};
-pub use report::Report;
+pub use outcome::Outcome;
+pub use report::ExpectReport;

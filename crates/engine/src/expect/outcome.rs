@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
-use crate::capture::Record;
 use crate::filter::Expect;
-use mitmcraft_protocol::packet::Timestamp;
+use crate::report::{Finding, Verdict};
 
 /// The result of an expectation in everything that was judged.
 #[derive(Debug, Clone)]
@@ -16,53 +15,8 @@ pub struct Outcome {
     pub passed: u64,
     /// The number of judgements that it failed.
     pub failed: u64,
-    /// The first of the failures.
-    pub failures: Vec<Failure>,
-}
-
-/// The result of an expectation in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// Every judgement passed.
-    Passed,
-    /// A judgement failed.
-    Failed,
-    /// Nothing was judged: no packet matches `after`, or there was no session.
-    Skipped,
-}
-
-impl Verdict {
-    /// Returns `passed`, `failed` or `skipped`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
-    }
-}
-
-/// A broken expectation, with the packets around it.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Failure {
-    /// The capture; `None` of a live session.
-    pub source: Option<Arc<str>>,
-    /// The number of the session, of a run that of its last packet.
-    pub session: u64,
-    /// The player's name, if it was known.
-    pub player: Option<String>,
-    /// The time at which it was broken.
-    pub at: Timestamp,
-    /// What was found, and what was expected.
-    pub reason: String,
-    /// The packet that began the judgement, if one did.
-    pub opener: Option<Record>,
-    /// The last packets before the failure, the one that broke the expectation, and the next ones.
-    pub around: Vec<Record>,
-    /// The place in `around` of the packet that broke the expectation; `None` if the lack of one did.
-    pub broken_by: Option<usize>,
+    /// The first of the failures, with the packets around each.
+    pub failures: Vec<Finding>,
 }
 
 impl Outcome {
@@ -81,7 +35,7 @@ impl Outcome {
     }
 
     /// Counts a failure. Returns its place in [`failures`](Self::failures), if it is kept.
-    pub(super) fn fail(&mut self, failure: Failure) -> Option<usize> {
+    pub(super) fn fail(&mut self, failure: Finding) -> Option<usize> {
         self.failed += 1;
         if self.failures.len() == KEPT {
             return None;

@@ -1,50 +1,23 @@
 use std::fmt::Write as _;
 
-use super::outcome::{Failure, Outcome, Verdict};
-use crate::capture::{Entry, Record};
-use crate::text::{Escaped, LineOptions, count, write_line};
+use serde_json::{Value as Json, json};
+
+use super::Outcome;
+use crate::report::{Annotation, Case, Finding, Report, Suite, Verdict};
+use crate::text::{LineOptions, count};
 
 /// The results of all expectations.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct ExpectReport {
     /// The results, in the order of the files.
     pub outcomes: Vec<Outcome>,
 }
 
-impl Report {
-    /// Returns whether no expectation failed, and at least one was judged.
-    #[must_use]
-    pub fn passed(&self) -> bool {
-        self.count(Verdict::Failed) == 0 && self.count(Verdict::Passed) > 0
-    }
-
+impl ExpectReport {
     /// Returns the number of expectations with this result.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.outcomes.iter().filter(|it| it.verdict() == verdict).count()
-    }
-
-    /// Appends the failures with the packets around them, and a table of all expectations.
-    pub fn write_text(&self, out: &mut String, options: &LineOptions) {
-        for outcome in &self.outcomes {
-            for failure in &outcome.failures {
-                let Outcome { expect, file, .. } = outcome;
-                let _ = writeln!(out, "failed: {} ({file}:{})", expect.name, expect.line);
-                failure.write(out, options);
-                out.push('\n');
-            }
-            let more = outcome.failed - outcome.failures.len() as u64;
-            if more > 0 {
-                let _ = writeln!(out, "and {more} more of `{}`\n", outcome.expect.name);
-            }
-        }
-        let _ = writeln!(out, "{:<8} {:>8} {:>8}  expectation", "result", "judged", "failed");
-        for outcome in &self.outcomes {
-            let (verdict, failed) = (outcome.verdict().name(), outcome.failed);
-            let (judged, name) = (outcome.passed + failed, &outcome.expect.name);
-            let _ = writeln!(out, "{verdict:<8} {judged:>8} {failed:>8}  {name}");
-        }
-        let _ = writeln!(out, "{}", self.summary());
     }
 
     /// Returns a line with the number of each result.
@@ -57,29 +30,90 @@ impl Report {
     }
 }
 
-impl Failure {
-    /// Appends where and why it failed, and the packets around it: `>` marks the one that broke the
-    /// expectation, `after` the one that began the judgement if it came much earlier.
-    pub fn write(&self, out: &mut String, options: &LineOptions) {
-        let _ = writeln!(out, "  {}: {}", self.place(), self.reason);
-        let mut line = |mark: &str, record: &Record| {
-            let _ = write!(out, "  {mark:>5} ");
-            write_line(out, &Entry::Packet(record.clone()), options);
-        };
-        if let Some(opener) = &self.opener {
-            line("after", opener);
-        }
-        for (place, record) in self.around.iter().enumerate() {
-            line(if self.broken_by == Some(place) { ">" } else { "" }, record);
-        }
+impl Report for ExpectReport {
+    /// Returns whether no expectation failed, and at least one was judged.
+    fn passed(&self) -> bool {
+        self.count(Verdict::Failed) == 0 && self.count(Verdict::Passed) > 0
     }
 
-    /// Describes the session: `session.jsonl, session 3 (Steve)`.
-    #[must_use]
-    pub fn place(&self) -> String {
-        let Self { source, session, player, .. } = self;
-        let source = source.as_ref().map(|it| format!("{it}, ")).unwrap_or_default();
-        let player = player.as_ref().map(|it| format!(" ({})", Escaped(it))).unwrap_or_default();
-        format!("{source}session {session}{player}")
+    fn json(&self) -> Json {
+        let [passed, failed, skipped] =
+            [Verdict::Passed, Verdict::Failed, Verdict::Skipped].map(|verdict| self.count(verdict));
+        let all: Json = self.outcomes.iter().map(Outcome::json).collect();
+        json!({ "passed": passed, "failed": failed, "skipped": skipped, "expectations": all })
     }
+
+    /// Appends the failures with the packets around them, and a table of all expectations.
+    fn write_text(&self, out: &mut String, options: &LineOptions) {
+        for outcome in &self.outcomes {
+            let Outcome { expect, file, .. } = outcome;
+            for failure in &outcome.failures {
+                let _ = writeln!(out, "failed: {} ({file}:{})", expect.name, expect.line);
+                write_failure(out, failure, options);
+                out.push('\n');
+            }
+            if outcome.more() > 0 {
+                let _ = writeln!(out, "and {} more of `{}`\n", outcome.more(), expect.name);
+            }
+        }
+        let _ = writeln!(out, "{:<8} {:>8} {:>8}  expectation", "result", "judged", "failed");
+        for outcome in &self.outcomes {
+            let (verdict, failed) = (outcome.verdict().name(), outcome.failed);
+            let (judged, name) = (outcome.passed + failed, &outcome.expect.name);
+            let _ = writeln!(out, "{verdict:<8} {judged:>8} {failed:>8}  {name}");
+        }
+        let _ = writeln!(out, "{}", self.summary());
+    }
+
+    /// Returns a suite for each file, with a case for each expectation.
+    fn suites(&self, options: &LineOptions) -> Vec<Suite> {
+        let files = self.outcomes.chunk_by(|a, b| a.file == b.file);
+        let suites = files.map(|outcomes| Suite {
+            name: outcomes[0].file.to_string(),
+            cases: outcomes.iter().map(|outcome| outcome.case(options)).collect(),
+        });
+        suites.collect()
+    }
+}
+
+impl Outcome {
+    /// Returns the number of failures that are not kept.
+    fn more(&self) -> u64 {
+        self.failed - self.failures.len() as u64
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "name": self.expect.name,
+            "file": &*self.file,
+            "line": self.expect.line,
+            "result": self.verdict().name(),
+            "judged": self.passed + self.failed,
+            "failed": self.failed,
+            "failures": self.failures.iter().map(Finding::json).collect::<Json>(),
+        })
+    }
+
+    fn case(&self, options: &LineOptions) -> Case {
+        let Self { expect, file, failed, .. } = self;
+        if self.verdict() == Verdict::Skipped {
+            return Case::new(&expect.name, Verdict::Skipped, "nothing was judged");
+        }
+        let write = |out: &mut String, it| write_failure(out, it, options);
+        let mut case = Case::of(&expect.name, &self.failures, write);
+        let Some(first) = self.failures.first() else { return case };
+        if self.more() > 0 {
+            let _ = writeln!(case.text, "and {} more", self.more());
+        }
+        let more = if *failed > 1 { format!(" ({failed} failures)") } else { String::new() };
+        let message = format!("{}: {}{more}", first.place.session(), first.reason);
+        let (file, line) = (file.clone(), expect.line);
+        Case { annotation: Some(Annotation { file, line, message }), ..case }
+    }
+}
+
+/// Appends where and why an expectation failed, and the packets around it.
+fn write_failure(out: &mut String, failure: &Finding, options: &LineOptions) {
+    let _ = writeln!(out, "  {}: {}", failure.place.session(), failure.reason);
+    failure.write_packets(out, options);
 }

@@ -2,9 +2,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::case::{Case, Step};
-use super::outcome::{Failure, Outcome};
+use super::outcome::Outcome;
 use crate::capture::{Outcome as Fate, Record};
 use crate::filter::Per;
+use crate::report::{Around, Finding, Place};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 
 /// A session or a run that is being judged.
@@ -54,7 +55,7 @@ impl Scope {
         self.context = Arc::clone(record.packet.context());
         self.last = at;
         self.shown.retain_mut(|(place, failure, left)| {
-            outcomes[*place].failures[*failure].around.push(shown(record));
+            outcomes[*place].failures[*failure].around.records.push(shown(record));
             *left -= 1;
             *left > 0
         });
@@ -160,27 +161,22 @@ impl Scope {
         opener: Option<Record>,
         broken_by: Option<&Record>,
     ) {
-        let mut around: Vec<Record> = self.recent.iter().cloned().collect();
-        around.extend(broken_by.map(shown));
+        let mut records: Vec<Record> = self.recent.iter().cloned().collect();
+        records.extend(broken_by.map(shown));
         // The packet that began it is shown once.
         let is_around = |opener: &Record| {
             let own = |it: &Record| {
                 it.packet.seq() == opener.packet.seq()
                     && it.packet.context().session == opener.packet.context().session
             };
-            around.iter().any(own)
+            records.iter().any(own)
         };
         let opener = opener.filter(|opener| !is_around(opener)).as_ref().map(shown);
-        let failure = Failure {
-            source: self.source.clone(),
-            session: self.context.session,
-            player: self.context.player.clone(),
-            at,
-            reason,
-            opener,
-            broken_by: broken_by.map(|_| around.len() - 1),
-            around,
-        };
+        let at_fault = broken_by.map(|_| records.len() - 1);
+        let (source, context) = (self.source.clone(), Arc::clone(&self.context));
+        let session = Place { source, context, at };
+        let around = Around { opener, records, at_fault };
+        let failure = Finding::new(outcome.expect.name.clone(), reason, session, around);
         if let Some(kept) = outcome.fail(failure) {
             self.shown.push((place, kept, AFTER));
         }

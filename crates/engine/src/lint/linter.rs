@@ -1,11 +1,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::finding::Finding;
 use super::values::Values;
-use super::{Fault, LintReport, LintRule, LintSession};
+use super::{LintReport, LintRule, LintSession};
 use crate::capture::{Entry, EventKind, Record, Sink};
+use crate::report::{Around, Finding, Place};
 use mitmcraft_protocol::contents::{Contents, ContentsError};
 use mitmcraft_protocol::meaning::{SessionMemory, diagnose};
 use mitmcraft_protocol::packet::{Diagnostic, RawReason, Undecoded, any_position};
@@ -27,6 +28,23 @@ pub struct Linter {
 
 /// What findings have in common that are counted together.
 type Key = (i32, LintRule, String, Option<String>);
+
+/// A rule that a packet breaks, and where.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) rule: LintRule,
+    pub(super) certain: bool,
+    pub(super) reason: String,
+    pub(super) field: Option<String>,
+    pub(super) span: Option<Range<usize>>,
+}
+
+impl Fault {
+    /// Creates a fault of a packet as a whole that the game certainly refuses.
+    pub(super) fn new(rule: LintRule, reason: impl Into<String>) -> Self {
+        Self { rule, certain: true, reason: reason.into(), field: None, span: None }
+    }
+}
 
 impl Linter {
     /// Begins a capture, whose session numbers are independent of those of the one before.
@@ -156,8 +174,14 @@ impl Linter {
         let key = (context.protocol.version(), rule, name, field.clone());
         // The description of another version proves nothing.
         let certain = certain && !context.guess;
-        let (source, record) = (self.source.clone(), record.clone());
-        let new = || Finding { rule, certain, reason, source, record, field, span, count: 0 };
+        let new = || {
+            let (source, context) = (self.source.clone(), Arc::clone(context));
+            let place = Place { source, context, at: record.packet.at() };
+            let around = Around::only(record.clone());
+            let (player_sees, count) = (Some(rule.player_sees()), 0);
+            let finding = Finding::new(rule.name(), reason, place, around);
+            Finding { certain, field, span, count, player_sees, ..finding }
+        };
         self.findings.entry(key).or_insert_with(new).count += 1;
     }
 }

@@ -9,8 +9,6 @@
 mod bundle;
 mod channels;
 mod component;
-mod finding;
-mod formats;
 mod linter;
 mod live;
 mod metadata;
@@ -22,8 +20,7 @@ mod session;
 mod tests;
 mod values;
 
-use finding::Fault;
-pub use finding::Finding;
+use linter::Fault;
 pub use linter::Linter;
 pub use live::{Stage, Visit, VisitOptions, Visitor};
 pub use report::LintReport;

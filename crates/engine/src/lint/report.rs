@@ -1,31 +1,24 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{Finding, LintRule, Visit};
+use serde_json::{Value as Json, json};
+
+use super::{LintRule, Visit};
+use crate::report::{Case, Finding, Report, Suite, Verdict};
 use crate::text::{Escaped, LineOptions, count};
 
-/// The findings of a [`Linter`](super::Linter), and the visits that they are of.
+/// The findings of a [`Linter`](super::Linter), and the visits in which the packets came.
 #[derive(Debug, Clone)]
 pub struct LintReport {
     /// The number of judged packets by version.
     pub(super) judged: BTreeMap<(i32, String), u64>,
-    /// The findings, by version and rule.
+    /// The findings, by version and rule; each has its packet.
     pub findings: Vec<Finding>,
     /// The visits whose packets were judged; none if captures were.
     pub visits: Vec<Visit>,
 }
 
 impl LintReport {
-    /// Returns whether there is neither a finding nor a failed visit, and if there were visits, whether one
-    /// has reached the game.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        let visits = &self.visits;
-        self.findings.is_empty()
-            && !visits.iter().any(Visit::has_failed)
-            && (visits.is_empty() || !visits.iter().all(Visit::is_refused))
-    }
-
     /// Iterates over the versions with the number of packets that were judged.
     pub fn versions(&self) -> impl Iterator<Item = (&str, u64)> {
         self.judged.iter().map(|((_, name), packets)| (name.as_str(), *packets))
@@ -34,14 +27,70 @@ impl LintReport {
     /// Returns the number of packets of a version that break a rule.
     #[must_use]
     pub fn count(&self, version: &str, rule: LintRule) -> u64 {
-        let ours = self.findings.iter().filter(|it| it.version() == version && it.rule == rule);
-        ours.map(|it| it.count).sum()
+        self.broken(version, rule).map(|it| it.count).sum()
+    }
+
+    /// Returns a line with the number of findings.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let uncertain = self.findings.iter().filter(|it| !it.certain).count();
+        let words = count(self.findings.len() as u64, "finding");
+        if uncertain == 0 { words } else { format!("{words}, of which {uncertain} uncertain") }
+    }
+
+    fn broken(&self, version: &str, rule: LintRule) -> impl Iterator<Item = &Finding> {
+        let findings = self.findings.iter();
+        findings.filter(move |it| it.rule == rule.name() && version_name(it) == version)
+    }
+
+    fn suite(&self, version: &str, options: &LineOptions) -> Suite {
+        let visit = self.visits.iter().find(|visit| visit.version == version).map(|visit| {
+            let verdict = match (visit.has_failed(), visit.is_refused()) {
+                (true, _) => Verdict::Failed,
+                (false, true) => Verdict::Skipped,
+                (false, false) => Verdict::Passed,
+            };
+            Case::new("visit", verdict, visit.describe())
+        });
+        let rules = LintRule::ALL.into_iter().map(|rule| {
+            let write = |out: &mut String, it| write_finding(out, it, options);
+            Case::of(rule.name(), self.broken(version, rule), write)
+        });
+        Suite { name: version.to_owned(), cases: visit.into_iter().chain(rules).collect() }
+    }
+}
+
+impl Report for LintReport {
+    /// Returns whether there is neither a finding nor a failed visit, and if there were visits, whether one
+    /// has reached the game.
+    fn passed(&self) -> bool {
+        let visits = &self.visits;
+        self.findings.is_empty()
+            && !visits.iter().any(Visit::has_failed)
+            && (visits.is_empty() || !visits.iter().all(Visit::is_refused))
+    }
+
+    /// Returns the matrix, the findings and the visits.
+    fn json(&self) -> Json {
+        let versions = self.versions().map(|(version, packets)| {
+            let counts = LintRule::ALL.into_iter().map(|it| (it, self.count(version, it)));
+            let broken = counts.filter(|(_, count)| *count > 0);
+            let rules: serde_json::Map<String, Json> =
+                broken.map(|(rule, count)| (rule.name().to_owned(), count.into())).collect();
+            json!({ "version": version, "packets": packets, "rules": rules })
+        });
+        let findings: Json = self.findings.iter().map(Finding::json).collect();
+        let mut json = json!({ "versions": versions.collect::<Json>(), "findings": findings });
+        if !self.visits.is_empty() {
+            json["visits"] = self.visits.iter().map(Visit::json).collect();
+        }
+        json
     }
 
     /// Appends the findings, how the visits went, and a matrix of versions and the rules that were broken.
-    pub fn write_text(&self, out: &mut String, options: &LineOptions) {
+    fn write_text(&self, out: &mut String, options: &LineOptions) {
         for finding in &self.findings {
-            finding.write(out, options);
+            write_finding(out, finding, options);
             out.push('\n');
         }
         for visit in &self.visits {
@@ -50,7 +99,7 @@ impl LintReport {
         if !self.visits.is_empty() {
             out.push('\n');
         }
-        let is_broken = |rule: &LintRule| self.findings.iter().any(|it| it.rule == *rule);
+        let is_broken = |rule: &LintRule| self.findings.iter().any(|it| it.rule == rule.name());
         let rules: Vec<LintRule> = LintRule::ALL.into_iter().filter(is_broken).collect();
         let _ = write!(out, "{:<12} {:>10} {:>10}", "version", "packets", "at fault");
         rules.iter().for_each(|rule| {
@@ -69,11 +118,35 @@ impl LintReport {
         let _ = writeln!(out, "{}", self.summary());
     }
 
-    /// Returns a line with the number of findings.
-    #[must_use]
-    pub fn summary(&self) -> String {
-        let uncertain = self.findings.iter().filter(|it| !it.certain).count();
-        let words = count(self.findings.len() as u64, "finding");
-        if uncertain == 0 { words } else { format!("{words}, of which {uncertain} uncertain") }
+    /// Returns a suite for each version, with a case for each rule, and one for the visit.
+    fn suites(&self, options: &LineOptions) -> Vec<Suite> {
+        let judged = self.versions().map(|(version, _)| version);
+        let visited = self.visits.iter().map(|visit| visit.version.as_str());
+        let mut suites: Vec<Suite> = Vec::new();
+        for version in judged.chain(visited) {
+            if suites.iter().all(|suite| suite.name != version) {
+                suites.push(self.suite(version, options));
+            }
+        }
+        suites
+    }
+}
+
+/// Returns the name of the version of a finding's packet.
+fn version_name(finding: &Finding) -> &str {
+    finding.packet().map_or("", |packet| packet.context().protocol.newest_name())
+}
+
+/// Appends a finding with its packet, and its bytes with the place marked.
+fn write_finding(out: &mut String, finding: &Finding, options: &LineOptions) {
+    let Finding { rule, reason, count, place, .. } = finding;
+    let label = if finding.certain { "" } else { " (uncertain)" };
+    let times = if *count > 1 { format!(", {count} packets") } else { String::new() };
+    let _ = writeln!(out, "{rule}{label} in {}{times}: {reason}", version_name(finding));
+    let number = finding.packet().map(|it| format!(", packet {}", it.seq())).unwrap_or_default();
+    let _ = writeln!(out, "  {}{number}", place.session());
+    finding.write_packets(out, options);
+    if let Some(seen) = finding.player_sees {
+        let _ = writeln!(out, "  the player sees: {seen}");
     }
 }

@@ -1,12 +1,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::Write as _;
 use std::time::Duration;
+
+use serde_json::{Value as Json, json};
 
 use super::behaviour::name;
 use super::{Behaviour, Deviation, Freedom, Normalisation};
 use crate::analysis::{DiffSide, Differ, Difference, entity_ids, fingerprint};
 use crate::capture::{Entry, Record};
-use crate::text::{LineOptions, xml};
+use crate::report::{Case, Report, Suite, Verdict};
+use crate::text::LineOptions;
 use mitmcraft_protocol::schema::{Role, State, Value};
 
 /// The result of comparing two behaviours.
@@ -37,33 +39,34 @@ impl Behaviour {
     }
 }
 
-impl Comparison {
-    /// Returns the result in the XML format of JUnit: one test suite, with a test case for each kind of deviation.
-    #[must_use]
-    pub fn junit(&self, options: &LineOptions) -> String {
-        let of = |kind: &'static str| self.deviations.iter().filter(move |it| it.kind() == kind);
-        let failures = Deviation::KINDS.iter().filter(|kind| of(kind).next().is_some()).count();
-        let mut out = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  \
-             <testsuite name=\"regress\" tests=\"{}\" failures=\"{failures}\" errors=\"0\">\n",
-            Deviation::KINDS.len()
-        );
-        for kind in Deviation::KINDS {
-            let _ = write!(out, "    <testcase classname=\"regress\" name=\"{kind}\"");
-            let mut text = String::new();
-            of(kind).for_each(|deviation| deviation.write(&mut text, options));
-            if text.is_empty() {
-                out.push_str("/>\n");
-                continue;
+impl Report for Comparison {
+    /// Returns whether packets were compared, and none deviates.
+    fn passed(&self) -> bool {
+        self.deviations.is_empty() && self.compared > 0
+    }
+
+    fn json(&self) -> Json {
+        let deviations: Json = self.deviations.iter().map(Deviation::json).collect();
+        json!({ "compared": self.compared, "deviations": deviations })
+    }
+
+    /// Appends the deviations.
+    fn write_text(&self, out: &mut String, options: &LineOptions) {
+        self.deviations.iter().for_each(|deviation| deviation.write(out, options));
+    }
+
+    /// Returns one suite, with a case for each kind of deviation.
+    fn suites(&self, options: &LineOptions) -> Vec<Suite> {
+        let cases = Deviation::KINDS.map(|kind| {
+            let found: Vec<_> = self.deviations.iter().filter(|it| it.kind() == kind).collect();
+            if found.is_empty() {
+                return Case::new(kind, Verdict::Passed, "");
             }
-            let (count, text) = (of(kind).count(), xml(text.trim_end()));
-            let _ = writeln!(
-                out,
-                ">\n      <failure message=\"{kind}: {count}\">{text}</failure>\n    </testcase>"
-            );
-        }
-        out.push_str("  </testsuite>\n</testsuites>\n");
-        out
+            let mut case = Case::new(kind, Verdict::Failed, format!("{kind}: {}", found.len()));
+            found.iter().for_each(|deviation| deviation.write(&mut case.text, options));
+            case
+        });
+        vec![Suite { name: "regress".to_owned(), cases: cases.into() }]
     }
 }
 

@@ -38,4 +38,4 @@ pub use options::{LineOptions, TimeForm, Verbosity};
 pub(crate) use plural::count;
 pub(crate) use scalar::ByteSize;
 pub use toml::toml_string;
-pub(crate) use xml::xml;
+pub(crate) use xml::{xml, xml_attribute};

@@ -3,6 +3,8 @@
 
 use std::net::SocketAddr;
 
+use serde_json::Value as Json;
+
 use super::super::{Entry, Event, EventKind, LegState, Record};
 use super::map::JsonMap;
 use super::preamble::FORMAT_VERSION;
@@ -54,6 +56,13 @@ pub(in crate::capture) fn write_entry(out: &mut Vec<u8>, entry: &Entry, form: Fo
 /// (`docs/captures.md`), without what values mean.
 pub fn write_packet(out: &mut Vec<u8>, record: &Record) {
     write_record(out, record, Form::Full(None));
+}
+
+/// Returns a packet as an object of JSON: its line in a JSONL capture without fields and bytes.
+pub(crate) fn packet_json(record: &Record) -> Json {
+    let mut line = Vec::new();
+    write_record(&mut line, record, Form::Outline);
+    serde_json::from_slice(&line).unwrap_or_default()
 }
 
 /// Appends a packet as a line of JSON without a line feed, for a program that decides on it: as in a capture,

@@ -73,8 +73,8 @@ fn packets_are_counted() {
     let all = report("[[expect]]\nwhen = 'keep_alive'\ncount = '<= 1'\n", &session(5));
     let failure = &all.outcomes[0].failures[0];
     assert_eq!(failure.reason, "2 packets match `keep_alive`: expected <= 1");
-    assert_eq!(failure.at, Timestamp(20_000_000));
-    assert_eq!(failure.broken_by, Some(1));
+    assert_eq!(failure.place.at, Timestamp(20_000_000));
+    assert_eq!(failure.around.at_fault, Some(1));
 }
 
 #[test]

@@ -24,7 +24,7 @@ name = 'a login'
 when = 'success'
 ";
 
-fn made() -> Report {
+fn made() -> ExpectReport {
     let mut session = Script::open(3, 0);
     session.success().ask(1).wait(10).say("1").say("2").say("3").say("4");
     session.wait(2_000).ask(2).answer(2);
@@ -65,7 +65,7 @@ passed          1        0  a login
 
 #[test]
 fn junit_has_a_case_for_each_expectation() {
-    let xml = made().junit(&LineOptions::default());
+    let xml = junit(&made().suites(&LineOptions::default()));
     for part in [
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"tests.toml\" tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"1\">\n",
         "<testcase classname=\"tests.toml\" name=\"answers: &quot;all&quot;, 100%\">\n      <failure message=\"no packet matches `keep_alive and serverbound` within 1s: expected &gt;= 1\">",
@@ -99,7 +99,7 @@ fn json_has_every_failure_with_its_packets() {
 #[test]
 fn annotations_name_the_line_of_the_expectation() {
     assert_eq!(
-        made().github(),
+        github(&made().suites(&LineOptions::default())),
         "::error file=tests.toml,line=3,title=answers%3A \"all\"%2C 100%25::session 3 (Steve): no packet matches `keep_alive and serverbound` within 1s: expected >= 1\n\
          ::error file=tests.toml,line=9,title=no <chat>::session 3 (Steve): 1 packet matches `chat`: expected == 0\n"
     );

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::*;
 use crate::capture::{Entry, Event, EventKind, Outcome as Fate, Record, Sink as _, Summary};
 use crate::filter::RuleSet;
+use crate::report::{Report as _, Verdict, github, junit};
 use crate::text::LineOptions;
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, Timestamp};
@@ -119,7 +120,7 @@ fn set(text: &str) -> RuleSet {
 }
 
 /// Judges entries by a file.
-fn report(text: &str, entries: &[Entry]) -> Report {
+fn report(text: &str, entries: &[Entry]) -> ExpectReport {
     let set = set(text);
     let mut judge = Judge::new([("tests.toml", &set)]);
     entries.iter().for_each(|entry| judge.write(entry).unwrap());

@@ -14,8 +14,8 @@ fn sessions_at_the_same_time_are_judged_each_for_itself() {
     let report = report(ANSWERED, &entries);
     let outcome = &report.outcomes[0];
     assert_eq!((outcome.passed, outcome.failed), (1, 1));
-    assert_eq!(outcome.failures[0].session, 1);
-    assert_eq!(outcome.failures[0].at, Timestamp(15_000_000_000));
+    assert_eq!(outcome.failures[0].place.context.session, 1);
+    assert_eq!(outcome.failures[0].place.at, Timestamp(15_000_000_000));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn each_capture_is_a_run_of_its_own() {
     let report = judge.report();
     let outcome = &report.outcomes[0];
     assert_eq!((outcome.passed, outcome.failed), (1, 1));
-    assert_eq!(outcome.failures[0].place(), "b.jsonl, session 1 (Steve)");
+    assert_eq!(outcome.failures[0].place.session(), "b.jsonl, session 1 (Steve)");
 }
 
 #[test]

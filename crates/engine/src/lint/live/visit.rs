@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use serde_json::{Value as Json, json};
+
 use super::Visitor;
 use mitmcraft_protocol::schema::Protocol;
 
@@ -74,6 +76,19 @@ impl Visit {
     #[must_use]
     pub fn has_failed(&self) -> bool {
         if self.is_refused() { self.is_demanded } else { !self.stages.contains(&Stage::Leave) }
+    }
+
+    /// Returns the visit as JSON.
+    pub(in crate::lint) fn json(&self) -> Json {
+        let stages: Vec<&str> = self.stages.iter().map(|stage| stage.name()).collect();
+        json!({
+            "version": self.version,
+            "protocol": self.protocol,
+            "refused": self.is_refused(),
+            "failed": self.has_failed(),
+            "stages": stages,
+            "end": self.end,
+        })
     }
 
     /// Returns how the visit went, in words.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::capture::{Entry, Outcome, Record, Sink as _, open_capture};
+use crate::report::{Finding, Report as _, junit};
 use crate::text::LineOptions;
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Diagnostic, Packet, SentRegistries, Timestamp};
@@ -45,6 +46,15 @@ fn lint(records: impl IntoIterator<Item = Record>) -> LintReport {
     }
     linter.finish().unwrap();
     linter.report()
+}
+
+pub(super) fn rule_of(finding: &Finding) -> LintRule {
+    LintRule::ALL.into_iter().find(|rule| finding.rule == rule.name()).unwrap()
+}
+
+/// Returns the number of the packet at fault.
+fn seq(finding: &Finding) -> u64 {
+    finding.packet().unwrap().seq()
 }
 
 fn text(report: &LintReport) -> String {
@@ -153,7 +163,7 @@ fn every_fault_is_found_in_its_packet_and_at_its_place() {
         let context = Arc::new(context(version));
         let report = lint([record(&context, 1, hex(&body))]);
         let found = report.findings.iter();
-        let found: Vec<_> = found.map(|it| (it.rule, it.certain, it.span.clone())).collect();
+        let found: Vec<_> = found.map(|it| (rule_of(it), it.certain, it.span.clone())).collect();
         if found != [(rule, certain, place.clone())] {
             failures.push(format!("{rule:?} {certain} {place:?} in {body}: {found:?}"));
         }
@@ -192,7 +202,8 @@ fn entries_that_the_server_never_sent_are_found() {
         let body = format!("1a 01 {number} 00 00 00");
         let report = lint([record(&context, 2, hex(&body))]);
         assert_eq!(report.findings.len(), findings, "{number}: {}", text(&report));
-        let rules: Vec<_> = report.findings.iter().map(|it| (it.rule, it.span.clone())).collect();
+        let rules: Vec<_> =
+            report.findings.iter().map(|it| (rule_of(it), it.span.clone())).collect();
         assert!(rules.iter().all(|it| *it == (LintRule::EntryUnsent, Some(2..3))));
     }
     // If it has sent none, the game has its own.
@@ -208,7 +219,7 @@ fn bundles_that_are_too_long_or_left_open_are_found() {
         let end = ends.then(|| delimiter.clone());
         let bodies = std::iter::once(delimiter.clone()).chain(inner).chain(end);
         let report = lint((1..).zip(bodies).map(|(seq, body)| record(&context, seq, body)));
-        let found = report.findings.iter().map(|it| (it.rule, it.record.packet.seq()));
+        let found = report.findings.iter().map(|it| (rule_of(it), seq(it)));
         found.collect::<Vec<_>>()
     };
     assert_eq!(bundle(4096, true), []);
@@ -222,7 +233,10 @@ fn what_earlier_packets_and_the_wire_show_is_found() {
     let mut record = record(&context, 1, hex("00 05"));
     record.packet.note([Diagnostic::CompressedBelowThreshold].into_iter().collect());
     let report = lint([record]);
-    assert_eq!(report.findings[0].rule, LintRule::Diagnosed(Diagnostic::CompressedBelowThreshold));
+    assert_eq!(
+        rule_of(&report.findings[0]),
+        LintRule::Diagnosed(Diagnostic::CompressedBelowThreshold)
+    );
 }
 
 /// As a plugin of 1.20.4 with a typo in its channel, and one of 1.8.
@@ -246,7 +260,7 @@ fn messages_on_channels_that_the_client_has_not_registered_are_found() {
         let reasons = |records: Vec<Record>| {
             let report = lint(records);
             let findings = report.findings.iter();
-            let found = findings.map(|it| (it.rule, it.certain, it.reason.clone()));
+            let found = findings.map(|it| (rule_of(it), it.certain, it.reason.clone()));
             found.collect::<Vec<_>>()
         };
         let registered = || client(register, "mymod:hello\0other:x");
@@ -340,9 +354,11 @@ version         packets   at fault  id-unknown  bytes-left
 2 findings
 "
     );
-    let xml = report.junit(&LineOptions::default());
+    let xml = junit(&report.suites(&LineOptions::default()));
     assert!(
-        xml.contains("<testsuite name=\"1.8.9\" tests=\"28\" failures=\"2\" errors=\"0\">"),
+        xml.contains(
+            "<testsuite name=\"1.8.9\" tests=\"28\" failures=\"2\" errors=\"0\" skipped=\"0\">"
+        ),
         "{xml}"
     );
     assert!(xml.contains("<testcase classname=\"1.8.9\" name=\"chunk-invalid\"/>"), "{xml}");
@@ -355,6 +371,11 @@ version         packets   at fault  id-unknown  bytes-left
         (&"bytes-left".into(), &2.into(), &3.into())
     );
     assert_eq!(left["capture"], "a.jsonl");
+    // The packet as in a capture, without fields and bytes.
+    let packet = &left["packets"][usize::try_from(left["broken_by"].as_u64().unwrap()).unwrap()];
+    assert_eq!((&packet["packet"], &packet["dir"]), (&left["packet"], &"clientbound".into()));
+    assert_eq!((&packet["seq"], &packet["id"]), (&left["seq"], &left["id"]));
+    assert!(packet.get("fields").is_none() && packet.get("body").is_none(), "{packet}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Errors in the metadata of entities whose type an earlier packet says.
 
 use super::body::{Body, body};
-use super::{game, judge};
+use super::{game, judge, rule_of, seq};
 use crate::lint::LintRule;
 use mitmcraft_protocol::meaning::{RegistryKind, registry};
 use mitmcraft_protocol::schema::Catalog;
@@ -65,9 +65,7 @@ fn values_of_another_type_than_their_entity_has_are_found_since_1_9() {
                 let report =
                     judge(version, &[spawned(version, entity), game("entity_metadata", metadata)]);
                 let found = report.findings.iter();
-                found
-                    .map(|it| (it.rule, it.record.packet.seq(), it.span.clone()))
-                    .collect::<Vec<_>>()
+                found.map(|it| (rule_of(it), seq(it), it.span.clone())).collect::<Vec<_>>()
             };
             let place = format!("{entity} of {version}");
             assert_eq!(planted(good), [], "{place}");

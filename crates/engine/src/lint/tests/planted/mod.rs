@@ -12,7 +12,7 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::{context, text};
+use super::{context, rule_of, seq, text};
 use crate::capture::{Entry, Record, Sink as _};
 use crate::link::{Endpoint, Side};
 use crate::lint::{LintReport, LintRule as Rule, Linter};
@@ -157,7 +157,7 @@ fn every_planted_error_is_found_in_its_packet_and_at_its_place() {
             let report = judge(version, &packets);
             let found = report.findings.iter();
             let found: Vec<_> = found
-                .map(|it| (it.rule, it.record.packet.seq(), it.span.as_ref().map(|it| it.start)))
+                .map(|it| (rule_of(it), seq(it), it.span.as_ref().map(|it| it.start)))
                 .collect();
             let wanted = (rule, at as u64 + 1, place);
             if found != [wanted] {
