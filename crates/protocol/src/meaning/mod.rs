@@ -1,9 +1,10 @@
-//! What the values of fields mean: the creeper behind `type=50`, the degrees behind `yaw=64`.
+//! What is known of packets and fields: the creeper behind `type=50`, the degrees behind `yaw=64`, the most
+//! characters of a name.
 //!
-//! The annotations of each protocol family are a file in `data`, read when the first packet is shown;
-//! the names of items, blocks and entities of each version are in `data/registries.bin`. A
-//! [`FieldTracker`] goes along with a walk and gives the [`FieldMeaning`] of each value. Nothing here
-//! changes a value, and a packet that nobody looks at is not annotated.
+//! The knowledge is rows of the files in `data`, each of which is read when it is first needed; the names of
+//! items, blocks and entities of each version are in `data/registries.bin`. A [`FieldTracker`] goes along
+//! with a walk and gives the [`FieldMeaning`] of each value. Nothing here changes a value, and a packet that
+//! nobody looks at is not annotated.
 
 pub(crate) mod annotation;
 mod components;

@@ -227,6 +227,15 @@ fn a_packet_with_the_type_of_its_entity_names_the_keys_of_its_metadata() {
 #[test]
 fn the_tables_are_small() {
     let text: usize = FILES.iter().map(|(_, text)| text.len()).sum();
-    let size = text + super::registries::FILE.len();
-    assert!(size < 130_000, "{size} bytes; docs/meanings.md has the sizes too");
+    let rows = [
+        include_str!("data/components.toml"),
+        include_str!("data/limits.toml"),
+        include_str!("data/metadata.toml"),
+        include_str!("data/names.toml"),
+        include_str!("data/order.toml"),
+        include_str!("data/redaction.toml"),
+    ];
+    let rows: usize = rows.iter().map(|text| text.len()).sum();
+    let size = text + rows + super::registries::FILE.len();
+    assert!(size < 160_000, "{size} bytes; docs/meanings.md has the sizes too");
 }
