@@ -19,7 +19,6 @@
 //! | [`proxy`] | sockets, tasks, DNS, HTTP and metrics |
 //! | [`web`] | the interface in a browser |
 //! | [`tui`] | the terminal interface |
-//! | [`demo`] | an embedded server and client |
 
 // In the order of the layers. The blank lines keep rustfmt from sorting them.
 
@@ -34,5 +33,3 @@ pub mod proxy;
 pub mod web;
 
 pub mod tui;
-
-pub mod demo;

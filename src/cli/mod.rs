@@ -10,7 +10,6 @@ mod config;
 mod convert;
 mod decode;
 mod demo;
-mod demo_clients;
 mod diff;
 mod exit;
 mod expect;

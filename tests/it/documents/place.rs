@@ -5,13 +5,14 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::net::UdpSocket;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use mitmcraft::demo::{DemoOptions, DemoServer};
-use mitmcraft::proxy::{LogOptions, LogWriter};
+use mitmcraft::proxy::Clock;
+use mitmcraft_engine::query::{FullStat, QueryServer};
 
 use super::page::Command;
 use crate::support::{Program, convert, mitmcraft, root, scratch_file, text, wait_for};
@@ -22,11 +23,10 @@ pub(crate) struct Place {
     /// The sample files by name.
     samples: Vec<(&'static str, PathBuf)>,
     count: AtomicUsize,
-    server: Option<DemoServer>,
-    runtime: tokio::runtime::Runtime,
     /// Plays the recorded session to clients.
     recorded: Program,
-    recorded_port: u16,
+    /// Its port, at which Query is answered too.
+    port: u16,
 }
 
 impl Place {
@@ -72,17 +72,12 @@ impl Place {
         ] {
             samples.extend(names.iter().map(|name| (*name, source.clone())));
         }
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        let server = runtime.block_on(async {
-            let (log, _) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
-            DemoServer::bind(([127, 0, 0, 1], 0).into(), DemoOptions::default(), log).await.unwrap()
-        });
         let session = root().join("captures/session-1.8.jsonl");
         let replay = ["replay", "server", text(&session), "-l", "127.0.0.1:0", "-q"];
         let mut recorded = Program::mitmcraft(&[&replay[..], &["--pace", "lockstep"]].concat());
-        let recorded_port = recorded.listening();
-        let (count, server) = (AtomicUsize::new(0), Some(server));
-        Self { folder, samples, count, server, runtime, recorded, recorded_port }
+        let port = recorded.listening();
+        answer_query(port);
+        Self { folder, samples, count: AtomicUsize::new(0), recorded, port }
     }
 
     /// Checks the command's options without running it.
@@ -152,16 +147,7 @@ impl Place {
 
     /// Replaces hosts, addresses and placeholders.
     fn substitute(&self, words: &[String]) -> Vec<String> {
-        let server = self.server.as_ref().unwrap().local_addr();
-        let server = match words.get(..2) {
-            Some([replay, client]) if (&**replay, &**client) == ("replay", "client") => {
-                format!("127.0.0.1:{}", self.recorded_port)
-            }
-            Some([regress, _]) if regress == "regress" => {
-                format!("127.0.0.1:{}", self.recorded_port)
-            }
-            _ => server.to_string(),
-        };
+        let server = format!("127.0.0.1:{}", self.port);
         let mut fresh: Vec<String> = Vec::new();
         for word in words {
             let before = fresh.last().map(String::as_str);
@@ -206,10 +192,21 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.recorded.interrupt();
-        if let Some(server) = self.server.take() {
-            self.runtime.block_on(server.stop());
-        }
     }
+}
+
+/// Answers Query at that UDP port as long as the tests run.
+fn answer_query(port: u16) {
+    let socket = UdpSocket::bind(("127.0.0.1", port)).unwrap();
+    let (server, clock, stat) = (QueryServer::new(1), Clock::new(), FullStat::default());
+    thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        while let Ok((count, client)) = socket.recv_from(&mut buffer) {
+            if let Some(answer) = server.answer(clock.now(), client, &buffer[..count], &stat) {
+                let _ = socket.send_to(&answer, client);
+            }
+        }
+    });
 }
 
 /// Repeats the lines of a session with other numbers.

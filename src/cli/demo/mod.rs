@@ -1,8 +1,12 @@
+//! `demo`: embedded recordings played from both sides through the proxy.
+
+mod clients;
+mod server;
+
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::demo::{DemoOptions, DemoServer};
 use mitmcraft::proxy::{
     LogOptions, LogWriter, NamedSink, ProxyOptions, QueryProxyOptions, Stop, UpstreamName, factory,
 };
@@ -11,7 +15,6 @@ use mitmcraft_engine::filter::RuleSet;
 use mitmcraft_protocol::schema::Catalog;
 
 use super::args::{Lines, PlannedCaptures, Quiet, Verbose};
-use super::demo_clients::play_all;
 use super::exit::Done;
 use super::listen::bind;
 use super::output::Output;
@@ -21,6 +24,8 @@ use super::run::Run;
 use super::screen::Screen;
 use super::services::Services;
 use super::summary::SummaryReceiver;
+use clients::play_all;
+use server::Server;
 
 /// Try it: a built-in client and server talk through the real proxy
 #[derive(Debug, Args)]
@@ -53,16 +58,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let options = DemoOptions::default();
     let catalog = Catalog::embedded();
     let rules = if arguments.all { &[RULES, OLD_RULES].concat() } else { RULES };
     let rules = RuleSet::parse(rules, catalog).rules.context("the demo's rules have faults")?;
     // What the server and its clients see themselves is not recorded, only what the proxy sees.
     let (unrecorded, _) = LogWriter::start(Vec::new(), LogOptions::default())?;
-    let server = DemoServer::bind(([127, 0, 0, 1], 0).into(), options.clone(), unrecorded.clone())
-        .await
-        .context("cannot start the demo's server")?;
-    let upstream = server.local_addr();
+    let server = Server::start(unrecorded).await.context("cannot start the demo's server")?;
+    let upstream = server.address;
 
     let pipeline = factory(std::slice::from_ref(&rules)).fixed();
     let towards = UpstreamName { host: upstream.ip().to_string(), port: Some(upstream.port()) };
@@ -70,7 +72,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
     let (proxy, mut services, mut query) = (listener.local_addr()?, Services::default(), None);
     if arguments.all {
         let listen = ([127, 0, 0, 1], 0).into();
-        let mut relayed = QueryProxyOptions::new(listen, upstream, towards.to_string());
+        let mut relayed = QueryProxyOptions::new(listen, server.query, towards.to_string());
         relayed.pipeline = pipeline.clone();
         query = Some(services.query(relayed).await?);
     }
@@ -100,7 +102,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
         Run { listener, options: proxied, log, sinks, services, stop: stop.clone(), drain: None };
     let running = run.begin(output)?;
     let playing = tokio::spawn(async move {
-        let played = play_all(proxy, query, options, unrecorded).await;
+        let played = play_all(&server, proxy, query).await;
         // Clients of a run that is stopped fail.
         if stop.is_stopped() {
             return Ok(Vec::new());
@@ -115,7 +117,6 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
         Err(error) if error.is_cancelled() => Ok(Vec::new()),
         ended => ended.context("the demo's client has failed")?,
     };
-    server.stop().await;
     let recorded = served?;
     let lines = played?;
     summary.print(TOP, output);
