@@ -7,6 +7,7 @@ use ts_rs::{Config, TS, TypeVisitor};
 
 use super::*;
 use crate::control::{self, Decided};
+use mitmcraft_engine::filter::EditError;
 use mitmcraft_engine::link::{CommandError, Release, Side};
 use mitmcraft_protocol::schema::{Direction, State};
 
@@ -96,12 +97,12 @@ fn messages_say_what_they_are() {
     );
     let error = control::ControlError::Refused(CommandError::Encode {
         path: "items[3]".to_owned(),
-        reason: "items[3]: no".to_owned(),
+        cause: EditError::NothingToRemove,
     });
     assert_eq!(
         as_json(control::Message::Answer { id: None, answer: Err(error) }.into()),
         json!({ "id": null, "error": {
-            "message": "items[3]: no", "path": "items[3]", "hint": null, "start": null,
+            "message": "no element to remove", "path": "items[3]", "hint": null, "start": null,
             "end": null,
         } })
     );

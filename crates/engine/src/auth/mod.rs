@@ -32,7 +32,7 @@ pub use http::service_of;
 pub use http::{Body, Method, Request, Response};
 pub use join_memory::JoinMemory;
 pub use lent_account::LentAccount;
-pub use profile::{Profile, Wanted, read_profile};
+pub use profile::{Profile, Wanted, WantedError, read_profile};
 pub use request_error::RequestError;
 pub use retry::Retry;
 pub use secret::Secret;

@@ -52,24 +52,28 @@ pub enum Wanted {
     Known(Profile),
 }
 
+/// The error of a text that names no profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a name, a UUID, or `NAME:UUID`")]
+pub struct WantedError;
+
 impl FromStr for Wanted {
-    type Err = String;
+    type Err = WantedError;
 
     /// Parses `NAME`, a UUID with or without hyphens, or `NAME:UUID`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "expected a name, a UUID, or `NAME:UUID`".to_owned();
+    fn from_str(text: &str) -> Result<Self, WantedError> {
         let is_name = |name: &str| {
             let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
             !name.is_empty() && name.len() <= NAME && name.bytes().all(known)
         };
         if let Some((name, id)) = text.split_once(':') {
-            let id = parse_uuid(id).filter(|_| is_name(name)).ok_or_else(wrong)?;
+            let id = parse_uuid(id).filter(|_| is_name(name)).ok_or(WantedError)?;
             return Ok(Self::Known(Profile { name: name.to_owned(), id }));
         }
         match parse_uuid(text) {
             Some(id) => Ok(Self::Id(id)),
             None if is_name(text) => Ok(Self::Name(text.to_owned())),
-            None => Err(wrong()),
+            None => Err(WantedError),
         }
     }
 }

@@ -1,6 +1,8 @@
 use mitmcraft_protocol::schema::{Direction, State};
 use thiserror::Error;
 
+use crate::filter::EditError;
+
 /// The reason why a [`Command`](super::Command) is not carried out, or not to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -51,11 +53,11 @@ pub enum CommandError {
     #[error("it has no known type: give its bytes instead of fields")]
     UnknownType,
     /// The fields cannot be encoded.
-    #[error("{reason}")]
+    #[error("{cause}")]
     Encode {
         /// The path of the field that cannot be encoded; empty for the packet as a whole.
         path: String,
         /// The reason, which names the field too.
-        reason: String,
+        cause: EditError,
     },
 }

@@ -54,7 +54,7 @@ pub use peer_engine::PeerEngine;
 pub use per_side::PerSide;
 pub(crate) use recorder::{CUT_OFF, Recorder};
 pub use report::{Release, Report};
-pub use ruling::{Asking, Otherwise, Question, Ruling, Unruled};
+pub use ruling::{Asking, Otherwise, Question, Ruling, RulingError, Unruled};
 pub(crate) use ruling::{PIPE, RuledPacket, RuledSend, RuledVerdict};
 pub use transfer::Transfer;
 pub use upstream::Upstream;

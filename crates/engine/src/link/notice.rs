@@ -1,4 +1,4 @@
-use super::Upstream;
+use super::{RulingError, Upstream};
 use crate::auth::Profile;
 use crate::filter::Message;
 
@@ -49,7 +49,7 @@ pub enum Notice {
     /// The answer of the program that decides on packets cannot be carried out.
     Unapplied {
         /// The reason.
-        reason: String,
+        reason: RulingError,
     },
     /// A filter has something to say.
     Filter(Message),

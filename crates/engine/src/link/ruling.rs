@@ -5,7 +5,7 @@ use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Direction, PacketType, Protocol};
 use thiserror::Error;
 
-use crate::filter::EditPath;
+use crate::filter::{EditError, EditPath};
 use crate::lang::Expr;
 
 /// The packets that a program decides on, and what becomes of those on which it does not.
@@ -93,13 +93,28 @@ pub enum Unruled {
     Down,
     /// Its answer cannot be carried out.
     #[error("its answer cannot be carried out: {0}")]
-    Unfit(String),
+    Unfit(RulingError),
     /// No memory is left for packets behind it.
     #[error("no memory is left for packets behind it")]
     Memory,
     /// The session has ended.
     #[error("the session ended")]
     Ended,
+}
+
+/// The reason why the decision of a program cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RulingError {
+    /// A packet cannot be made or changed that way.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// The packet would become one that the session follows.
+    #[error("the packet would become one that changes the connection")]
+    Drives,
+    /// An additional packet is one that the session follows.
+    #[error("a packet to send would change the connection")]
+    SendDrives,
 }
 
 /// The name of the program in records, in the place of a rule's.

@@ -1,4 +1,5 @@
 use serde_json::{Map, Value as Json};
+use thiserror::Error;
 
 use crate::filter::{EditPath, hex};
 use crate::link::{RuledPacket, RuledSend, RuledVerdict, Ruling};
@@ -17,97 +18,100 @@ impl Answer {
     ///
     /// # Errors
     /// The reason why it is not an answer.
-    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
-        let json: Json = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        let Json::Object(mut keys) = json else { return Err("it is not an object".to_owned()) };
-        let id = keys.remove("id").ok_or("it has no `id`")?;
-        let id = id.as_u64().ok_or_else(|| format!("`id` is {id}, not the number of a packet"))?;
+    pub(super) fn parse(line: &[u8]) -> Result<Self, AnswerError> {
+        let json: Json =
+            serde_json::from_slice(line).map_err(|error| AnswerError::Json(error.to_string()))?;
+        let Json::Object(mut keys) = json else { return Err(AnswerError::NoObject) };
+        let id = keys.remove("id").ok_or(AnswerError::NoId)?;
+        let id = id.as_u64().ok_or(AnswerError::Id(id))?;
         let sends = keys.remove("send").map_or(Ok(Vec::new()), sends)?;
         let mut verdicts = Vec::new();
         for (key, value) in keys {
             verdicts.push(match &*key {
                 "pass" | "drop" if value != Json::Bool(true) => {
-                    return Err(format!("`{key}` can only be `true`"));
+                    return Err(AnswerError::NotTrue(key));
                 }
                 "pass" => RuledVerdict::Pass,
                 "drop" => RuledVerdict::Drop,
                 "set" => RuledVerdict::Set(fields(value)?),
-                "replace" => RuledVerdict::Replace(packet(object(value, &key)?, &key)?),
-                _ => return Err(format!("`{key}` is not a key of an answer")),
+                "replace" => RuledVerdict::Replace(packet(object(value, "replace")?, "replace")?),
+                _ => return Err(AnswerError::UnknownKey { key, of: "an answer" }),
             });
         }
         let verdict = match verdicts.len() {
-            0 if sends.is_empty() => return Err(ONE.to_owned()),
+            0 if sends.is_empty() => return Err(AnswerError::NotOne),
             // What only sends leaves the packet as it is.
             0 => RuledVerdict::Pass,
             1 => verdicts.remove(0),
-            _ => return Err(ONE.to_owned()),
+            _ => return Err(AnswerError::NotOne),
         };
         Ok(Self { id, ruling: Ruling { verdict, sends, size: line.len() } })
     }
 }
 
 /// Reads the fields to set, by their paths.
-fn fields(json: Json) -> Result<Vec<(EditPath, Json)>, String> {
+fn fields(json: Json) -> Result<Vec<(EditPath, Json)>, AnswerError> {
     let fields = object(json, "set")?.into_iter().map(|(path, value)| {
-        let parsed = EditPath::parse(&path).map_err(|(why, _)| format!("`{path}`: {why}"))?;
+        let parsed = EditPath::parse(&path)
+            .map_err(|(why, _)| AnswerError::Path { path: path.clone(), why })?;
         Ok((parsed, value))
     });
     fields.collect()
 }
 
 /// Reads the packets to send: a list, or one.
-fn sends(json: Json) -> Result<Vec<RuledSend>, String> {
+fn sends(json: Json) -> Result<Vec<RuledSend>, AnswerError> {
     let list = match json {
         Json::Array(list) => list,
         one => vec![one],
     };
     if list.len() > MAX_SENDS {
-        return Err(format!("`send` has more than {MAX_SENDS} packets"));
+        return Err(AnswerError::TooManySends);
     }
     list.into_iter().map(send).collect()
 }
 
-fn send(json: Json) -> Result<RuledSend, String> {
+fn send(json: Json) -> Result<RuledSend, AnswerError> {
     let mut keys = object(json, "send")?;
-    let to = keys.remove("to").ok_or("`send` has no `to`")?;
+    let to = keys.remove("to").ok_or(AnswerError::NoReceiver)?;
     let direction = match to.as_str() {
         Some("client") => Direction::Clientbound,
         Some("server") => Direction::Serverbound,
-        _ => return Err(format!("`to` is {to}: expected \"client\" or \"server\"")),
+        _ => return Err(AnswerError::Receiver(to)),
     };
     let place = keys.remove("place");
     let before = match place.as_ref().map(Json::as_str) {
         None | Some(Some("after")) => false,
         Some(Some("before")) => true,
-        Some(_) => return Err("`place` is neither \"before\" nor \"after\"".to_owned()),
+        Some(_) => return Err(AnswerError::Place),
     };
     let packet = packet(keys, "send")?;
     if let RuledPacket::Fields(None, _) = packet {
-        return Err("`send` has no `packet`, the name of what to send".to_owned());
+        return Err(AnswerError::NoName);
     }
     Ok(RuledSend { direction, before, packet })
 }
 
 /// Reads a packet, given by its fields or in hex.
-fn packet(mut keys: Map<String, Json>, of: &str) -> Result<RuledPacket, String> {
+fn packet(mut keys: Map<String, Json>, of: &'static str) -> Result<RuledPacket, AnswerError> {
     let (name, fields, bytes) = (keys.remove("packet"), keys.remove("fields"), keys.remove("hex"));
-    if let Some(key) = keys.keys().next() {
-        return Err(format!("`{key}` is not a key of `{of}`"));
+    if let Some((key, _)) = keys.into_iter().next() {
+        let of = if of == "send" { "`send`" } else { "`replace`" };
+        return Err(AnswerError::UnknownKey { key, of });
     }
     match (name, fields, bytes) {
         (None, None, Some(bytes)) => {
             let body = bytes.as_str().and_then(hex);
-            let body = body.ok_or_else(|| format!("`hex` of `{of}` is not bytes in hex"))?;
+            let body = body.ok_or(AnswerError::Hex(of))?;
             Ok(RuledPacket::Body(body))
         }
-        (_, _, Some(_)) => Err(format!("`{of}` has `hex` and more than that")),
-        (None, None, None) => Err(format!("`{of}` has neither `fields` nor `hex`")),
+        (_, _, Some(_)) => Err(AnswerError::HexAndMore(of)),
+        (None, None, None) => Err(AnswerError::NoBody(of)),
         (name, fields, None) => {
             let name = match name {
                 None => None,
                 Some(Json::String(name)) => Some(name),
-                Some(_) => return Err(format!("`packet` of `{of}` is not a name")),
+                Some(_) => return Err(AnswerError::Name(of)),
             };
             let fields = object(fields.unwrap_or_else(|| Json::Object(Map::new())), "fields")?;
             Ok(RuledPacket::Fields(name, Json::Object(fields)))
@@ -115,14 +119,82 @@ fn packet(mut keys: Map<String, Json>, of: &str) -> Result<RuledPacket, String> 
     }
 }
 
-fn object(json: Json, key: &str) -> Result<Map<String, Json>, String> {
+fn object(json: Json, key: &'static str) -> Result<Map<String, Json>, AnswerError> {
     match json {
         Json::Object(keys) => Ok(keys),
-        _ => Err(format!("`{key}` is not an object")),
+        _ => Err(AnswerError::NotObject(key)),
     }
 }
 
-const ONE: &str = "it must have one of `pass`, `drop`, `set` and `replace`";
+/// The reason why a line is not an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// It is not JSON, for the reason that the text gives.
+    #[error("{0}")]
+    Json(String),
+    /// It is another value than an object.
+    #[error("it is not an object")]
+    NoObject,
+    /// It does not say which question it answers.
+    #[error("it has no `id`")]
+    NoId,
+    /// Its `id` is not a number.
+    #[error("`id` is {0}, not the number of a packet")]
+    Id(Json),
+    /// A key has another value than `true`.
+    #[error("`{0}` can only be `true`")]
+    NotTrue(String),
+    /// It has a key that there is not.
+    #[error("`{key}` is not a key of {of}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// What has it.
+        of: &'static str,
+    },
+    /// It decides nothing, or several things.
+    #[error("it must have one of `pass`, `drop`, `set` and `replace`")]
+    NotOne,
+    /// The path of a field is invalid.
+    #[error("`{path}`: {why}")]
+    Path {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// It sends more packets than an answer can.
+    #[error("`send` has more than {MAX_SENDS} packets")]
+    TooManySends,
+    /// A packet to send has no receiver.
+    #[error("`send` has no `to`")]
+    NoReceiver,
+    /// The receiver of a packet to send is neither peer.
+    #[error("`to` is {0}: expected \"client\" or \"server\"")]
+    Receiver(Json),
+    /// The place of a packet to send is unknown.
+    #[error("`place` is neither \"before\" nor \"after\"")]
+    Place,
+    /// A packet to send has no name.
+    #[error("`send` has no `packet`, the name of what to send")]
+    NoName,
+    /// A packet's name is not a text.
+    #[error("`packet` of `{0}` is not a name")]
+    Name(&'static str),
+    /// A packet's bytes are not in hex.
+    #[error("`hex` of `{0}` is not bytes in hex")]
+    Hex(&'static str),
+    /// A packet is given by its bytes and otherwise.
+    #[error("`{0}` has `hex` and more than that")]
+    HexAndMore(&'static str),
+    /// A packet has no content.
+    #[error("`{0}` has neither `fields` nor `hex`")]
+    NoBody(&'static str),
+    /// A key has another value than an object.
+    #[error("`{0}` is not an object")]
+    NotObject(&'static str),
+}
 
 /// Most packets that one answer sends.
 const MAX_SENDS: usize = 1000;
@@ -187,10 +259,10 @@ mod tests {
             ),
         ] {
             let said = Answer::parse(line.as_bytes()).unwrap_err();
-            assert!(said.contains(wanted), "{line}: {said}");
+            assert!(said.to_string().contains(wanted), "{line}: {said}");
         }
         let many = format!(r#"{{"id":1,"send":[{}0]}}"#, "0,".repeat(1000));
-        assert!(Answer::parse(many.as_bytes()).unwrap_err().contains("more than 1000"));
+        assert_eq!(Answer::parse(many.as_bytes()).unwrap_err(), AnswerError::TooManySends);
         assert!(Answer::parse("[".repeat(100_000).as_bytes()).is_err(), "no stack overflow");
         assert!(Answer::parse(b"\xff").is_err());
     }

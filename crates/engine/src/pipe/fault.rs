@@ -2,6 +2,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::AnswerError;
+
 /// A failure of the program that decides on packets. The text continues "the program".
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -24,7 +26,7 @@ pub enum Fault {
         /// The beginning of the line.
         line: String,
         /// The reason.
-        reason: String,
+        reason: AnswerError,
     },
     /// It answered a question that was never asked.
     #[error("answered {0}, which was not asked")]

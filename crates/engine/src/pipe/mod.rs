@@ -15,6 +15,7 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
+pub use answer::AnswerError;
 pub use broker::{Broker, BrokerAction};
 pub use fault::Fault;
 

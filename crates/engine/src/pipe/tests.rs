@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::link::Unruled;
+use crate::link::{RulingError, Unruled};
 use mitmcraft_protocol::packet::Timestamp;
 
 const BEGIN: Timestamp = Timestamp(1_000_000_000_000);
@@ -224,7 +224,10 @@ fn the_reasons_for_no_answer_are_sentences() {
     for (reason, wanted) in [
         (Unruled::Memory, "no memory is left for packets behind it"),
         (Unruled::Ended, "the session ended"),
-        (Unruled::Unfit("x: y".into()), "its answer cannot be carried out: x: y"),
+        (
+            Unruled::Unfit(RulingError::SendDrives),
+            "its answer cannot be carried out: a packet to send would change the connection",
+        ),
     ] {
         assert_eq!(reason.to_string(), wanted);
     }

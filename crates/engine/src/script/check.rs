@@ -1,21 +1,52 @@
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use mlua::{Lua, Table, Value as LuaValue};
 
 use super::host::{Host, host_mut};
 use super::mentions::missing;
+use super::place::Placed;
 use super::run::Run;
 use super::sandbox::Sandbox;
-use super::{place, script};
-use crate::filter::{Severity, SourceFault};
+use super::script::Script;
+use crate::filter::{Checked, RuleSet, Severity, SourceFault};
 use crate::lang::{Expr, Vocabulary, Warning};
 use mitmcraft_protocol::schema::Catalog;
 
+/// The result of checking a script.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct CheckedScript {
+    /// The script; `None` if there are errors.
+    pub script: Option<Script>,
+    /// Errors and warnings, in the order of the file.
+    pub faults: Vec<SourceFault>,
+}
+
+impl Script {
+    /// Checks a script: runs it once, without a session, and checks its expressions against the packets of
+    /// all versions. `file` is its name in messages.
+    #[must_use]
+    pub fn parse(file: &str, text: &str, catalog: &Catalog) -> CheckedScript {
+        let (callbacks, faults) = check(&file.into(), text, catalog);
+        let script = callbacks.map(|callbacks| Self::new(file, text, callbacks));
+        CheckedScript { script, faults }
+    }
+
+    /// Checks a script as [`parse`](Self::parse) does, for use among the files with rules.
+    #[must_use]
+    pub fn parse_set(file: &str, text: &str, catalog: &Catalog) -> Checked {
+        let CheckedScript { script, faults } = Self::parse(file, text, catalog);
+        let rules = script.map(|script| RuleSet::of_program(Box::new(script)));
+        Checked { rules, faults }
+    }
+}
+
 /// Runs a script without a session, and checks its expressions. Returns them with their lines, unless
 /// there are errors, and the faults in the order of the file.
-pub(super) fn check(
-    file: &str,
+fn check(
+    file: &Arc<str>,
     text: &str,
     catalog: &Catalog,
 ) -> (Option<Vec<(Expr, usize)>>, Vec<SourceFault>) {
@@ -47,11 +78,8 @@ pub(super) fn check(
                 faults.add(Severity::Warning, span, message, hint);
             }
         }
-        Err(message) => {
-            let line = place::line_of(&message, file).unwrap_or(1);
-            let prefix = format!("{file}:{line}: ");
-            let message = message.strip_prefix(&prefix).unwrap_or(&message).to_owned();
-            faults.add(Severity::Error, faults.line(line), message, None);
+        Err(Placed { line, text, .. }) => {
+            faults.add(Severity::Error, faults.line(line), text, None);
         }
     }
     let mut found = faults.found;
@@ -70,12 +98,13 @@ struct Loaded {
 }
 
 /// Runs the script.
-fn load(file: &str, text: &str) -> Result<Loaded, String> {
-    let host = Host::loading(file.into(), Run::default(), None);
-    let sandbox = Sandbox::new(host, None).map_err(|error| error.to_string())?;
+fn load(file: &Arc<str>, text: &str) -> Result<Loaded, Placed> {
+    let placed = |error| Placed::of(&error, file, 1);
+    let host = Host::loading(Arc::clone(file), Run::default(), None);
+    let sandbox = Sandbox::new(host, None).map_err(placed)?;
     sandbox.begin();
-    script::run(&sandbox.lua, file, text).map_err(|error| place::message(&error, file, 1))?;
-    let mut host = host_mut(&sandbox.lua).map_err(|error| error.to_string())?;
+    sandbox.run(file, text).map_err(placed)?;
+    let mut host = host_mut(&sandbox.lua).map_err(placed)?;
     let packets = host.loading.take().map(|it| it.packets).unwrap_or_default();
     let registered = packets.into_iter().map(|(when, line, _)| (when, line)).collect();
     Ok(Loaded { registered, globals: globals(&sandbox.lua) })

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use mlua::{Error, Lua, LuaString, Table, Value as LuaValue};
 
 use super::draft::{self, Part};
+use super::host_error::HostError;
 use super::packet_table::PartTable;
 use super::work::{VALUE, charge};
 use crate::filter::{Var, scalar};
@@ -158,8 +159,8 @@ impl<'l> Writer<'l> {
         value: &LuaValue,
         shape: Option<&Shape<'_>>,
         depth: usize,
-    ) -> Result<Value, String> {
-        self.left = self.left.checked_sub(1).ok_or("the table has too many values")?;
+    ) -> Result<Value, HostError> {
+        self.left = self.left.checked_sub(1).ok_or(HostError::TooManyValues)?;
         let kinds = shape.map(Shape::kinds);
         let has = |kind| kinds.is_some_and(|kinds| kinds.has(kind));
         Ok(match value {
@@ -188,17 +189,17 @@ impl<'l> Writer<'l> {
                 string(text, has(Kind::Bytes) && !has(Kind::Text))
             }
             LuaValue::Table(_) if depth >= MAX_DEPTH => {
-                return Err("the table is too deep, or contains itself".to_owned());
+                return Err(HostError::TooDeep);
             }
             LuaValue::Table(table) => self.table(table, shape, depth + 1)?,
             LuaValue::UserData(data) => {
                 let part = data.borrow::<PartTable>();
-                let part = part.map_err(|_| "a field cannot hold this value".to_owned())?;
+                let part = part.map_err(|_| HostError::Foreign)?;
                 let (value, bytes) = part.value(self.lua)?;
                 self.bytes += bytes;
                 value
             }
-            other => return Err(format!("a field cannot hold a {}", other.type_name())),
+            other => return Err(HostError::NoValue(other.type_name())),
         })
     }
 
@@ -207,7 +208,7 @@ impl<'l> Writer<'l> {
         table: &Table,
         shape: Option<&Shape<'_>>,
         depth: usize,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, HostError> {
         let length = table.raw_len();
         let is_empty = table.is_empty();
         let lists = shape.is_some_and(|shape| {
@@ -218,16 +219,16 @@ impl<'l> Writer<'l> {
             let element = shape.and_then(Shape::element);
             let mut items = Vec::new();
             for number in 1..=length {
-                let item = table.raw_get(number).map_err(|error| error.to_string())?;
+                let item = table.raw_get(number)?;
                 items.push(self.value(&item, element.as_ref(), depth)?);
             }
             return Ok(Value::List(items));
         }
         let mut fields = Vec::new();
         for pair in table.pairs::<LuaValue, LuaValue>() {
-            let (name, value) = pair.map_err(|error| error.to_string())?;
+            let (name, value) = pair?;
             let LuaValue::String(name) = name else {
-                return Err("the keys of a table are names, or numbers from 1".to_owned());
+                return Err(HostError::Key);
             };
             let name = name.to_string_lossy();
             let field = shape.and_then(|shape| shape.field(&name));

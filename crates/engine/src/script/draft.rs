@@ -1,4 +1,5 @@
-use crate::filter::{EditPath, apply_changes, build};
+use super::host_error::HostError;
+use crate::filter::{EditError, EditPath, apply_changes, build};
 use mitmcraft_protocol::packet::{Packet, PathStep, position};
 use mitmcraft_protocol::schema::{PacketType, Value};
 use mitmcraft_protocol::wire::{Encoding, Tag};
@@ -26,7 +27,13 @@ pub(super) struct Draft {
 #[derive(Debug)]
 pub(super) struct DraftError {
     pub(super) line: Option<usize>,
-    pub(super) message: String,
+    pub(super) cause: HostError,
+}
+
+impl From<HostError> for DraftError {
+    fn from(cause: HostError) -> Self {
+        Self { line: None, cause }
+    }
 }
 
 /// A part of a packet.
@@ -66,7 +73,7 @@ impl Draft {
     }
 
     /// Replaces the packet by another of the same state and direction.
-    pub(super) fn replace(&mut self, kind: &PacketType, value: Value) -> Result<(), String> {
+    pub(super) fn replace(&mut self, kind: &PacketType, value: Value) -> Result<(), EditError> {
         let body = build(&self.packet.context().protocol, kind, value)?;
         self.work += body.len();
         self.changes.clear();
@@ -87,10 +94,7 @@ impl Draft {
                 true => self.packet.value_with_payload(),
                 false => self.packet.value(),
             };
-            let message =
-                |error: &dyn ToString| format!("the packet does not decode: {}", error.to_string());
-            self.value =
-                Some(value.map_err(|error| DraftError { line: None, message: message(&error) })?);
+            self.value = Some(value.map_err(HostError::from)?);
         }
         Ok(self.value.as_ref().and_then(|value| part(value, steps)))
     }
@@ -103,11 +107,15 @@ impl Draft {
         self.work += 2 * self.packet.size() + std::mem::take(&mut self.pending);
         let (changes, lines) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.lines));
         let decoded = self.value.take().filter(|_| !self.packet.has_payload());
-        let body = apply_changes(&self.packet, decoded, &changes).map_err(|message| {
-            let about =
-                changes.iter().position(|(path, _)| message.starts_with(&format!("`{path}`:")));
+        let body = apply_changes(&self.packet, decoded, &changes).map_err(|cause| {
+            let about = match &cause {
+                EditError::Field { path: about, .. } => {
+                    changes.iter().position(|(path, _)| path.to_string() == *about)
+                }
+                _ => None,
+            };
             let line = about.map_or_else(|| lines.last(), |about| lines.get(about));
-            DraftError { line: line.copied().flatten(), message }
+            DraftError { line: line.copied().flatten(), cause: cause.into() }
         })?;
         if self.packet.body().is_ok_and(|old| old != body) {
             self.packet.replace_body(body);

@@ -1,11 +1,12 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mlua::{AppDataRef, AppDataRefMut, Error, Function, Lua};
 
 use super::draft::Draft;
+use super::host_error::HostError;
 use super::run::Run;
 use super::timer::Timer;
-use super::work::Work;
 use crate::filter::{Effects, Message, SessionEvent};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 use mitmcraft_protocol::schema::{PerDirection, State};
@@ -37,6 +38,10 @@ pub(super) struct Host {
     pub(super) states: PerDirection<State>,
 }
 
+/// The work of the present call so far, in instructions of Lua. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work(Arc<AtomicU64>);
+
 /// What a script registers while it is loaded.
 #[derive(Debug, Default)]
 pub(super) struct Registered {
@@ -64,21 +69,34 @@ impl Host {
     }
 
     /// Checks that another comment or tag of `bytes` bytes stays within the limit of the call.
-    pub(super) fn has_room(&self, bytes: usize) -> Result<(), String> {
+    pub(super) fn has_room(&self, bytes: usize) -> Result<(), HostError> {
         let notes = &self.effects.notes;
         let texts = notes.comments.iter().chain(&notes.tags);
         if texts.map(|text| text.len() + NOTE).sum::<usize>() + bytes > MAX_NOTES {
-            return Err(format!("comments and tags of one call are longer than {MAX_NOTES} bytes"));
+            return Err(HostError::TooManyNotes(MAX_NOTES));
         }
         Ok(())
     }
 
     /// Returns the packet of the call that a table of a packet belongs to.
-    pub(super) fn draft(&mut self, call: u64) -> Result<&mut Draft, &'static str> {
+    pub(super) fn draft(&mut self, call: u64) -> Result<&mut Draft, HostError> {
         if call != self.call {
-            return Err(KEPT);
+            return Err(HostError::Kept);
         }
-        self.draft.as_mut().ok_or(KEPT)
+        self.draft.as_mut().ok_or(HostError::Kept)
+    }
+}
+
+impl Work {
+    /// Begins a call, which has all of its share.
+    pub(super) fn begin(&self) {
+        self.0.store(0, Relaxed);
+    }
+
+    /// Adds work that takes as long as this number of instructions. Returns `true` if the call has had its share.
+    pub(super) fn spend(&self, instructions: usize) -> bool {
+        self.0.fetch_add(instructions as u64, Relaxed);
+        self.0.load(Relaxed) > MAX_WORK
     }
 }
 
@@ -96,7 +114,8 @@ fn gone() -> Error {
     Error::RuntimeError("the session is over".to_owned())
 }
 
-const KEPT: &str = "the packet was kept beyond its callback; copy what you need of it";
+/// Work that a call may do, which takes about 0.1 s.
+const MAX_WORK: u64 = 10_000_000;
 
 /// Bytes of the comments and tags of one call, with some for each.
 const MAX_NOTES: usize = 64 << 10;

@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::sync::Arc;
 
 use mlua::{AnyUserData, Error, Function, Table, Value as LuaValue};
@@ -6,11 +7,13 @@ use super::convert::{MAX_DEPTH, of_var, to_var};
 use super::draft::{Draft, DraftError};
 use super::host::{Host, Registered, host, host_mut};
 use super::packet_table::PacketTable;
-use super::place;
+use super::place::Placed;
 use super::sandbox::Sandbox;
 use super::script::Script;
 use super::session_table::{SessionTable, VARS};
-use crate::filter::{Effects, Filter, Kept, Message, Moment, SessionEvent, Var, Verdict};
+use crate::filter::{
+    Effects, Filter, Kept, Message, Moment, Program, RuleCount, SessionEvent, Var, Verdict,
+};
 use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{PacketType, PerDirection, Protocol, State};
@@ -48,6 +51,7 @@ struct Machine {
 struct Call<'a> {
     function: &'a Function,
     line: usize,
+    file: &'a Arc<str>,
     /// The name of the callback in records.
     actor: String,
     moment: &'a Moment<'a>,
@@ -56,8 +60,7 @@ struct Call<'a> {
 /// A call that failed: nothing of what it did remains but its messages.
 #[derive(Debug)]
 struct Failed {
-    /// The error, with its place.
-    message: String,
+    error: Placed,
     said: Vec<Message>,
 }
 
@@ -81,9 +84,9 @@ impl LuaFilter {
                 Loaded::Running(Box::new(machine))
             }
             Err(error) => {
-                let message = place::message(&error, self.script.file(), 1);
+                let error = Placed::of(&error, self.script.file(), 1);
                 self.script.events().count_match();
-                self.script.fail_event(message, moment, effects);
+                self.script.fail_event(&error, moment, effects);
                 Loaded::Failed
             }
         };
@@ -99,17 +102,17 @@ impl LuaFilter {
     ) {
         let Loaded::Running(machine) = &mut self.machine else { return };
         for (line, function) in &functions {
-            let actor = self.script.file().to_string();
-            let call = Call { function, line: *line, actor, moment };
+            let file = self.script.file();
+            let call = Call { function, line: *line, file, actor: file.to_string(), moment };
             self.script.events().count_match();
             match machine.sandbox.call_function(call, None, &machine.session) {
                 Ok((_, done)) => {
                     self.script.events().count_act();
                     merge(done, effects);
                 }
-                Err(Failed { message, said }) => {
+                Err(Failed { error, said }) => {
                     effects.messages.extend(said);
-                    self.script.fail_event(message, moment, effects);
+                    self.script.fail_event(&error, moment, effects);
                 }
             }
         }
@@ -130,6 +133,26 @@ impl LuaFilter {
         };
         let host = host(&machine.sandbox.lua);
         self.due = host.ok().and_then(|host| host.timers.iter().map(|timer| timer.due).min());
+    }
+}
+
+impl Program for Script {
+    fn filter(&self) -> Box<dyn Filter> {
+        Box::new(LuaFilter::new(self.clone()))
+    }
+
+    fn counts(&self) -> Vec<RuleCount> {
+        self.counts()
+    }
+
+    fn carry_over(&mut self, from: &dyn Program) {
+        if let Some(from) = from.as_any().downcast_ref() {
+            self.carry_over(from);
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 
@@ -174,7 +197,8 @@ impl Filter for LuaFilter {
             callback.shared.count_match();
             let Some((_, line, function)) = machine.registered.packets.get(place) else { continue };
             let actor = callback.name.clone();
-            let call = Call { function, line: *line, actor, moment: &moment };
+            let (line, file) = (*line, self.script.file());
+            let call = Call { function, line, file, actor, moment: &moment };
             let (sandbox, session) = (&mut machine.sandbox, &machine.session);
             match sandbox.call_function(call, Some(current.clone()), session) {
                 Ok((draft, done)) => {
@@ -192,11 +216,11 @@ impl Filter for LuaFilter {
                         changed = Some(draft.into_packet());
                     }
                 }
-                Err(Failed { message, said }) => {
+                Err(Failed { error, said }) => {
                     callback.shared.count_failure();
                     effects.messages.extend(said);
-                    effects.notes.comments.push(format!("script failed: {message}"));
-                    self.script.report(message, &moment, effects);
+                    effects.notes.comments.push(format!("script failed: {error}"));
+                    self.script.report(&error, &moment, effects);
                 }
             }
         }
@@ -285,7 +309,7 @@ impl Machine {
             }
         }
         sandbox.begin();
-        let run = script.run(&lua);
+        let run = script.run(&sandbox);
         sandbox.count_memory();
         run?;
         let (registered, said) = {
@@ -316,11 +340,11 @@ impl Sandbox {
         packet: Option<Packet>,
         session: &AnyUserData,
     ) -> Result<(Option<Draft>, Effects), Failed> {
-        let Call { function, line, actor, moment } = call;
+        let Call { function, line, file, actor, moment } = call;
         let lua = self.lua.clone();
-        let fail = |error: Error| Failed { message: error.to_string(), said: Vec::new() };
         let has_packet = packet.is_some();
-        let (number, file, known) = {
+        let fail = |error| Failed { error: Placed::of(&error, file, line), said: Vec::new() };
+        let (number, known) = {
             let mut host = host_mut(&lua).map_err(fail)?;
             host.call += 1;
             host.at = moment.at;
@@ -328,7 +352,7 @@ impl Sandbox {
             host.states = moment.states;
             host.actor = actor;
             host.draft = packet.map(Draft::new);
-            (host.call, Arc::clone(&host.file), host.last_timer)
+            (host.call, host.last_timer)
         };
         self.begin();
         let called = match has_packet {
@@ -345,10 +369,10 @@ impl Sandbox {
             (Ok(()), Some(draft)) => draft.encode(),
             _ => Ok(()),
         };
-        let message = match (called, encoded) {
-            (Err(error), _) => place::message(&error, &file, line),
-            (_, Err(DraftError { line: at, message })) => {
-                format!("{file}:{}: {message}", at.unwrap_or(line))
+        let error = match (called, encoded) {
+            (Err(error), _) => Placed::of(&error, file, line),
+            (_, Err(DraftError { line: at, cause })) => {
+                Placed::new(file, at.unwrap_or(line), cause)
             }
             (Ok(()), Ok(())) => {
                 host.timers.retain(|timer| !stopped.contains(&timer.number));
@@ -357,7 +381,7 @@ impl Sandbox {
         };
         // Nothing of a call that fails remains.
         host.timers.retain(|timer| timer.number <= known);
-        Err(Failed { message, said: effects.messages })
+        Err(Failed { error, said: effects.messages })
     }
 }
 

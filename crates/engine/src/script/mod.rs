@@ -15,6 +15,7 @@ mod convert;
 mod draft;
 mod globals;
 mod host;
+mod host_error;
 mod lua_filter;
 mod mentions;
 mod packet_table;
@@ -34,5 +35,6 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub use script::{CheckedScript, Script};
+pub use check::CheckedScript;
+pub use script::Script;
 pub use types::lua_types;

@@ -7,9 +7,10 @@ use mlua::{
 use super::convert::{Read, Writer, copy, value_of};
 use super::draft::{Draft, DraftError, Part};
 use super::host::{Host, host, host_mut};
+use super::host_error::HostError;
 use super::place;
 use super::work::{CALL, VALUE, charge, too_long};
-use crate::filter::{Delay, named};
+use crate::filter::{Delay, EditError, named};
 use crate::lang::amount::Period;
 use crate::lang::shape_at;
 use mitmcraft_protocol::packet::PathStep;
@@ -48,7 +49,7 @@ impl UserData for PacketTable {
         });
         methods.add_method("delay", |lua, this, (by, reorder): (String, Option<bool>)| {
             with_draft(lua, this.call, |host| {
-                let by = by.parse::<Period>().map_err(|error| error.to_string())?.0;
+                let by = by.parse::<Period>()?.0;
                 let before = host.effects.delay.map_or(std::time::Duration::ZERO, |it| it.by);
                 let reorder = reorder.unwrap_or(false);
                 host.effects.delay = Some(Delay { by: before + by, reorder });
@@ -91,8 +92,8 @@ impl UserData for PacketTable {
         methods.add_meta_method(MetaMethod::Pairs, |lua, this, ()| pairs(lua, this.call, &[]));
         methods.add_meta_method(MetaMethod::ToString, |lua, this, ()| {
             with_draft(lua, this.call, |host| {
-                let draft = host.draft.as_mut().ok_or("no packet")?;
-                draft.encode().map_err(|error| error.message)?;
+                let draft = host.draft(this.call)?;
+                draft.encode().map_err(|error| error.cause)?;
                 let packet = draft.packet();
                 let mut out =
                     packet.kind().map(|it| it.name().to_string()).unwrap_or_default().into_bytes();
@@ -138,8 +139,7 @@ impl UserData for Properties {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_meta_method(MetaMethod::Index, |lua, this, key: String| {
             let read = with_draft(lua, this.call, |host| {
-                let draft = host.draft.as_ref().ok_or("no packet")?;
-                let packet = draft.packet();
+                let packet = host.draft(this.call)?.packet();
                 let (context, name) =
                     (packet.context(), packet.kind().map(|it| it.name().to_string()));
                 let int = |int: usize| Read::Int(int as i64);
@@ -157,7 +157,7 @@ impl UserData for Properties {
                     "version" => Read::Text(context.protocol.name().to_owned()),
                     "body" => packet.body().map_or(Read::Nil, Read::Bytes),
                     "error" => packet.error().map_or(Read::Nil, |it| Read::Text(it.to_string())),
-                    other => return Err(format!("no packet has a property `pkt.{other}`")),
+                    other => return Err(HostError::NoProperty(other.to_owned())),
                 })
             })?;
             read.into_lua(lua, || PartTable::whole(0))
@@ -172,10 +172,10 @@ impl PartTable {
     }
 
     /// Returns the part as a value without loss, and how many bytes that has at most.
-    pub(super) fn value(&self, lua: &Lua) -> Result<(Value, usize), String> {
-        let mut host = host_mut(lua).map_err(|error| error.to_string())?;
+    pub(super) fn value(&self, lua: &Lua) -> Result<(Value, usize), HostError> {
+        let mut host = host_mut(lua)?;
         let draft = host.draft(self.call)?;
-        let part = draft.part(&self.steps).map_err(|error| error.message)?;
+        let part = draft.part(&self.steps).map_err(|error| error.cause)?;
         let value = part.map_or(Value::Absent, value_of);
         let size = draft.packet().size();
         draft.work += size;
@@ -206,9 +206,8 @@ fn write(
     key: &LuaValue,
     value: &LuaValue,
 ) -> Result<(), Error> {
-    let fail = |why: String| place::fail(lua, why);
     let Some(mut step) = step(key) else {
-        return Err(fail(format!("a packet has no field {}", key.type_name())));
+        return Err(place::fail(lua, format!("a packet has no field {}", key.type_name())));
     };
     if let PathStep::Index(index) = &step {
         let length = with_part(lua, call, steps, |part| part.map_or(0, Part::len))?;
@@ -219,11 +218,11 @@ fn write(
     let mut path = steps.to_vec();
     path.push(step);
     let place = with_draft(lua, call, |host| {
-        let draft = host.draft.as_ref().ok_or("no packet")?;
-        let packet = draft.packet();
+        let packet = host.draft(call)?.packet();
         let protocol = Arc::clone(&packet.context().protocol);
-        let place = packet.kind().map(|kind| protocol.place(kind));
-        Ok((protocol, place.ok_or("what its id means is not known")?, Arc::clone(&host.file)))
+        let kind = packet.kind().ok_or(EditError::UnknownType)?;
+        let place = protocol.place(kind);
+        Ok((protocol, place, Arc::clone(&host.file)))
     })?;
     let (protocol, number, file) = place;
     let (new, size) = match value {
@@ -234,7 +233,7 @@ fn write(
             let mut writer = Writer::new(lua);
             let new = writer.value(value, shape.as_ref(), 0);
             charge(lua, writer.size())?;
-            (Some(new.map_err(fail)?), writer.size())
+            (Some(new.map_err(|why| place::fail(lua, why))?), writer.size())
         }
     };
     let line = place::line(lua, &file);
@@ -243,23 +242,24 @@ fn write(
 
 /// `packet:replace{..}` or `packet:replace("name", {..})`.
 fn replace(lua: &Lua, this: PacketTable, arguments: MultiValue) -> Result<(), Error> {
-    let fail = |why: String| place::fail(lua, why);
     let mut arguments = arguments.into_iter();
     let (name, fields) = match (arguments.next(), arguments.next()) {
         (Some(LuaValue::String(name)), Some(fields)) => (Some(name.to_string_lossy()), fields),
         (Some(fields), None) => (None, fields),
-        _ => return Err(fail("expected `packet:replace{..}`".to_owned())),
+        _ => return Err(place::fail(lua, "expected `packet:replace{..}`")),
     };
     let (protocol, state, direction, own) = with_draft(lua, this.call, |host| {
-        let packet = host.draft.as_ref().ok_or("no packet")?.packet();
+        let packet = host.draft(this.call)?.packet();
         let protocol = Arc::clone(&packet.context().protocol);
         let own = packet.kind().map(|kind| protocol.place(kind));
         Ok((protocol, packet.state(), packet.direction(), own))
     })?;
     let kind = match &name {
-        Some(name) => named(&protocol, state, direction, name).map_err(fail)?,
+        Some(name) => {
+            named(&protocol, state, direction, name).map_err(|why| place::fail(lua, why))?
+        }
         None => {
-            let own = own.ok_or_else(|| fail("what its id means is not known".to_owned()))?;
+            let own = own.ok_or_else(|| place::fail(lua, EditError::UnknownType))?;
             &protocol.packets()[usize::from(own)]
         }
     };
@@ -267,8 +267,8 @@ fn replace(lua: &Lua, this: PacketTable, arguments: MultiValue) -> Result<(), Er
     let mut writer = Writer::new(lua);
     let value = writer.value(&fields, shape.as_ref(), 0);
     charge(lua, writer.size())?;
-    let value = value.map_err(fail)?;
-    with_draft(lua, this.call, |host| host.draft(this.call)?.replace(kind, value))
+    let value = value.map_err(|why| place::fail(lua, why))?;
+    with_draft(lua, this.call, |host| Ok(host.draft(this.call)?.replace(kind, value)?))
 }
 
 /// Returns an iterator over the fields or elements.
@@ -333,13 +333,10 @@ fn with_packet<T>(
     call: u64,
     act: impl FnOnce(&mut Draft) -> Result<T, DraftError>,
 ) -> Result<T, Error> {
-    let without_line = |message: String| DraftError { line: None, message };
-    let done = with_host(lua, |host| {
-        act(host.draft(call).map_err(|why| without_line(why.to_owned()))?)
-    })?;
-    done.map_err(|DraftError { line, message }| match (line, host(lua)) {
-        (Some(line), Ok(host)) => Error::RuntimeError(format!("{}:{line}: {message}", host.file)),
-        _ => place::fail(lua, message),
+    let done = with_host(lua, |host| act(host.draft(call)?))?;
+    done.map_err(|DraftError { line, cause }| match (line, host(lua)) {
+        (Some(line), Ok(host)) => Error::RuntimeError(format!("{}:{line}: {cause}", host.file)),
+        _ => place::fail(lua, cause),
     })
 }
 
@@ -347,11 +344,11 @@ fn with_packet<T>(
 fn with_draft<T>(
     lua: &Lua,
     call: u64,
-    act: impl FnOnce(&mut Host) -> Result<T, String>,
+    act: impl FnOnce(&mut Host) -> Result<T, HostError>,
 ) -> Result<T, Error> {
     let done = with_host(lua, |host| match host.draft(call) {
         Ok(_) => act(host),
-        Err(why) => Err(why.to_owned()),
+        Err(why) => Err(why),
     })?;
     done.map_err(|why| place::fail(lua, why))
 }

@@ -1,6 +1,8 @@
 //! Lua's patterns with a bound on the steps of a match: a hook does not stop a function that is not in
 //! Lua. After `lstrlib.c` of Lua 5.4.
 
+use thiserror::Error;
+
 /// A match of a pattern in a text.
 #[derive(Debug)]
 pub(super) struct Matcher<'a> {
@@ -34,7 +36,34 @@ pub(super) enum Captured<'a> {
     Position(usize),
 }
 
-type Found = Result<Option<usize>, String>;
+/// The reason why a pattern cannot be matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(super) enum PatternError {
+    #[error("invalid capture index %{0}")]
+    NoCapture(usize),
+    #[error("invalid capture index %{0}")]
+    NoReference(char),
+    #[error("unfinished capture")]
+    Unfinished,
+    #[error("too many captures")]
+    TooManyCaptures,
+    #[error("pattern too complex")]
+    TooComplex,
+    #[error("missing '[' after '%f' in pattern")]
+    Frontier,
+    #[error("missing arguments to '%b' in pattern")]
+    Balance,
+    #[error("malformed pattern (ends with '%')")]
+    EndsWithPercent,
+    #[error("malformed pattern (missing ']')")]
+    NoBracket,
+    #[error("invalid pattern capture")]
+    NothingToClose,
+    #[error("the pattern takes too long to match")]
+    TooManySteps,
+}
+
+type Found = Result<Option<usize>, PatternError>;
 
 impl<'a> Matcher<'a> {
     /// Creates a matcher that takes its steps from `steps`.
@@ -61,11 +90,11 @@ impl<'a> Matcher<'a> {
         number: usize,
         start: usize,
         end: usize,
-    ) -> Result<Captured<'a>, String> {
+    ) -> Result<Captured<'a>, PatternError> {
         match self.captures.get(number) {
             None if number == 0 => Ok(Captured::Bytes(&self.source[start..end])),
-            None => Err(format!("invalid capture index %{}", number + 1)),
-            Some(Capture { length: Length::Open, .. }) => Err("unfinished capture".to_owned()),
+            None => Err(PatternError::NoCapture(number + 1)),
+            Some(Capture { length: Length::Open, .. }) => Err(PatternError::Unfinished),
             Some(Capture { start, length: Length::Position }) => Ok(Captured::Position(start + 1)),
             Some(Capture { start, length: Length::Bytes(length) }) => {
                 Ok(Captured::Bytes(&self.source[*start..start + length]))
@@ -79,16 +108,16 @@ impl<'a> Matcher<'a> {
     }
 
     /// Takes steps for work outside a match.
-    pub(super) fn take(&mut self, steps: usize) -> Result<(), String> {
+    pub(super) fn take(&mut self, steps: usize) -> Result<(), PatternError> {
         let left = self.steps.checked_sub(steps as u64);
         *self.steps = left.unwrap_or(0);
-        left.map(drop).ok_or_else(|| TOO_MANY_STEPS.to_owned())
+        left.map(drop).ok_or(PatternError::TooManySteps)
     }
 
     fn run(&mut self, s: usize, p: usize) -> Found {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err("pattern too complex".to_owned());
+            return Err(PatternError::TooComplex);
         }
         let found = self.advance(s, p);
         self.depth -= 1;
@@ -120,7 +149,7 @@ impl<'a> Matcher<'a> {
                     Some(b'f') => {
                         p += 2;
                         if self.pattern.get(p) != Some(&b'[') {
-                            return Err("missing '[' after '%f' in pattern".to_owned());
+                            return Err(PatternError::Frontier);
                         }
                         let end = self.class_end(p)?;
                         self.take(end - p)?;
@@ -173,7 +202,7 @@ impl<'a> Matcher<'a> {
 
     fn open(&mut self, s: usize, p: usize, length: Length) -> Found {
         if self.captures.len() >= MAX_CAPTURES {
-            return Err("too many captures".to_owned());
+            return Err(PatternError::TooManyCaptures);
         }
         let count = self.captures.len();
         self.captures.push(Capture { start: s, length });
@@ -186,7 +215,7 @@ impl<'a> Matcher<'a> {
 
     fn close(&mut self, s: usize, p: usize) -> Found {
         let open = self.captures.iter().rposition(|it| it.length == Length::Open);
-        let place = open.ok_or("invalid pattern capture")?;
+        let place = open.ok_or(PatternError::NothingToClose)?;
         self.captures[place].length = Length::Bytes(s - self.captures[place].start);
         let found = self.run(s, p)?;
         if found.is_none() {
@@ -197,7 +226,7 @@ impl<'a> Matcher<'a> {
 
     fn balance(&mut self, s: usize, p: usize) -> Found {
         let [open, close] = *self.pattern.get(p..p + 2).unwrap_or_default() else {
-            return Err("missing arguments to '%b' in pattern".to_owned());
+            return Err(PatternError::Balance);
         };
         if self.source.get(s) != Some(&open) {
             return Ok(None);
@@ -222,7 +251,7 @@ impl<'a> Matcher<'a> {
         let place = usize::from(digit).wrapping_sub(usize::from(b'1'));
         let Some(Capture { start, length: Length::Bytes(length) }) = self.captures.get(place)
         else {
-            return Err(format!("invalid capture index %{}", char::from(digit)));
+            return Err(PatternError::NoReference(char::from(digit)));
         };
         let (start, end) = (*start, s + length);
         let length = *length;
@@ -274,10 +303,10 @@ impl<'a> Matcher<'a> {
     }
 
     /// Returns the end of the class or character at an offset of the pattern.
-    fn class_end(&self, p: usize) -> Result<usize, String> {
+    fn class_end(&self, p: usize) -> Result<usize, PatternError> {
         let at = |place: usize| self.pattern.get(place).copied();
         match self.pattern[p] {
-            b'%' if at(p + 1).is_none() => Err("malformed pattern (ends with '%')".to_owned()),
+            b'%' if at(p + 1).is_none() => Err(PatternError::EndsWithPercent),
             b'%' => Ok(p + 2),
             b'[' => {
                 let mut end = p + 1;
@@ -285,7 +314,7 @@ impl<'a> Matcher<'a> {
                     end += 1;
                 }
                 loop {
-                    let char = at(end).ok_or("malformed pattern (missing ']')")?;
+                    let char = at(end).ok_or(PatternError::NoBracket)?;
                     end += if char == b'%' { 2 } else { 1 };
                     if at(end) == Some(b']') {
                         return Ok(end + 1);
@@ -346,7 +375,6 @@ fn is_class(char: u8, class: u8) -> bool {
 /// Steps that the matches of one call of a library function may take.
 pub(super) const MAX_STEPS: u64 = 2_000_000;
 
-const TOO_MANY_STEPS: &str = "the pattern takes too long to match";
 const MAX_CAPTURES: usize = 32;
 const MAX_DEPTH: u32 = 200;
 
@@ -354,7 +382,7 @@ const MAX_DEPTH: u32 = 200;
 mod tests {
     use super::*;
 
-    fn find(source: &str, pattern: &str) -> Result<Option<Vec<String>>, String> {
+    fn find(source: &str, pattern: &str) -> Result<Option<Vec<String>>, PatternError> {
         let mut steps = MAX_STEPS;
         let anchored = pattern.starts_with('^');
         let pattern = pattern.strip_prefix('^').unwrap_or(pattern);
@@ -408,6 +436,6 @@ mod tests {
     fn a_pathological_pattern_ends_with_an_error() {
         let source = "a".repeat(5000);
         let pattern = ".-".repeat(20) + "b";
-        assert_eq!(find(&source, &pattern), Err(TOO_MANY_STEPS.to_owned()));
+        assert_eq!(find(&source, &pattern), Err(PatternError::TooManySteps));
     }
 }

@@ -1,5 +1,6 @@
 //! Places in a script: of calls, and in the messages of errors.
 
+use std::fmt;
 use std::sync::Arc;
 
 use mlua::{Error, Lua};
@@ -18,7 +19,7 @@ pub(super) fn line(lua: &Lua, file: &str) -> Option<usize> {
 }
 
 /// Returns the error of a function of the host, with the place of the script that calls it.
-pub(super) fn fail(lua: &Lua, message: impl std::fmt::Display) -> Error {
+pub(super) fn fail(lua: &Lua, message: impl fmt::Display) -> Error {
     let file = match host(lua) {
         Ok(host) => Arc::clone(&host.file),
         Err(error) => return error,
@@ -29,38 +30,54 @@ pub(super) fn fail(lua: &Lua, message: impl std::fmt::Display) -> Error {
     })
 }
 
-/// Returns the message of an error in one line, with a place. `file` and `line` are those of the function
-/// that was called, for errors that have no place of their own.
-pub(super) fn message(error: &Error, file: &str, line: usize) -> String {
-    let (text, traceback) = cause(error);
-    let text = text.lines().next().unwrap_or_default().trim();
-    // The functions of the prelude stand between the script and Lua's own.
-    let text = match text.strip_prefix("prelude:").and_then(|rest| rest.split_once(": ")) {
-        Some((line, rest)) if line.bytes().all(|it| it.is_ascii_digit()) => rest,
-        _ => text,
-    };
-    if text.starts_with(file) && text[file.len()..].starts_with(':') {
-        return text.to_owned();
+/// The message of an error, in one line, with its place in the script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Placed {
+    file: Arc<str>,
+    pub(super) line: usize,
+    pub(super) text: String,
+}
+
+impl Placed {
+    pub(super) fn new(file: &Arc<str>, line: usize, text: impl fmt::Display) -> Self {
+        Self { file: Arc::clone(file), line, text: text.to_string() }
     }
-    let place = traceback.as_deref().and_then(|traceback| first_place(traceback, file));
-    match place {
-        Some(place) => format!("{place}: {text}"),
-        None => format!("{file}:{line}: {text}"),
+
+    /// Finds the place of an error. `file` and `line` are those of the function that was called, for errors that have
+    /// no place of their own.
+    pub(super) fn of(error: &Error, file: &Arc<str>, line: usize) -> Self {
+        let (text, traceback) = cause(error);
+        let text = text.lines().next().unwrap_or_default().trim();
+        // The functions of the prelude stand between the script and Lua's own.
+        let text = match text.strip_prefix("prelude:").and_then(|rest| rest.split_once(": ")) {
+            Some((line, rest)) if line.bytes().all(|it| it.is_ascii_digit()) => rest,
+            _ => text,
+        };
+        if let Some((line, text)) = line_of(text, file) {
+            return Self::new(file, line, text.strip_prefix(": ").unwrap_or(text));
+        }
+        let traceback = traceback.as_deref().unwrap_or_default();
+        let called = traceback.lines().find_map(|line| line_of(line.trim_start(), file));
+        Self::new(file, called.map_or(line, |(line, _)| line), text)
+    }
+
+    /// The place: `greet.lua:3`.
+    pub(super) fn place(&self) -> String {
+        format!("{}:{}", self.file, self.line)
     }
 }
 
-/// Returns the place with which a message begins: `greet.lua:3`.
-pub(super) fn of(message: &str) -> &str {
-    let digits = |at: usize| message[at..].find(|char: char| !char.is_ascii_digit());
-    let end = message.find(':').and_then(|colon| Some(colon + 1 + digits(colon + 1)?));
-    &message[..end.unwrap_or(message.len())]
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place(), self.text)
+    }
 }
 
-/// Returns the line with which a message begins.
-pub(super) fn line_of(message: &str, file: &str) -> Option<usize> {
-    let rest = message.strip_prefix(file)?.strip_prefix(':')?;
+/// Returns the line with which a text begins, as in `greet.lua:3: ..`, and what follows it.
+fn line_of<'t>(text: &'t str, file: &str) -> Option<(usize, &'t str)> {
+    let rest = text.strip_prefix(file)?.strip_prefix(':')?;
     let end = rest.find(|char: char| !char.is_ascii_digit())?;
-    rest[..end].parse().ok()
+    Some((rest[..end].parse().ok()?, &rest[end..]))
 }
 
 fn cause(error: &Error) -> (String, Option<Arc<str>>) {
@@ -81,14 +98,6 @@ fn cause(error: &Error) -> (String, Option<Arc<str>>) {
         }
         other => (other.to_string(), None),
     }
-}
-
-/// Returns the first place of the file in a traceback.
-fn first_place(traceback: &str, file: &str) -> Option<String> {
-    traceback.lines().find_map(|line| {
-        let line = line.trim_start();
-        Some(format!("{file}:{}", line_of(line, file)?))
-    })
 }
 
 /// Levels of the stack that are searched for a line of the script.

@@ -1,8 +1,8 @@
 use mlua::chunk::ChunkMode;
 use mlua::{Error, HookTriggers, Lua, LuaOptions, StdLib, Table, Value as LuaValue, VmState};
 
-use super::host::Host;
-use super::work::{Work, charge, too_long};
+use super::host::{Host, Work};
+use super::work::{charge, too_long};
 use super::{globals, string_functions};
 use mitmcraft_protocol::codec::{MemoryBudget, Reservation};
 
@@ -48,6 +48,12 @@ impl Sandbox {
         let mut sandbox = Self { lua, work, memory };
         sandbox.count_memory();
         Ok(sandbox)
+    }
+
+    /// Runs a text as a script.
+    pub(super) fn run(&self, file: &str, text: &str) -> Result<(), Error> {
+        let chunk = self.lua.load(text).set_name(format!("@{file}"));
+        chunk.set_mode(ChunkMode::Text).exec()
     }
 
     /// Gives the next call its share of instructions and memory.

@@ -1,22 +1,16 @@
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use mlua::chunk::ChunkMode;
-use mlua::{Error, Lua};
+use mlua::Error;
 
-use super::check;
 use super::host::Host;
-use super::lua_filter::LuaFilter;
-use super::place;
+use super::place::Placed;
 use super::run::Run;
-use crate::filter::{
-    Checked, Effects, Filter, Index, Message, Moment, Program, RuleCount, RuleSet, Shared,
-    SourceFault,
-};
+use super::sandbox::Sandbox;
+use crate::filter::{Effects, Index, Message, Moment, RuleCount, Shared};
 use crate::lang::Expr;
 use mitmcraft_protocol::packet::PerProtocol;
-use mitmcraft_protocol::schema::{Catalog, Protocol};
+use mitmcraft_protocol::schema::Protocol;
 
 /// A filter in Lua. Cheap to clone; clones share `run.vars` and their counts.
 #[derive(Clone)]
@@ -41,46 +35,22 @@ pub(super) struct Callback {
     pub(super) shared: Arc<Shared>,
 }
 
-/// The result of checking a script.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct CheckedScript {
-    /// The script; `None` if there are errors.
-    pub script: Option<Script>,
-    /// Errors and warnings, in the order of the file.
-    pub faults: Vec<SourceFault>,
-}
-
 impl Script {
-    /// Checks a script: runs it once, without a session, and checks its expressions against the packets of
-    /// all versions. `file` is its name in messages.
-    #[must_use]
-    pub fn parse(file: &str, text: &str, catalog: &Catalog) -> CheckedScript {
-        let (callbacks, faults) = check::check(file, text, catalog);
-        let script = callbacks.map(|callbacks| {
-            let callbacks = callbacks.into_iter().map(|(when, line)| Callback {
-                when,
-                name: format!("{file}:{line}"),
-                shared: Arc::default(),
-            });
-            Self(Arc::new(Inner {
-                file: file.into(),
-                text: text.into(),
-                callbacks: callbacks.collect(),
-                indexes: PerProtocol::default(),
-                events: Arc::default(),
-                run: Run::default(),
-            }))
+    /// Creates a script that registers callbacks for these expressions, in these lines.
+    pub(super) fn new(file: &str, text: &str, callbacks: Vec<(Expr, usize)>) -> Self {
+        let callbacks = callbacks.into_iter().map(|(when, line)| Callback {
+            when,
+            name: format!("{file}:{line}"),
+            shared: Arc::default(),
         });
-        CheckedScript { script, faults }
-    }
-
-    /// Checks a script as [`parse`](Self::parse) does, for use among the files with rules.
-    #[must_use]
-    pub fn parse_set(file: &str, text: &str, catalog: &Catalog) -> Checked {
-        let CheckedScript { script, faults } = Self::parse(file, text, catalog);
-        let rules = script.map(|script| RuleSet::of_program(Box::new(script)));
-        Checked { rules, faults }
+        Self(Arc::new(Inner {
+            file: file.into(),
+            text: text.into(),
+            callbacks: callbacks.collect(),
+            indexes: PerProtocol::default(),
+            events: Arc::default(),
+            run: Run::default(),
+        }))
     }
 
     /// Returns the data of a state in which the script is loaded.
@@ -89,8 +59,8 @@ impl Script {
     }
 
     /// Runs the script in a state.
-    pub(super) fn run(&self, lua: &Lua) -> Result<(), Error> {
-        run(lua, &self.0.file, &self.0.text)
+    pub(super) fn run(&self, sandbox: &Sandbox) -> Result<(), Error> {
+        sandbox.run(&self.0.file, &self.0.text)
     }
 
     pub(super) fn callbacks(&self) -> &[Callback] {
@@ -113,26 +83,22 @@ impl Script {
     }
 
     /// Counts the failure of a timer or an event, and reports it.
-    pub(super) fn fail_event(&self, message: String, moment: &Moment<'_>, effects: &mut Effects) {
+    pub(super) fn fail_event(&self, error: &Placed, moment: &Moment<'_>, effects: &mut Effects) {
         self.0.events.count_failure();
-        self.report(message, moment, effects);
+        self.report(error, moment, effects);
     }
 
     /// Reports an error, if it is the first one at its place.
-    pub(super) fn report(&self, text: String, moment: &Moment<'_>, effects: &mut Effects) {
-        if self.0.run.is_new(place::of(&text)) {
+    pub(super) fn report(&self, error: &Placed, moment: &Moment<'_>, effects: &mut Effects) {
+        if self.0.run.is_new(&error.place()) {
             let (session, file) = (moment.context.session, Arc::clone(&self.0.file));
+            let text = error.to_string();
             effects.messages.push(Message { session, file, text, is_error: true });
         }
     }
-}
 
-impl Program for Script {
-    fn filter(&self) -> Box<dyn Filter> {
-        Box::new(LuaFilter::new(self.clone()))
-    }
-
-    fn counts(&self) -> Vec<RuleCount> {
+    /// Returns the counts of each callback, and of timers and events together.
+    pub(super) fn counts(&self) -> Vec<RuleCount> {
         let callbacks = self.0.callbacks.iter();
         let mut counts: Vec<_> = callbacks.map(|it| it.shared.count(&it.name)).collect();
         let events = self.0.events.count(&format!("{} (timers and events)", self.0.file));
@@ -142,8 +108,9 @@ impl Program for Script {
         counts
     }
 
-    fn carry_over(&mut self, from: &dyn Program) {
-        let Some(Self(from)) = from.as_any().downcast_ref() else { return };
+    /// Takes over `run.vars` and the counts of an earlier version of the file. Does nothing once the script has been
+    /// cloned.
+    pub(super) fn carry_over(&mut self, Self(from): &Self) {
         let Some(inner) = Arc::get_mut(&mut self.0) else { return };
         inner.run = from.run.clone();
         inner.run.forget_reports();
@@ -156,20 +123,10 @@ impl Program for Script {
             }
         }
     }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Script").field(&self.0.file).finish()
     }
-}
-
-/// Runs a text as a script in a state.
-pub(super) fn run(lua: &Lua, file: &str, text: &str) -> Result<(), Error> {
-    let chunk = lua.load(text).set_name(format!("@{file}")).set_mode(ChunkMode::Text);
-    chunk.exec()
 }

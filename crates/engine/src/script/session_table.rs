@@ -1,3 +1,4 @@
+use std::fmt::Display;
 use std::sync::Arc;
 
 use mlua::{Error, Lua, MetaMethod, Table, UserData, UserDataMethods, Value as LuaValue};
@@ -81,21 +82,21 @@ fn send(
     fields: Option<LuaValue>,
     before: bool,
 ) -> Result<(), Error> {
-    let fail = |why: String| place::fail(lua, why);
+    let fail = |why: &dyn Display| place::fail(lua, why);
     let direction = match to {
         "client" => Direction::Clientbound,
         "server" => Direction::Serverbound,
-        other => return Err(fail(format!("`{other}`: expected `client` or `server`"))),
+        other => return Err(fail(&format!("`{other}`: expected `client` or `server`"))),
     };
     let (context, state, actor) = {
         let host = host(lua)?;
         (host.context.clone(), host.states[direction], host.actor.clone())
     };
     let Some(context) = context else {
-        return Err(fail("there is no session while the script is loaded".to_owned()));
+        return Err(fail(&"there is no session while the script is loaded"));
     };
     let protocol = Arc::clone(&context.protocol);
-    let kind = named(&protocol, state, direction, name).map_err(fail)?;
+    let kind = named(&protocol, state, direction, name).map_err(|why| fail(&why))?;
     let shape = Some(Shape::of(&protocol, kind));
     let mut writer = Writer::new(lua);
     let fields = match fields {
@@ -104,17 +105,20 @@ fn send(
     };
     let value = writer.value(&fields, shape.as_ref(), 0);
     charge(lua, CALL + writer.size())?;
-    let body = build(&protocol, kind, value.map_err(fail)?).map_err(fail)?;
+    let value = value.map_err(|why| fail(&why))?;
+    let body = build(&protocol, kind, value).map_err(|why| fail(&why))?;
     charge(lua, body.len())?;
     let mut host = host_mut(lua)?;
     let sent = host.effects.sends.iter().map(|sent| sent.body.len()).sum::<usize>();
     if sent + body.len() > MAX_SENT {
         drop(host);
-        return Err(fail(format!("the packets sent in one call are larger than {MAX_SENT} bytes")));
+        return Err(fail(&format!(
+            "the packets sent in one call are larger than {MAX_SENT} bytes"
+        )));
     }
     if host.effects.sends.len() >= MAX_SENDS {
         drop(host);
-        return Err(fail(format!("more than {MAX_SENDS} packets sent in one call")));
+        return Err(fail(&format!("more than {MAX_SENDS} packets sent in one call")));
     }
     let rule = Some(actor);
     host.effects.sends.push(Injection { direction, before, body: body.into(), framed: true, rule });

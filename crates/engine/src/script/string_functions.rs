@@ -1,5 +1,7 @@
 //! The functions of `string` that could run for long: bounded, since no hook interrupts them.
 
+use std::fmt::Display;
+
 use memchr::memmem;
 use mlua::{Error, Function, Lua, LuaString, MultiValue, Table, Value as LuaValue, Variadic};
 
@@ -261,7 +263,7 @@ fn charge_steps(lua: &Lua, matcher: &Matcher<'_>) -> Result<(), Error> {
 }
 
 /// Charges the steps of a match that failed, and returns its error.
-fn unmatched(lua: &Lua, matcher: &Matcher<'_>, why: String) -> Error {
+fn unmatched(lua: &Lua, matcher: &Matcher<'_>, why: impl Display) -> Error {
     charge_steps(lua, matcher).err().unwrap_or_else(|| fail(lua, why))
 }
 

@@ -201,10 +201,10 @@ fn encode(
     let Some(kind) = kind else {
         return Err(CommandError::UnknownType);
     };
-    encode_json(protocol, kind, &fields).map(Bytes::from).map_err(|reason| {
+    encode_json(protocol, kind, &fields).map(Bytes::from).map_err(|cause| {
         let failed = protocol.encode(kind, &Value::from_json(&fields)).err();
         let path = failed.map(|failed| failed.path).unwrap_or_default();
-        CommandError::Encode { path, reason }
+        CommandError::Encode { path, cause }
     })
 }
 

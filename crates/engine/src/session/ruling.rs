@@ -1,8 +1,8 @@
 use super::Session;
-use crate::filter::{Effects, Injection, Verdict, apply_changes, build, named};
+use crate::filter::{EditError, Effects, Injection, Verdict, apply_changes, build, named};
 use crate::link::{
     Asked, Decided, Decider, Notice, Otherwise, Output, PIPE, RuledPacket, RuledSend, RuledVerdict,
-    Ruling, Unruled,
+    Ruling, RulingError, Unruled,
 };
 use bytes::Bytes;
 use mitmcraft_protocol::packet::Packet;
@@ -60,7 +60,7 @@ impl Session {
         ruling: Ruling,
         packet: &Packet,
         role: Option<Role>,
-    ) -> Result<Decided, String> {
+    ) -> Result<Decided, RulingError> {
         let mut effects = Effects::default();
         let verdict = match ruling.verdict {
             RuledVerdict::Pass => Verdict::Pass,
@@ -78,7 +78,7 @@ impl Session {
         if let Verdict::Replace(body) = &verdict {
             let becomes = self.role_of(packet.state(), packet.direction(), body);
             if becomes != role && becomes.is_some_and(Role::drives) {
-                return Err("the packet would become one that changes the connection".to_owned());
+                return Err(RulingError::Drives);
             }
         }
         if verdict != Verdict::Pass {
@@ -88,7 +88,7 @@ impl Session {
             let state = self.delivery.recorder.states[direction];
             let body = self.body(packet, state, direction, None)?;
             if self.role_of(state, direction, &body).is_some_and(Role::drives) {
-                return Err("a packet to send would change the connection".to_owned());
+                return Err(RulingError::SendDrives);
             }
             let rule = Some(PIPE.to_owned());
             effects.sends.push(Injection { direction, before, body, framed: true, rule });
@@ -103,14 +103,14 @@ impl Session {
         state: State,
         direction: Direction,
         kind: Option<&PacketType>,
-    ) -> Result<Bytes, String> {
+    ) -> Result<Bytes, EditError> {
         let protocol = &self.context().protocol;
         let (name, fields) = match packet {
             RuledPacket::Body(body) => return Ok(body),
             RuledPacket::Fields(name, fields) => (name, fields),
         };
         let kind = match name {
-            None => kind.ok_or("what its id means is not known")?,
+            None => kind.ok_or(EditError::UnknownType)?,
             Some(name) => named(protocol, state, direction, &name)?,
         };
         build(protocol, kind, Value::from_json(&fields)).map(Bytes::from)

@@ -169,7 +169,7 @@ impl Session {
         let Some(login) = login else { return };
         let admitted = match verified {
             Ok(player) => self.admits(player),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         };
         if admitted.is_ok() {
             self.identity = Identity::Proved;
@@ -183,7 +183,8 @@ impl Session {
                 Next::Answer(reply) => self.reply(*reply),
                 Next::Admit(incoming) => self.on_packet(*incoming),
             },
-            Err(reason) => {
+            Err(refusal) => {
+                let reason = refusal.to_string();
                 if let Some(packet) = login.packet() {
                     self.swallow(packet.clone(), &reason);
                 }
@@ -195,15 +196,13 @@ impl Session {
     /// Decides whether a verified player may play as the account.
     ///
     /// # Errors
-    /// The reason to refuse the player, in words for the player.
-    fn admits(&mut self, player: Profile) -> Result<(), String> {
+    /// [`Refusal::Another`] if the player may not.
+    fn admits(&mut self, player: Profile) -> Result<(), Refusal> {
         let Some(account) = self.config.auth.refuses(&player).cloned() else { return Ok(()) };
-        let reason = format!(
-            "`{}` is verified, but the account is `{}`: play as that",
-            player.name, account.name
-        );
+        let refusal =
+            Refusal::Another { player: player.name.clone(), account: account.name.clone() };
         self.outputs.push_back(Output::Notice(Notice::NotAdmitted { player, account }));
-        Err(reason)
+        Err(refusal)
     }
 
     /// Ends the session of a client that says something else before its player is verified.
@@ -211,6 +210,17 @@ impl Session {
         self.swallow(packet, UNVERIFIED);
         self.close_with(UNVERIFIED, UNVERIFIED.to_owned());
     }
+}
+
+/// The reason why a player may not play, in words for the player.
+#[derive(Debug, thiserror::Error)]
+enum Refusal {
+    /// The session service does not verify the player.
+    #[error(transparent)]
+    Unverified(#[from] AuthError),
+    /// The player is another one than that of the account.
+    #[error("`{player}` is verified, but the account is `{account}`: play as that")]
+    Another { player: String, account: String },
 }
 
 const ASKED_FIRST: &str =

@@ -158,13 +158,12 @@ impl CaptureTarget {
     }
 }
 
-/// Checks a capture's name without touching the file system, as [`CaptureTarget::new`] does.
-///
-/// # Errors
-/// A description of the fault in the name, in words for the user.
-pub fn check_capture_name(name: &str) -> Result<(), String> {
+/// Checks a capture's name without touching the file system, as [`CaptureTarget::new`] does. Returns what is wrong
+/// with it, in words for the user.
+#[must_use]
+pub fn check_capture_name(name: &str) -> Option<String> {
     let target = CaptureTarget::new(name.as_ref(), &CreateOptions::default());
-    target.map(drop).map_err(|error| error.to_string())
+    target.err().map(|error| error.to_string())
 }
 
 /// Checks a capture's name and opens it for writing: [`CaptureTarget::new`] and

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::EditError;
 use super::edit::{self, Change, Form};
 use super::edit_path::EditPath;
 use super::payload_edit;
@@ -20,7 +21,7 @@ pub(super) fn act(
     packet: &Packet,
     progress: &mut Progress,
     effects: &mut Effects,
-) -> Result<Verdict, String> {
+) -> Result<Verdict, EditError> {
     let actions = &rule.actions;
     let text = |template: &Option<Template>| {
         template.as_ref().map(|template| template.text(packet)).transpose()
@@ -31,7 +32,7 @@ pub(super) fn act(
         let rule = Some(rule.name.clone());
         Ok(Injection { direction: send.direction, before: send.before, body, framed, rule })
     });
-    let sends: Vec<Injection> = sends.collect::<Result<_, String>>()?;
+    let sends: Vec<Injection> = sends.collect::<Result<_, EditError>>()?;
     let done = if actions.drops() {
         Verdict::Drop
     } else {
@@ -73,16 +74,18 @@ fn note(actions: &Actions, comment: Option<String>, notes: &mut Notes) {
 }
 
 /// Returns the body that replaces the packet's, if it is another.
-fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Option<Bytes>, String> {
+fn rewrite(
+    rule: &Rule,
+    packet: &Packet,
+    progress: &mut Progress,
+) -> Result<Option<Bytes>, EditError> {
     let actions = &rule.actions;
     if !actions.rewrites() {
         return Ok(None);
     }
     let mut body = match &actions.replace {
         Some(replace) => body_of(replace, packet, packet.direction())?.0,
-        None if actions.set.is_empty() && actions.remove.is_empty() => {
-            packet.body().map_err(|error| error.to_string())?
-        }
+        None if actions.set.is_empty() && actions.remove.is_empty() => packet.body()?,
         None => edited(actions, packet)?,
     };
     if let Some(truncate) = actions.truncate {
@@ -92,39 +95,38 @@ fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Opti
         let below = |limit| progress.below(limit, rule, packet);
         body = corrupt(&body, packet.fields_at(), count, below);
     }
-    let came = packet.body().map_err(|error| error.to_string())?;
+    let came = packet.body()?;
     Ok((body != came).then_some(body))
 }
 
-fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
+fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, EditError> {
     let set = |(path, template): &(EditPath, Template)| {
-        let new = template.value(packet).map_err(|why| format!("`{path}`: {why}"))?;
+        let new = template.value(packet).map_err(|why| why.at(path))?;
         Ok((path.clone(), Some(new)))
     };
     let sets = actions.set.iter().map(set);
     let removes = actions.remove.iter().map(|path| Ok((path.clone(), None)));
-    apply_changes(packet, None, &sets.chain(removes).collect::<Result<Vec<_>, String>>()?)
+    apply_changes(packet, None, &sets.chain(removes).collect::<Result<Vec<_>, EditError>>()?)
 }
 
 /// Returns the packet's body with fields set, or removed where there is no value. Removals come last. `decoded` is
 /// [`Packet::value`], if the caller has it.
 ///
 /// # Errors
-/// The reason, which begins with the path of the field if it is about one.
+/// [`EditError::Field`] if the error is about one of the changes, otherwise another.
 pub(crate) fn apply_changes(
     packet: &Packet,
     decoded: Option<Value>,
     changes: &[Change],
-) -> Result<Bytes, String> {
-    let ty = packet.kind().ok_or("what its id means is not known")?;
+) -> Result<Bytes, EditError> {
+    let ty = packet.kind().ok_or(EditError::UnknownType)?;
     let protocol = &packet.context().protocol;
     let has_own = || Shape::of(protocol, ty).field("payload").is_some();
     let (inside, edits): (Vec<_>, Vec<_>) =
         changes.iter().partition(|(path, _)| path.in_payload().is_some() && !has_own());
-    let mut body = packet.body().map_err(|error| error.to_string())?;
+    let mut body = packet.body()?;
     if !edits.is_empty() {
-        let value =
-            decoded.map_or_else(|| packet.value(), Ok).map_err(|error| error.to_string())?;
+        let value = decoded.map_or_else(|| packet.value(), Ok)?;
         body = edit::rewrite(protocol, ty, value, &edits, Form::Packet)?.into();
     }
     if !inside.is_empty() {
@@ -137,13 +139,13 @@ pub(crate) fn apply_changes(
 }
 
 /// Returns the bytes of a packet that a rule makes, and whether they get a frame.
-fn body_of(body: &Body, packet: &Packet, direction: Direction) -> Result<(Bytes, bool), String> {
+fn body_of(body: &Body, packet: &Packet, direction: Direction) -> Result<(Bytes, bool), EditError> {
     match body {
         Body::Bytes(bytes) => Ok((bytes.clone(), true)),
         Body::Raw(bytes) => Ok((bytes.clone(), false)),
         Body::Fields(name, template) => {
             let ty = target(name.as_deref(), packet, direction)?;
-            let value = template.value(packet).map_err(|why| format!("`{}`: {why}", ty.name()))?;
+            let value = template.value(packet).map_err(|why| why.of_packet(ty.name()))?;
             Ok((edit::build(&packet.context().protocol, ty, value)?.into(), true))
         }
     }
@@ -153,9 +155,9 @@ fn target<'p>(
     name: Option<&str>,
     packet: &'p Packet,
     direction: Direction,
-) -> Result<&'p PacketType, String> {
+) -> Result<&'p PacketType, EditError> {
     let Some(name) = name else {
-        return packet.kind().ok_or_else(|| "what its id means is not known".to_owned());
+        return packet.kind().ok_or(EditError::UnknownType);
     };
     named(&packet.context().protocol, packet.state(), direction, name)
 }
@@ -166,10 +168,12 @@ pub(crate) fn named<'p>(
     state: State,
     direction: Direction,
     name: &str,
-) -> Result<&'p PacketType, String> {
-    protocol.named_or_official(state, direction, name).ok_or_else(|| {
-        let version = protocol.newest_name();
-        format!("no {direction} packet `{name}` in state {state} of {version}")
+) -> Result<&'p PacketType, EditError> {
+    protocol.named_or_official(state, direction, name).ok_or_else(|| EditError::NoPacket {
+        direction,
+        name: name.to_owned(),
+        state,
+        version: protocol.newest_name().to_owned(),
     })
 }
 

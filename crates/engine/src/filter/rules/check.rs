@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::EditError;
 use super::component::{Components, names};
 use super::draft::Draft;
 use super::keys::{KeyInfo, KeyKind, RuleKey};
@@ -328,7 +329,7 @@ impl Check<'_, '_, '_> {
                 }
                 continue;
             }
-            let faults: Option<Vec<String>> = shapes
+            let faults: Option<Vec<EditError>> = shapes
                 .iter()
                 .map(|(shape, components, steps, template)| match components.shape_at(steps) {
                     Some(_) => fits(shape, template, *components, &mut names(steps)).err(),

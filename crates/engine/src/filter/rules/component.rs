@@ -3,13 +3,14 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::edit::json_of;
-use super::nbt;
+use super::EditError;
+use super::nbt::{self, list_of};
+use super::value_json::json_of;
 use crate::lang::shape_at;
 use mitmcraft_protocol::meaning::is_component;
 use mitmcraft_protocol::packet::PathStep;
 use mitmcraft_protocol::schema::{Family, Kind, Name, PacketType, Protocol, Release, Shape, Value};
-use mitmcraft_protocol::wire::{Compound, List, Nbt, Tag, TagType};
+use mitmcraft_protocol::wire::{Compound, Nbt, Tag};
 
 /// The fields of a packet, which can hold components and numbers with names.
 #[derive(Clone, Copy)]
@@ -78,7 +79,11 @@ impl<'p> Components<'p> {
     }
 
     /// Converts tables and lists that stand for components or NBT at or below `path`.
-    pub(super) fn read_tables(&self, path: &[PathStep], value: &mut Value) -> Result<(), String> {
+    pub(super) fn read_tables(
+        &self,
+        path: &[PathStep],
+        value: &mut Value,
+    ) -> Result<(), EditError> {
         self.each_at(path, value, &mut |form, value| {
             if !matches!(value, Value::Map(_) | Value::List(_)) {
                 return Ok(());
@@ -102,7 +107,7 @@ impl<'p> Components<'p> {
         path: &[PathStep],
         old: &Value,
         new: &Value,
-    ) -> Option<Result<Value, String>> {
+    ) -> Option<Result<Value, EditError>> {
         let shape = self.shape_at(path)?;
         if self.form(&shape, &names(path)) != Form::Json || !matches!(new, Value::Map(_)) {
             return None;
@@ -119,8 +124,8 @@ impl<'p> Components<'p> {
         &self,
         path: &[PathStep],
         value: &mut Value,
-        act: &mut dyn FnMut(Form, &mut Value) -> Result<(), String>,
-    ) -> Result<(), String> {
+        act: &mut dyn FnMut(Form, &mut Value) -> Result<(), EditError>,
+    ) -> Result<(), EditError> {
         match self.shape_at(path) {
             Some(shape) => self.each(&shape, &mut names(path), value, act),
             // Within NBT.
@@ -134,8 +139,8 @@ impl<'p> Components<'p> {
         shape: &Shape<'_>,
         path: &mut Vec<Name>,
         value: &mut Value,
-        act: &mut dyn FnMut(Form, &mut Value) -> Result<(), String>,
-    ) -> Result<(), String> {
+        act: &mut dyn FnMut(Form, &mut Value) -> Result<(), EditError>,
+    ) -> Result<(), EditError> {
         let kinds = shape.kinds();
         match value {
             Value::Map(fields) if kinds.has(Kind::Map) => {
@@ -166,20 +171,6 @@ pub(super) fn names(path: &[PathStep]) -> Vec<Name> {
         PathStep::Index(_) | PathStep::Each | PathStep::Append => None,
     };
     path.iter().filter_map(name).collect()
-}
-
-/// Converts a list into NBT, whose lists have items of one type: others are wrapped in compounds
-/// under an empty name, as the game does.
-pub(super) fn list_of(items: Vec<Tag>) -> Tag {
-    let first = items.first().map_or(TagType::End, Tag::tag_type);
-    if items.iter().all(|item| item.tag_type() == first) {
-        return Tag::List(List::new(first, items));
-    }
-    let wrap = |item| match item {
-        Tag::Compound(_) => item,
-        other => Tag::Compound(Compound { entries: vec![(nbt::key(""), other)] }),
-    };
-    Tag::List(List::new(TagType::Compound, items.into_iter().map(wrap).collect()))
 }
 
 /// Parses a component in JSON; `None` if the text is to be shown as it is.

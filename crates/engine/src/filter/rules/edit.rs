@@ -1,9 +1,11 @@
 //! Changes to a packet's value, verified by decoding the result.
 
+use super::EditError;
 use super::component::Components;
-use super::edit_path::{EditPath, lookup};
+use super::edit_path::{EditPath, element, lookup};
 use super::nbt;
-use mitmcraft_protocol::packet::{PathStep, position};
+use super::value_json::json_of;
+use mitmcraft_protocol::packet::PathStep;
 use mitmcraft_protocol::schema::{PacketType, Protocol, Shape, Value};
 use mitmcraft_protocol::wire::{Compound, Nbt, Tag};
 
@@ -28,7 +30,7 @@ pub(super) fn rewrite(
     mut value: Value,
     edits: &[&Change],
     form: Form,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, EditError> {
     let mut sets = Vec::new();
     let components = Components::of(protocol, packet);
     for (path, new) in edits {
@@ -39,7 +41,7 @@ pub(super) fn rewrite(
             components.resolve(path.steps(), &mut new);
             components.read_texts(path.steps(), &mut new);
         }
-        set(&mut value, path, &new, components).map_err(|why| format!("`{path}`: {why}"))?;
+        set(&mut value, path, &new, components).map_err(|why| why.at(path))?;
         // A list may be empty, or only some of its elements may have the field.
         if !path.steps().contains(&PathStep::Each) {
             sets.push((path, new, place));
@@ -51,13 +53,13 @@ pub(super) fn rewrite(
         let meant = lookup(&got, &place)
             .is_some_and(|held| path.pointer.is_some() || agrees(&new, held, Missing::Refused));
         if !meant {
-            return Err(format!("`{path}`: the packet has no place for it"));
+            return Err(EditError::NoPlace.at(path));
         }
     }
     // Removals shift the elements after them, so they come last.
     let mut removed = false;
     for (path, _) in edits.iter().filter(|(_, new)| new.is_none()) {
-        remove(&mut value, path).map_err(|why| format!("`{path}`: {why}"))?;
+        remove(&mut value, path).map_err(|why| why.at(path))?;
         removed = true;
     }
     if removed {
@@ -90,13 +92,9 @@ fn checked(
     packet: &PacketType,
     value: &Value,
     form: Form,
-) -> Result<(Vec<u8>, Value), String> {
+) -> Result<(Vec<u8>, Value), EditError> {
     let (body, got) = encode(protocol, packet, value, form)?;
-    if agrees(value, &got, Missing::Allowed) {
-        Ok((body, got))
-    } else {
-        Err("the encoded packet would differ from the intended one".to_owned())
-    }
+    if agrees(value, &got, Missing::Allowed) { Ok((body, got)) } else { Err(EditError::Differs) }
 }
 
 /// Replaces `[-1]` and `[+]` in a path by the indexes that they mean now.
@@ -124,7 +122,7 @@ pub(super) fn make(
     protocol: &Protocol,
     packet: &PacketType,
     mut value: Value,
-) -> Result<(Vec<u8>, Value, Value), String> {
+) -> Result<(Vec<u8>, Value, Value), EditError> {
     let components = Components::of(protocol, packet);
     components.resolve(&[], &mut value);
     components.read_texts(&[], &mut value);
@@ -136,16 +134,16 @@ pub(super) fn make(
 /// Encodes a packet that a rule or a script makes, whose fields all have to have their place in it.
 ///
 /// # Errors
-/// The reason, with the packet's name.
+/// [`EditError`] with the packet's name.
 pub(crate) fn build(
     protocol: &Protocol,
     packet: &PacketType,
     value: Value,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, EditError> {
     let (bytes, value, got) =
-        make(protocol, packet, value).map_err(|why| format!("`{}`: {why}", packet.name()))?;
+        make(protocol, packet, value).map_err(|why| why.of_packet(packet.name()))?;
     if !agrees(&value, &got, Missing::Refused) {
-        return Err(format!("`{}` cannot hold these values", packet.name()));
+        return Err(EditError::CannotHold(packet.name().clone()));
     }
     Ok(bytes)
 }
@@ -154,12 +152,12 @@ pub(crate) fn build(
 /// that stand for chat components are converted to the form of the version.
 ///
 /// # Errors
-/// The reason, with the path of the field.
+/// [`EditError`] if the fields are not those of the packet.
 pub(crate) fn encode_json(
     protocol: &Protocol,
     packet: &PacketType,
     fields: &serde_json::Value,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, EditError> {
     Ok(make(protocol, packet, Value::from_json(fields))?.0)
 }
 
@@ -169,19 +167,19 @@ fn encode(
     packet: &PacketType,
     value: &Value,
     form: Form,
-) -> Result<(Vec<u8>, Value), String> {
+) -> Result<(Vec<u8>, Value), EditError> {
     let encoded = match form {
         Form::Packet => protocol.encode(packet, value),
         Form::Payload => protocol.encode_payload(packet, value),
     };
-    let bytes = encoded.map_err(|error| error.to_string())?;
+    let bytes = encoded?;
     let decoded = match form {
         Form::Packet => protocol
             .identify(packet.state(), packet.direction(), &bytes)
             .and_then(|(packet, start)| protocol.decode(packet, &bytes, start)),
         Form::Payload => protocol.decode(packet, &bytes, 0),
     };
-    let got = decoded.map_err(|error| format!("does not decode again: {error}"))?;
+    let got = decoded.map_err(EditError::Lost)?;
     Ok((bytes, got))
 }
 
@@ -230,7 +228,7 @@ fn set(
     path: &EditPath,
     new: &Value,
     components: Components<'_>,
-) -> Result<(), String> {
+) -> Result<(), EditError> {
     match &path.pointer {
         None => each(value, path.steps(), &mut |place| {
             if let Some(merged) = components.merge(path.steps(), place, new) {
@@ -252,7 +250,7 @@ fn set(
     }
 }
 
-fn remove(value: &mut Value, path: &EditPath) -> Result<(), String> {
+fn remove(value: &mut Value, path: &EditPath) -> Result<(), EditError> {
     let Some(pointer) = &path.pointer else { return remove_at(value, path.steps()) };
     each(value, path.steps(), &mut |place| match open(place) {
         place @ Value::Nbt(_) => remove_at(place, &tags(pointer)),
@@ -260,7 +258,7 @@ fn remove(value: &mut Value, path: &EditPath) -> Result<(), String> {
     })
 }
 
-fn remove_at(value: &mut Value, steps: &[PathStep]) -> Result<(), String> {
+fn remove_at(value: &mut Value, steps: &[PathStep]) -> Result<(), EditError> {
     let Some((last, around)) = steps.split_last() else { return Ok(()) };
     each(value, around, &mut |place| match (last, open(place)) {
         (PathStep::Name(name), Value::Nbt(nbt)) => nbt::remove(nbt, name),
@@ -276,21 +274,16 @@ fn remove_at(value: &mut Value, steps: &[PathStep]) -> Result<(), String> {
             items.clear();
             Ok(())
         }
-        _ => Err("no element to remove".to_owned()),
+        _ => Err(EditError::NothingToRemove),
     })
-}
-
-/// Returns the place of an element of a list that must have it.
-pub(super) fn element(index: i64, length: usize) -> Result<usize, String> {
-    position(index, length).ok_or_else(|| format!("no element {index} in a list of {length}"))
 }
 
 /// Calls `act` with each value at the end of a path.
 fn each(
     value: &mut Value,
     steps: &[PathStep],
-    act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
-) -> Result<(), String> {
+    act: &mut dyn FnMut(&mut Value) -> Result<(), EditError>,
+) -> Result<(), EditError> {
     let Some((step, rest)) = steps.split_first() else { return act(value) };
     let value = open(value);
     match step {
@@ -308,7 +301,7 @@ fn each(
                     each(&mut fields[at].1, rest, act)
                 }
                 Value::Nbt(tree) => nbt::each(&mut tree.root, steps, act),
-                other => Err(format!("no field `{name}` in {}", other.kind())),
+                other => Err(EditError::NoField { name: name.clone(), value: other.kind() }),
             }
         }
         PathStep::Index(index) => match value {
@@ -317,18 +310,18 @@ fn each(
                 each(&mut items[at], rest, act)
             }
             Value::Nbt(tree) => nbt::each(&mut tree.root, steps, act),
-            other => Err(format!("no elements in {}", other.kind())),
+            other => Err(EditError::NoElements(other.kind())),
         },
         PathStep::Each => match value {
             Value::List(items) => items.iter_mut().try_for_each(|item| each(item, rest, act)),
-            other => Err(format!("no elements in {}", other.kind())),
+            other => Err(EditError::NoElements(other.kind())),
         },
         PathStep::Append => {
             if let Value::Absent = value {
                 *value = Value::List(Vec::new());
             }
             let Value::List(items) = value else {
-                return Err(format!("no elements in {}", value.kind()));
+                return Err(EditError::NoElements(value.kind()));
             };
             let mut item = Value::Absent;
             each(&mut item, rest, act)?;
@@ -354,7 +347,7 @@ fn open(value: &mut Value) -> &mut Value {
 }
 
 /// Replaces a value; a table changes only the fields that it names.
-fn merge(place: &mut Value, new: &Value) -> Result<(), String> {
+fn merge(place: &mut Value, new: &Value) -> Result<(), EditError> {
     let Value::Map(fields) = new else {
         *place = new.clone();
         return Ok(());
@@ -398,12 +391,13 @@ fn component_in(nbt: &mut Nbt) -> &mut Tag {
 /// Changes the JSON in a text.
 fn in_json(
     place: &mut Value,
-    change: impl FnOnce(&mut serde_json::Value) -> Result<(), String>,
-) -> Result<(), String> {
+    change: impl FnOnce(&mut serde_json::Value) -> Result<(), EditError>,
+) -> Result<(), EditError> {
     let Some(text) = place.as_text() else {
-        return Err(format!("`#` needs text that holds JSON, not {}", place.kind()));
+        return Err(EditError::NotJson(place.kind()));
     };
-    let mut root = serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?;
+    let mut root = serde_json::from_str(text)
+        .map_err(|error: serde_json::Error| EditError::InvalidJson(error.to_string()))?;
     change(&mut root)?;
     *place = Value::from(root.to_string().as_str());
     Ok(())
@@ -413,7 +407,7 @@ fn set_json(
     root: &mut serde_json::Value,
     pointer: &[String],
     new: serde_json::Value,
-) -> Result<(), String> {
+) -> Result<(), EditError> {
     use serde_json::Value as Json;
     let mut place = root;
     for part in pointer {
@@ -429,17 +423,17 @@ fn set_json(
                 }
                 &mut items[at]
             }
-            _ => return Err(format!("nothing below `/{part}` in the JSON")),
+            _ => return Err(EditError::NothingBelow(part.clone())),
         };
     }
     *place = new;
     Ok(())
 }
 
-fn remove_json(root: &mut serde_json::Value, pointer: &[String]) -> Result<(), String> {
+fn remove_json(root: &mut serde_json::Value, pointer: &[String]) -> Result<(), EditError> {
     use serde_json::Value as Json;
     let Some((last, around)) = pointer.split_last() else {
-        return Err("the whole JSON cannot be removed".to_owned());
+        return Err(EditError::WholeJson);
     };
     let mut place = root;
     for part in around {
@@ -468,34 +462,9 @@ fn remove_json(root: &mut serde_json::Value, pointer: &[String]) -> Result<(), S
     Ok(())
 }
 
-fn index(part: &str, length: usize) -> Result<usize, String> {
+fn index(part: &str, length: usize) -> Result<usize, EditError> {
     let index = part.parse().ok().filter(|index| *index < length);
-    index.ok_or_else(|| format!("no element `{part}` in the JSON's list"))
-}
-
-/// Converts a value from a file or an expression into JSON.
-pub(super) fn json_of(value: &Value) -> Result<serde_json::Value, String> {
-    use serde_json::Value as Json;
-    Ok(match value.plain() {
-        Value::Absent => Json::Null,
-        Value::Bool(bool) => Json::Bool(*bool),
-        Value::Int(int) => Json::from(*int),
-        Value::Unsigned(int) => Json::from(*int),
-        Value::Float32(float) => Json::from(*float),
-        Value::Float64(float) => Json::from(*float),
-        Value::Text(text) => Json::from(&**text),
-        Value::Uuid(uuid) => Json::from(mitmcraft_protocol::schema::format_uuid(*uuid)),
-        Value::List(items) => items.iter().map(json_of).collect::<Result<_, _>>()?,
-        Value::Map(fields) => {
-            let member = |(name, it): &(mitmcraft_protocol::schema::Name, Value)| {
-                Ok::<_, String>((String::from(&**name), json_of(it)?))
-            };
-            Json::Object(fields.iter().map(member).collect::<Result<_, _>>()?)
-        }
-        other @ (Value::Bytes(_) | Value::Nbt(_) | Value::Exact(_)) => {
-            return Err(format!("{} cannot be put into JSON", other.kind()));
-        }
-    })
+    index.ok_or_else(|| EditError::NoJsonElement(part.to_owned()))
 }
 
 #[cfg(test)]

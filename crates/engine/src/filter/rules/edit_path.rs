@@ -1,5 +1,6 @@
 use std::fmt;
 
+use super::EditError;
 use crate::lang::payload_steps;
 use mitmcraft_protocol::packet::{FieldPath, PathStep, position};
 use mitmcraft_protocol::schema::Value;
@@ -75,6 +76,11 @@ pub(super) fn lookup<'v>(value: &'v Value, steps: &[PathStep]) -> Option<&'v Val
         }
         _ => None,
     }
+}
+
+/// Returns the place of an element of a list that must have it.
+pub(super) fn element(index: i64, length: usize) -> Result<usize, EditError> {
+    position(index, length).ok_or(EditError::NoElement { index, length })
 }
 
 fn unescape(part: &str) -> String {

@@ -13,6 +13,7 @@ mod component;
 mod counts;
 mod draft;
 mod edit;
+mod edit_error;
 mod edit_path;
 mod expect;
 mod expect_parser;
@@ -33,6 +34,7 @@ mod source;
 mod source_fault;
 mod template;
 mod things;
+mod value_json;
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +44,7 @@ pub use bound::{Bound, RateBound, RateUnit};
 pub use counts::RuleCount;
 pub(crate) use counts::Shared;
 pub(crate) use edit::{build, encode_json};
+pub use edit_error::EditError;
 pub(crate) use edit_path::EditPath;
 pub use expect::{Expect, Per, Wanted};
 pub(crate) use index::Index;

@@ -4,18 +4,18 @@ use std::mem;
 
 use bytes::Bytes;
 
-use super::component::list_of;
-use super::edit::element;
+use super::EditError;
+use super::edit_path::element;
 use mitmcraft_protocol::packet::PathStep;
-use mitmcraft_protocol::schema::Value;
-use mitmcraft_protocol::wire::{Compound, Encoding, Nbt, Tag};
+use mitmcraft_protocol::schema::{Name, Value};
+use mitmcraft_protocol::wire::{Compound, Encoding, List, Nbt, Tag, TagType};
 
 /// Calls `act` with each tag at the end of a path, as a value.
 pub(super) fn each(
     tag: &mut Tag,
     steps: &[PathStep],
-    act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
-) -> Result<(), String> {
+    act: &mut dyn FnMut(&mut Value) -> Result<(), EditError>,
+) -> Result<(), EditError> {
     let Some((step, rest)) = steps.split_first() else {
         let scalar =
             !matches!(tag, Tag::List(_) | Tag::Compound(_) | Tag::IntArray(_) | Tag::LongArray(_));
@@ -46,16 +46,16 @@ pub(super) fn each(
         (PathStep::Each, Tag::List(list)) => {
             list.items.iter_mut().try_for_each(|tag| each(tag, rest, act))
         }
-        (_, tag) => Err(format!("no such tag in a tag of type `{}`", tag.tag_type().name())),
+        (_, tag) => Err(EditError::NoTag(Some(tag.tag_type().name()))),
     }
 }
 
 /// Creates a tag and the compounds around it.
 fn create(
     steps: &[PathStep],
-    act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
+    act: &mut dyn FnMut(&mut Value) -> Result<(), EditError>,
     made: &mut Option<Tag>,
-) -> Result<(), String> {
+) -> Result<(), EditError> {
     match steps.split_first() {
         None => {
             let mut value = Value::Absent;
@@ -69,13 +69,13 @@ fn create(
             *made = Some(tag);
             Ok(())
         }
-        Some(_) => Err("no such tag".to_owned()),
+        Some(_) => Err(EditError::NoTag(None)),
     }
 }
 
-pub(super) fn remove(nbt: &mut Nbt, name: &str) -> Result<(), String> {
+pub(super) fn remove(nbt: &mut Nbt, name: &str) -> Result<(), EditError> {
     let Tag::Compound(compound) = &mut nbt.root else {
-        return Err("the NBT is not a compound".to_owned());
+        return Err(EditError::NotCompound);
     };
     let key = key(name);
     compound.entries.retain(|(name, _)| *name != key);
@@ -115,18 +115,17 @@ fn show(tag: &mut Tag) -> Value {
 }
 
 /// Sets a tag to a value; the tag keeps its type.
-fn put(tag: &mut Tag, value: Value) -> Result<(), String> {
-    let range = |value: i64| format!("{value} does not fit");
+fn put(tag: &mut Tag, value: Value) -> Result<(), EditError> {
     match (&mut *tag, value.plain()) {
         (Tag::Byte(old), Value::Bool(bool)) => *old = i8::from(*bool),
         (Tag::Byte(old), Value::Int(int)) => {
-            *old = i8::try_from(*int).map_err(|_| range(*int))?;
+            *old = i8::try_from(*int).map_err(|_| EditError::TooLarge(*int))?;
         }
         (Tag::Short(old), Value::Int(int)) => {
-            *old = i16::try_from(*int).map_err(|_| range(*int))?;
+            *old = i16::try_from(*int).map_err(|_| EditError::TooLarge(*int))?;
         }
         (Tag::Int(old), Value::Int(int)) => {
-            *old = i32::try_from(*int).map_err(|_| range(*int))?;
+            *old = i32::try_from(*int).map_err(|_| EditError::TooLarge(*int))?;
         }
         (Tag::Long(old), Value::Int(int)) => *old = *int,
         (Tag::Float(old), Value::Float32(float)) => *old = *float,
@@ -139,18 +138,17 @@ fn put(tag: &mut Tag, value: Value) -> Result<(), String> {
         (old @ Tag::Text(_), Value::Text(text)) => *old = Tag::text(text),
         (_, Value::Nbt(_) | Value::Map(_)) => *tag = tag_of(value)?,
         (old, value) => {
-            let wanted = old.tag_type().name();
-            return Err(format!("expected `{wanted}`, found {}", value.kind()));
+            let expected = old.tag_type().name();
+            return Err(EditError::Tag { expected, found: value.kind() });
         }
     }
     Ok(())
 }
 
 /// Converts a value into a tag, of the type that a table names or of the value's own.
-pub(super) fn tag_of(value: Value) -> Result<Tag, String> {
+pub(super) fn tag_of(value: Value) -> Result<Tag, EditError> {
     if is_typed(&value) {
-        let nbt = Nbt::from_json(&value.to_json());
-        return nbt.map(|nbt| nbt.root).map_err(|error| error.to_string());
+        return Ok(Nbt::from_json(&value.to_json())?.root);
     }
     Ok(match value {
         Value::Bool(bool) => Tag::Byte(i8::from(bool)),
@@ -162,15 +160,26 @@ pub(super) fn tag_of(value: Value) -> Result<Tag, String> {
         Value::Nbt(nbt) => nbt.root,
         Value::List(items) => list_of(items.into_iter().map(tag_of).collect::<Result<_, _>>()?),
         Value::Map(fields) => {
-            let entry = |(name, value): (mitmcraft_protocol::schema::Name, Value)| {
-                Ok::<_, String>((key(&name), tag_of(value)?))
-            };
-            Tag::Compound(Compound {
-                entries: fields.into_iter().map(entry).collect::<Result<_, _>>()?,
-            })
+            let entry = |(name, value): (Name, Value)| Ok((key(&name), tag_of(value)?));
+            let entries = fields.into_iter().map(entry).collect::<Result<_, EditError>>()?;
+            Tag::Compound(Compound { entries })
         }
-        other => return Err(format!("{} is not an NBT tag", other.kind())),
+        other => return Err(EditError::NoTagOf(other.kind())),
     })
+}
+
+/// Converts a list into NBT, whose lists have items of one type: others are wrapped in compounds
+/// under an empty name, as the game does.
+pub(super) fn list_of(items: Vec<Tag>) -> Tag {
+    let first = items.first().map_or(TagType::End, Tag::tag_type);
+    if items.iter().all(|item| item.tag_type() == first) {
+        return Tag::List(List::new(first, items));
+    }
+    let wrap = |item| match item {
+        Tag::Compound(_) => item,
+        other => Tag::Compound(Compound { entries: vec![(key(""), other)] }),
+    };
+    Tag::List(List::new(TagType::Compound, items.into_iter().map(wrap).collect()))
 }
 
 pub(super) fn key(name: &str) -> Bytes {

@@ -68,8 +68,7 @@ impl Reader<'_, '_> {
             match key.get_ref().as_ref() {
                 "file" => {
                     file = self.text(key, item).map(str::to_owned);
-                    let checked = file.as_deref().map_or(Ok(()), self.capture_name);
-                    if let Err(why) = checked {
+                    if let Some(why) = file.as_deref().and_then(self.capture_name) {
                         self.source.error(item.span(), why);
                     }
                 }

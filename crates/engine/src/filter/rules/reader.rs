@@ -23,8 +23,8 @@ pub(super) type Key<'a, 't> = &'a Spanned<DeString<'t>>;
 pub(super) struct Reader<'s, 't> {
     pub(super) source: &'s mut Source<'t>,
     pub(super) vocabulary: &'s Vocabulary<'s>,
-    /// Says what is wrong with the name of a capture.
-    pub(super) capture_name: &'s dyn Fn(&str) -> Result<(), String>,
+    /// Returns what is wrong with the name of a capture.
+    pub(super) capture_name: &'s dyn Fn(&str) -> Option<String>,
 }
 
 impl Reader<'_, '_> {

@@ -48,16 +48,16 @@ impl RuleSet {
     /// Parses a filter file and checks it against the packets of all versions. Reports all faults.
     #[must_use]
     pub fn parse(text: &str, catalog: &Catalog) -> Checked {
-        Self::parse_with(text, catalog, &|_| Ok(()))
+        Self::parse_with(text, catalog, &|_| None)
     }
 
-    /// Parses a filter file as [`parse`](Self::parse) does. `capture_name` says what is wrong with the
-    /// name of the file in `[capture]`.
+    /// Parses a filter file as [`parse`](Self::parse) does. `capture_name` returns what is wrong
+    /// with the name of the file in `[capture]`.
     #[must_use]
     pub fn parse_with(
         text: &str,
         catalog: &Catalog,
-        capture_name: &dyn Fn(&str) -> Result<(), String>,
+        capture_name: &dyn Fn(&str) -> Option<String>,
     ) -> Checked {
         let mut source = Source::new(text);
         let vocabulary = Vocabulary::new(catalog);

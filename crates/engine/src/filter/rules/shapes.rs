@@ -1,5 +1,6 @@
 //! Fields and shapes of packets: what has a field, and whether a value fits it.
 
+use super::EditError;
 use super::component::{Components, Form};
 use super::template::Template;
 use crate::lang::closest;
@@ -10,7 +11,7 @@ pub(super) fn encodes(
     protocol: &Protocol,
     packet: &PacketType,
     template: &Template,
-) -> Result<(), String> {
+) -> Result<(), EditError> {
     if let Some(value) = template.literal() {
         return super::edit::make(protocol, packet, value).map(|_| ());
     }
@@ -25,11 +26,12 @@ pub(super) fn fits(
     template: &Template,
     components: Components<'_>,
     path: &mut Vec<Name>,
-) -> Result<(), String> {
+) -> Result<(), EditError> {
     let kinds = shape.kinds();
     match (components.form(shape, path), template) {
         (Form::Nbt, Template::Value(Value::Text(_))) => {
-            return Err("expected NBT such as `{ name = \"x\" }`, found text".to_owned());
+            let expected = "NBT such as `{ name = \"x\" }`".to_owned();
+            return Err(EditError::Kind { expected, found: "text" });
         }
         (Form::Json, Template::Map(_) | Template::List(_)) => return Ok(()),
         _ if kinds.has(Kind::Nbt) => return Ok(()),
@@ -39,31 +41,29 @@ pub(super) fn fits(
         Template::Formula(_) => Ok(()),
         Template::Value(Value::Absent) => Ok(()),
         Template::Value(value) => match shape.refuses(value) {
-            Some(why) => Err(why),
+            Some(why) => Err(EditError::Refused(why)),
             None => Ok(()),
         },
         Template::List(items) => match shape.element() {
             Some(element) => {
                 items.iter().try_for_each(|item| fits(&element, item, components, path))
             }
-            None => Err(format!("expected {kinds}, found a list")),
+            None => Err(EditError::kind(kinds, "a list")),
         },
-        Template::Map(_) if !kinds.has(Kind::Map) => {
-            Err(format!("expected {kinds}, found a table"))
-        }
+        Template::Map(_) if !kinds.has(Kind::Map) => Err(EditError::kind(kinds, "a table")),
         Template::Map(fields) => {
             fields.iter().try_for_each(|(name, field)| match shape.field(name) {
                 Some(shape) => {
                     path.push(name.clone());
                     let fit = fits(&shape, field, components, path);
                     path.pop();
-                    fit.map_err(|why| format!("`{name}`: {why}"))
+                    fit.map_err(|why| why.at(name))
                 }
                 None => {
                     let names = shape.fields();
                     let near = closest(name, names.iter().map(|(name, _)| &**name));
-                    let near = near.map(|meant| format!("; did you mean `{meant}`?"));
-                    Err(format!("no field `{name}`{}", near.unwrap_or_default()))
+                    let near = near.map(str::to_owned);
+                    Err(EditError::UnknownField { name: name.clone(), near })
                 }
             })
         }

@@ -1,3 +1,4 @@
+use super::EditError;
 use crate::lang::Formula;
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Name, Value};
@@ -13,15 +14,15 @@ pub(super) enum Template {
 
 impl Template {
     /// Returns the value for a packet, or the reason why there is none.
-    pub(super) fn value(&self, packet: &Packet) -> Result<Value, String> {
+    pub(super) fn value(&self, packet: &Packet) -> Result<Value, EditError> {
         self.with(&|formula| {
             let value = formula.value(packet);
-            value.ok_or_else(|| format!("`={formula}` has no value for this packet"))
+            value.ok_or_else(|| EditError::NoValue(formula.to_string()))
         })
     }
 
     /// Returns the value as text, for comments and reasons.
-    pub(super) fn text(&self, packet: &Packet) -> Result<String, String> {
+    pub(super) fn text(&self, packet: &Packet) -> Result<String, EditError> {
         Ok(match self.value(packet)? {
             Value::Text(text) => text.to_string(),
             Value::Int(int) => int.to_string(),
@@ -30,7 +31,7 @@ impl Template {
             Value::Float64(float) => float.to_string(),
             Value::Bool(bool) => bool.to_string(),
             Value::Uuid(uuid) => mitmcraft_protocol::schema::format_uuid(uuid),
-            other => return Err(format!("not text: {other:?}")),
+            other => return Err(EditError::NotText(format!("{other:?}"))),
         })
     }
 

@@ -228,7 +228,7 @@ fn an_answer_that_cannot_be_carried_out_is_reported_and_no_decision() {
                 "{answer}: {comments}"
             );
             let told = asked.desk.game.pair.outputs.iter().any(
-                |it| matches!(it, Output::Notice(Notice::Unapplied { reason }) if reason.contains(wanted)),
+                |it| matches!(it, Output::Notice(Notice::Unapplied { reason }) if reason.to_string().contains(wanted)),
             );
             assert!(told, "{answer}");
             let passes = otherwise == Otherwise::Pass;

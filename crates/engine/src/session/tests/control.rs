@@ -51,8 +51,9 @@ fn a_held_packet_is_dropped_or_edited_and_its_records_say_so() {
     let edit = |json| Decision::Edit(Payload::Fields(json));
     let wrong = edit(serde_json::json!({ "message": 7 }));
     let wrong = desk.order(Action::Decide { held: vec![1], decision: wrong });
-    let reason = "message: expected text, found an integer".to_owned();
-    assert_eq!(wrong, Err(CommandError::Encode { path: "message".to_owned(), reason }));
+    let Err(CommandError::Encode { path, cause }) = wrong else { panic!("{wrong:?}") };
+    assert_eq!(path, "message");
+    assert_eq!(cause.to_string(), "message: expected text, found an integer");
     desk.decide(1, Decision::Drop);
     desk.decide(2, edit(serde_json::json!({ "message": "zwei" })));
     desk.decide(3, Decision::Edit(Payload::Body(Bytes::from_static(b"\x01\x01x"))));
