@@ -181,6 +181,15 @@ fn valid_packets_have_no_finding() {
         (769, "7d 01 00 00 01 00".to_owned()),
         // Chat of Alpha is no JSON.
         (6, "03 0001 61".to_owned()),
+        // 21w07a: a chunk with a section of stone.
+        (
+            Catalog::FIRST_SNAPSHOT + 15,
+            format!(
+                "21 00000000 00000000 01 0000000000000001 0a000000 8008 {} 8710 1000 04 0101 8002 {} 00",
+                "00".repeat(1024),
+                "00".repeat(2048)
+            ),
+        ),
     ] {
         let context = Arc::new(context(version));
         let report = lint([record(&context, 1, hex(&body))]);
