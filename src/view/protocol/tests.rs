@@ -97,7 +97,7 @@ fn messages_say_what_they_are() {
     );
     let error = control::ControlError::Refused(CommandError::Encode {
         path: "items[3]".to_owned(),
-        cause: EditError::NothingToRemove,
+        cause: Box::new(EditError::NothingToRemove),
     });
     assert_eq!(
         as_json(control::Message::Answer { id: None, answer: Err(error) }.into()),

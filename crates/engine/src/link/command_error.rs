@@ -58,6 +58,6 @@ pub enum CommandError {
         /// The path of the field that cannot be encoded; empty for the packet as a whole.
         path: String,
         /// The reason, which names the field too.
-        cause: EditError,
+        cause: Box<EditError>,
     },
 }

@@ -9,7 +9,7 @@ use mitmcraft_protocol::packet::Undecoded;
 #[derive(Debug, Error)]
 pub(super) enum HostError {
     #[error(transparent)]
-    Edit(#[from] EditError),
+    Edit(Box<EditError>),
     #[error("the packet does not decode: {0}")]
     Undecoded(#[from] Undecoded),
     #[error(transparent)]
@@ -32,4 +32,10 @@ pub(super) enum HostError {
     Foreign,
     #[error("a field cannot hold a {0}")]
     NoValue(&'static str),
+}
+
+impl From<EditError> for HostError {
+    fn from(cause: EditError) -> Self {
+        Self::Edit(Box::new(cause))
+    }
 }

@@ -204,7 +204,7 @@ fn encode(
     encode_json(protocol, kind, &fields).map(Bytes::from).map_err(|cause| {
         let failed = protocol.encode(kind, &Value::from_json(&fields)).err();
         let path = failed.map(|failed| failed.path).unwrap_or_default();
-        CommandError::Encode { path, cause }
+        CommandError::Encode { path, cause: Box::new(cause) }
     })
 }
 
