@@ -29,6 +29,8 @@ const opt = args({
   small: false, // small payloads, and packets that the rules in `examples` match: for captures to keep
   log: ''
 })
+// Sessions that have ended.
+let ended = 0
 const list = text => text.split(',').filter(text => text).map(Number)
 const encrypted = new Set(list(opt.encrypt))
 const signed = new Set(list(opt.sign))
@@ -201,7 +203,8 @@ function play (client) {
   client.on('end', () => {
     if (!bye) die(`${client.number}: left without a "bye"`)
     if (opt.guests && --opt.guests === 0) settle(() => process.exit(0))
-    if (visited && --opt.again === 0) settle(() => process.exit(0))
+    // Its own clients' sessions may end here after those clients have seen the end.
+    if (opt.again && ++ended === list(opt.numbers).length + Number(opt.again)) settle(() => process.exit(0))
   })
 }
 
@@ -324,15 +327,11 @@ function giveKey (client) {
   }
 }
 
-// All clients have been there.
-let visited = false
-
 async function visitAll (port) {
   const waiting = list(opt.numbers)
   const visitNext = async () => { while (waiting.length) await visit(port, waiting.shift()) }
   await Promise.all(Array.from({ length: AT_ONCE }, visitNext))
   if (opt.again) {
-    visited = true
     return emit('visited', {})
   }
   server.close()

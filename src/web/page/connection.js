@@ -26,6 +26,8 @@ export class Connection {
     this.onStatus = onStatus;
     /** @type {Map<number, { resolve: (answer: any) => void, reject: (error: Error) => void }>} */
     this.waiting = new Map();
+    /** Those who wait for a connection. @type {(() => void)[]} */
+    this.opening = [];
     this.next = 1;
     this.delay = SHORTEST;
     /** When mitmcraft said something last, and when it was asked since whether it is there; 0 if it was not. */
@@ -52,6 +54,7 @@ export class Connection {
         this.socket = socket;
         this.delay = SHORTEST;
         this.onStatus("open", message.hello);
+        for (const go of this.opening.splice(0)) go();
       } else if (!this.socket) {
         socket.onclose = null;
         this.current = null;
@@ -90,6 +93,24 @@ export class Connection {
     this.current.onclose = null;
     this.current.close();
     this.lost();
+  }
+
+  /**
+   * Sends a request, again after a lost connection, until it is answered.
+   * @template {RequestName} Name
+   * @param {Name} what
+   * @param {() => Arguments<Name>} more
+   * @returns {Promise<Reply<Name>>}
+   */
+  async insist(what, more) {
+    for (;;) {
+      if (this.socket?.readyState !== WebSocket.OPEN) await new Promise((resolve) => this.opening.push(() => resolve(undefined)));
+      try {
+        return await this.ask(what, more());
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error;
+      }
+    }
   }
 
   /**

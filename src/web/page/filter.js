@@ -194,12 +194,12 @@ export class FilterLine {
    */
   combine(applied, condition, how) {
     const combined = this.combining.then(async () => {
-      const answer = await this.connection.ask("combine", { filter: applied(), condition, how });
+      const answer = await this.connection.insist("combine", () => ({ filter: applied(), condition, how }));
       if (!answer.error) return this.apply(answer.filter);
       this.message.classList.add("error");
       this.message.replaceChildren(make("div", {}, answer.error.message));
     });
-    // A lost connection is no reason not to add the next one.
+    // A failure is no reason not to add the next one.
     this.combining = combined.catch(() => {});
     return combined;
   }

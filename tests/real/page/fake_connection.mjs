@@ -10,6 +10,17 @@ export class FakeConnection {
     return new Promise((resolve, reject) => this.waiting.push({ what, more, resolve, reject }))
   }
 
+  /** Asks again after the connection was lost. */
+  async insist (what, more) {
+    for (;;) {
+      try {
+        return await this.ask(what, more())
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error
+      }
+    }
+  }
+
   /** Answers the oldest request for `what`, and returns what it asked. */
   async answer (what, answer) {
     const index = this.waiting.findIndex(it => it.what === what)

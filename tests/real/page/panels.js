@@ -216,7 +216,7 @@ async function reconnected (it) {
   await shows('#state', /live, 1 hidden/)
   await press('Escape')
   await until(applied, 'the list is asked for again')
-  assert.match(await page.inputValue('#filter'), /^pkt\.name == "chat"$/, 'what was asked meanwhile')
+  await until(async () => await page.inputValue('#filter') === 'pkt.name == "chat"', 'what was asked meanwhile')
   await apply('chat')
   await until(async () => await text('#list', 'aria-rowcount') === String(count - 1), 'it is still hidden')
   await page.focus('#list')
