@@ -67,7 +67,7 @@ async function exported (it) {
     await until(async () => what.test(await page.inputValue('#export-text')), `${format}: ${what}`)
   }
   await shown('rule', /^\[\[rule\]\]\nname = .*\nwhen = 'serverbound and chat and message == "hello from a real client"'/)
-  await shown('command', /^mitmcraft show \S+noted\.pcapng -Y '\(session\.id == 1 and pkt\.n == \d+\)'\n$/)
+  await shown('command', /^mitmcraft show \S+noted\.pcapng -Y 'session\.id == 1 and pkt\.n == \d+'\n$/)
   await shown('hex', /^# .* serverbound chat, 26 bytes\n000000 {2}01 18 68 65 6c 6c 6f/)
   await shown('json', /"fields":\{"message":"hello from a real client"\}/)
   await picture('export')

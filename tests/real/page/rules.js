@@ -93,7 +93,7 @@ async function rules ({ page, apply, selected, shows, until, accessible, picture
   await press('Home')
   await selected(0, /slotId=3/)
   await press('R')
-  await until(async () => /when = 'serverbound and held_item_slot and slotId == 3'\ntag/.test(await page.inputValue('#rule-text')), 'the rule of the packet')
+  await until(async () => /when = "serverbound and held_item_slot and slotId == 3"\ntag/.test(await page.inputValue('#rule-text')), 'the rule of the packet')
   await page.fill('#rule-text', (await page.inputValue('#rule-text')).replace(/tag {2}= "seen"/, 'set = { slotId = 6 }'))
   // Nothing that is not saved is lost without a question.
   const unload = () => page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })))
