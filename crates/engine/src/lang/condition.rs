@@ -29,7 +29,7 @@ use mitmcraft_protocol::schema::{Value, format_uuid};
 pub struct Condition(Node);
 
 impl Condition {
-    /// Parses a condition, without asking whether any packet has what it names.
+    /// Parses a condition without checking that any packet has the fields it names.
     ///
     /// # Errors
     /// [`ExprError`] with the place of invalid syntax.

@@ -176,7 +176,7 @@ fn biomes(
     Ok(Some(BiomeMap::Flat(numbers.iter().map(|it| u32::from_be_bytes(*it)).collect())))
 }
 
-/// Returns the number of the lowest of so many sections. If the server's dimension types do not tell it, a
+/// Returns the number of the lowest section of a column with that many. If the server's dimension types do not tell it, a
 /// world that is as high as the overworld of 1.18 and later begins at -64 as well.
 pub(super) fn lowest(sections: usize, sent: &SentRegistries) -> i32 {
     let bottom = bottom(sections, sent);

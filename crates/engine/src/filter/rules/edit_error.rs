@@ -44,13 +44,13 @@ pub enum EditError {
     /// A table in the form that captures have of NBT is not NBT.
     #[error(transparent)]
     Nbt(#[from] NbtJsonError),
-    /// What was encoded does not decode.
+    /// The encoded packet does not decode.
     #[error("does not decode again: {0}")]
     Lost(DecodeError),
-    /// What was encoded decodes to something else.
+    /// The encoded packet decodes to something else.
     #[error("the encoded packet would differ from the intended one")]
     Differs,
-    /// What was encoded has no place for the field.
+    /// The encoded packet has no place for the field.
     #[error("the packet has no place for it")]
     NoPlace,
     /// The packet has no place for some of the fields.
@@ -80,9 +80,9 @@ pub enum EditError {
     /// A value that is given is not one of the field.
     #[error("expected {expected}, found {found}")]
     Kind {
-        /// What the field takes.
+        /// The kind of value that the field takes.
         expected: String,
-        /// What was given.
+        /// The value that was given.
         found: &'static str,
     },
     /// A value cannot be that of the field, for the reason that the text gives.
@@ -101,7 +101,7 @@ pub enum EditError {
     NoField {
         /// The name of the field.
         name: Name,
-        /// What the value is.
+        /// The kind of the value.
         value: &'static str,
     },
     /// A value has no elements.
@@ -132,7 +132,7 @@ pub enum EditError {
     Tag {
         /// The type of the tag.
         expected: &'static str,
-        /// What was given.
+        /// The value that was given.
         found: &'static str,
     },
     /// A value is no tag of NBT.

@@ -47,7 +47,7 @@ pub(super) enum RuleKey {
     Close,
 }
 
-/// What a key is for.
+/// The purpose of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyKind {
     /// It says when the rule acts.
