@@ -69,6 +69,7 @@ async function open (browser, { url, port, folder, rules, hold }) {
           state: await text('#state'),
           notice: await text('#notice'),
           rows: (await lines()).filter((it, at) => at < 5 || it.selected).map(it => `${it.selected ? '> ' : ''}${it.text}`),
+          filter: await page.inputValue('#filter'),
           message: await text('#filter-message'),
           connections: await page.evaluate(() => window.sockets.length),
           draws: await page.evaluate(frame)
