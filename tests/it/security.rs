@@ -8,14 +8,18 @@ use crate::support::root;
 #[test]
 fn every_test_that_the_page_on_security_names_exists() {
     let page = fs::read_to_string(root().join("docs/security.md")).unwrap();
-    let rows = page.lines().skip_while(|line| *line != "| promise | test |").skip(2);
-    let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();
-    assert!(rows.len() > 20, "{}", rows.len());
+    let table = |head: &str| {
+        let rows = page.lines().skip_while(|line| *line != head).skip(2);
+        rows.take_while(|line| line.starts_with('|')).collect::<Vec<_>>()
+    };
+    let promises = table("| promise | test |");
+    let bounds = table("| what grows | bound | at the bound | test |");
+    assert!(promises.len() > 20 && bounds.len() > 3, "{} {}", promises.len(), bounds.len());
     let mut code = String::new();
     for folder in ["crates", "src", "tests"] {
         read(&root().join(folder), &mut code);
     }
-    for row in rows {
+    for row in promises.into_iter().chain(bounds) {
         let cell = row.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap();
         for name in cell.split('`').skip(1).step_by(2).filter(|name| name.contains('_')) {
             assert!(code.contains(&format!("fn {name}(")), "{name}");

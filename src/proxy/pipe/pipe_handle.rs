@@ -10,12 +10,13 @@ use super::SessionPipe;
 use super::process::{Event, PATIENCE, PipeCommand, Process};
 use super::session_pipe::Answered;
 use crate::proxy::{Clock, Notices, RunNotice};
+use mitmcraft_engine::link::Question;
 use mitmcraft_engine::pipe::{Broker, BrokerAction};
 
 /// The way to the program that decides on packets of a run. Cheap to clone.
 ///
 /// One task writes the questions of all sessions, and reads the answers. It waits for no session, and no
-/// session waits for the program's stdin: what waits for it is bounded by the [`Broker`].
+/// session waits for the program's stdin: each has a bounded number of questions, which wait in the [`Broker`].
 #[derive(Debug, Clone)]
 pub struct PipeHandle {
     sender: mpsc::Sender<ToPipe>,
@@ -25,11 +26,7 @@ pub struct PipeHandle {
 #[derive(Debug)]
 pub(super) enum ToPipe {
     Open(u64, mpsc::UnboundedSender<Answered>),
-    Ask {
-        session: u64,
-        number: u64,
-        line: Vec<u8>,
-    },
+    Ask(u64, Question),
     Close(u64),
     /// The run is over.
     Finish(oneshot::Sender<()>),
@@ -100,7 +97,7 @@ impl PipeTask {
                 Some(event) = OptionFuture::from(next) => {
                     let now = clock.now();
                     match event {
-                        Event::Took(count) => broker.advance(count),
+                        Event::Took(count) => broker.advance(now, count),
                         Event::Closed => {}
                         Event::Output(bytes) => broker.on_output(now, bytes),
                         Event::Errors(bytes) => broker.on_errors(now, bytes),
@@ -121,11 +118,12 @@ impl PipeTask {
             ToPipe::Open(session, sender) => {
                 self.sessions.insert(session, sender);
             }
-            ToPipe::Ask { session, number, line } => {
-                self.broker.ask(self.clock.now(), session, number, &line);
+            ToPipe::Ask(session, question) => {
+                self.broker.ask(self.clock.now(), session, question);
             }
             ToPipe::Close(session) => {
                 self.sessions.remove(&session);
+                self.broker.close(session);
             }
             ToPipe::Finish(_) => {}
         }

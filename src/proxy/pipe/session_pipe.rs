@@ -4,7 +4,6 @@ use tokio::sync::mpsc;
 
 use super::pipe_handle::ToPipe;
 use mitmcraft_engine::link::{Question, Ruling, Unruled};
-use mitmcraft_engine::pipe::question_line;
 
 /// A session's end of the channels to the program that decides on packets.
 #[derive(Debug)]
@@ -23,11 +22,9 @@ pub(in crate::proxy) type Answered = (u64, Result<Ruling, Unruled>);
 impl SessionPipe {
     /// Asks about a packet.
     pub(in crate::proxy) async fn ask(&mut self, question: Question) {
-        let Question { number, packet } = question;
-        self.asked.insert(number);
-        let (session, line) = (self.session, question_line(packet));
+        self.asked.insert(question.number);
         // If nobody takes it, nobody will answer: see `next`.
-        let _ = self.sender.send(ToPipe::Ask { session, number, line }).await;
+        let _ = self.sender.send(ToPipe::Ask(self.session, question)).await;
     }
 
     /// Returns the next answer; waits forever if there is no question.
@@ -80,7 +77,8 @@ mod tests {
         for number in [1, 2] {
             pipe.ask(Question { number, packet: packet.clone() }).await;
         }
-        assert!(matches!(task.recv().await, Some(ToPipe::Ask { session: 7, number: 1, .. })));
+        let first = task.recv().await;
+        assert!(matches!(first, Some(ToPipe::Ask(7, Question { number: 1, .. }))), "{first:?}");
         answer.send((1, Err(Unruled::Ended))).unwrap();
         drop((task, answer));
         assert!(matches!(pipe.next().await, (1, Err(Unruled::Ended))));

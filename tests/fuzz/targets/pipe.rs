@@ -11,7 +11,7 @@ use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::link::{
     Asking, Engine as _, Input, Otherwise, Output, PerSide, Side, Upstream,
 };
-use mitmcraft_engine::pipe::{Broker, BrokerAction, question_line};
+use mitmcraft_engine::pipe::{Broker, BrokerAction};
 use mitmcraft_engine::session::{Config, Session, Start};
 use mitmcraft_protocol::codec::{Leg, Unit};
 use mitmcraft_protocol::packet::{Cause, Timestamp};
@@ -170,11 +170,10 @@ impl Run {
             }
             while let Some(question) = self.session.poll_question() {
                 assert!(self.asked.insert(question.number), "asked twice");
-                let line = question_line(question.packet);
-                self.broker.ask(self.now, 7, question.number, &line);
+                self.broker.ask(self.now, 7, question);
             }
             let lines = String::from_utf8(self.broker.pending().to_vec()).unwrap();
-            self.broker.advance(lines.len());
+            self.broker.advance(self.now, lines.len());
             for line in lines.lines() {
                 let line: serde_json::Value = serde_json::from_str(line).unwrap();
                 self.read.push_back(line["id"].as_u64().unwrap());

@@ -94,9 +94,6 @@ pub enum Unruled {
     /// Its answer cannot be carried out.
     #[error("its answer cannot be carried out: {0}")]
     Unfit(RulingError),
-    /// No memory is left for packets behind it.
-    #[error("no memory is left for packets behind it")]
-    Memory,
     /// The session has ended.
     #[error("the session ended")]
     Ended,

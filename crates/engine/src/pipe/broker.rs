@@ -1,4 +1,4 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use super::answer::Answer;
 use super::back_off::BackOff;
 use super::last_line::LastLine;
 use super::lines::Lines;
-use crate::link::{Ruling, Unruled};
+use crate::capture::write_question;
+use crate::link::{Question, Ruling, Unruled};
 use mitmcraft_protocol::packet::Timestamp;
 
 /// The questions of all sessions of a run to one program, and its answers.
@@ -21,17 +22,24 @@ use mitmcraft_protocol::packet::Timestamp;
 ///     └───────────────── start, after a pause ──────────────────┘
 /// ```
 ///
-/// Each question gets one [`BrokerAction::Answer`]: from the program, or the reason why there is none. What
-/// waits to be written to the program is bounded by 16 MiB and one line: beyond that the program
-/// has failed.
+/// Each question gets one [`BrokerAction::Answer`]: from the program, or the reason why there is none.
+///
+/// Sessions take turns: each sends the program one question, then the next session does. The program is sent
+/// more only while it has few, so that the questions of a session wait for a bounded number of those of each
+/// other session. It is judged by what it does with a question that it has been sent, and not by the number
+/// of those that wait, which sessions bound.
 #[derive(Debug)]
 pub struct Broker {
     timeout: Duration,
     program: Program,
-    /// The sessions and their numbers of the questions that are not answered, by id.
-    asked: HashMap<u64, (u64, u64)>,
-    /// The deadlines of questions in the order in which they were asked; the first is not answered.
-    deadlines: VecDeque<(Timestamp, u64)>,
+    /// The questions of each session that the program has not been sent. No queue is empty.
+    queues: HashMap<u64, VecDeque<Question>>,
+    /// The sessions that have a queue, in the order of their turns. Those that have closed may still be here.
+    turns: VecDeque<u64>,
+    /// The sessions and their numbers of the questions that the program has not answered, by id.
+    asked: BTreeMap<u64, (u64, u64)>,
+    /// The time since which the program has had only the first of `asked` to answer, and later ones.
+    since: Timestamp,
     /// The id of the last question.
     last: u64,
     /// What is still to be written to the program.
@@ -88,8 +96,10 @@ impl Broker {
         Self {
             timeout,
             program: Program::Starting,
-            asked: HashMap::new(),
-            deadlines: VecDeque::new(),
+            queues: HashMap::new(),
+            turns: VecDeque::new(),
+            asked: BTreeMap::new(),
+            since: Timestamp(0),
             last: 0,
             waiting: BytesMut::new(),
             answers: Lines::default(),
@@ -99,27 +109,29 @@ impl Broker {
         }
     }
 
-    /// Asks about a packet of a session; `line` is its [`question_line`](super::question_line).
-    pub fn ask(&mut self, now: Timestamp, session: u64, number: u64, line: &[u8]) {
-        if self.waiting.len() > MAX_WAITING {
-            self.fail(now, Fault::ReadsNothing(self.waiting.len()));
-        }
+    /// Asks about a packet of a session.
+    pub fn ask(&mut self, now: Timestamp, session: u64, question: Question) {
         if let Program::Down { .. } = self.program {
-            let ruling = Err(Unruled::Down);
+            let (number, ruling) = (question.number, Err(Unruled::Down));
             return self.actions.push_back(BrokerAction::Answer { session, number, ruling });
         }
-        self.last += 1;
-        let id = self.last;
-        self.asked.insert(id, (session, number));
-        self.deadlines.push_back((now.plus(self.timeout), id));
-        self.waiting.extend_from_slice(format!("{{\"id\":{id},").as_bytes());
-        self.waiting.extend_from_slice(&line[1..]);
-        self.waiting.extend_from_slice(b"\n");
+        let queue = self.queues.entry(session).or_default();
+        if queue.is_empty() {
+            self.turns.push_back(session);
+        }
+        queue.push_back(question);
+        self.fill(now);
+    }
+
+    /// A session is over: what it has asked needs no answer.
+    pub fn close(&mut self, session: u64) {
+        self.queues.remove(&session);
     }
 
     /// The program runs.
     pub fn on_started(&mut self, now: Timestamp) {
         self.program = Program::Running { since: now };
+        self.fill(now);
     }
 
     /// The program cannot be started, for this reason.
@@ -159,7 +171,7 @@ impl Broker {
             }
             Program::Down { .. } => {}
             Program::Starting | Program::Running { .. } => {
-                if self.deadlines.front().is_some_and(|(at, _)| *at <= now) {
+                if self.deadline().is_some_and(|at| at <= now) {
                     self.fail(now, Fault::TooSlow(self.timeout));
                 }
             }
@@ -167,8 +179,9 @@ impl Broker {
     }
 
     /// Counts the first `count` of the [`pending`](Self::pending) bytes as written.
-    pub fn advance(&mut self, count: usize) {
+    pub fn advance(&mut self, now: Timestamp, count: usize) {
         self.waiting.advance(count);
+        self.fill(now);
     }
 
     /// Returns the next thing to be done, if any.
@@ -187,16 +200,49 @@ impl Broker {
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         match self.program {
             Program::Down { until } => Some(until),
-            Program::Starting | Program::Running { .. } => {
-                self.deadlines.front().map(|(at, _)| *at)
-            }
+            Program::Starting | Program::Running { .. } => self.deadline(),
         }
     }
 
     /// Returns how many questions are not answered.
     #[must_use]
     pub fn outstanding(&self) -> usize {
-        self.asked.len()
+        self.asked.len() + self.queues.values().map(VecDeque::len).sum::<usize>()
+    }
+
+    /// Returns when the program has taken too long for the first question that it has not answered: the time
+    /// begins when it has been sent that, and has answered all before.
+    fn deadline(&self) -> Option<Timestamp> {
+        (!self.asked.is_empty()).then(|| self.since.plus(self.timeout))
+    }
+
+    /// Writes questions to the program while it has few, of each session in turn.
+    fn fill(&mut self, now: Timestamp) {
+        while self.is_running()
+            && self.asked.len() < MAX_ASKED
+            && self.waiting.len() < MAX_WAITING
+            && let Some(session) = self.turns.pop_front()
+        {
+            let Some(queue) = self.queues.get_mut(&session) else { continue };
+            let question = queue.pop_front();
+            if queue.is_empty() {
+                self.queues.remove(&session);
+            } else {
+                self.turns.push_back(session);
+            }
+            let Some(Question { number, packet }) = question else { continue };
+            if self.asked.is_empty() {
+                self.since = now;
+            }
+            self.last += 1;
+            let id = self.last;
+            self.asked.insert(id, (session, number));
+            let mut line = Vec::with_capacity(512);
+            write_question(&mut line, packet);
+            self.waiting.extend_from_slice(format!("{{\"id\":{id},").as_bytes());
+            self.waiting.extend_from_slice(&line[1..]);
+            self.waiting.extend_from_slice(b"\n");
+        }
     }
 
     fn is_running(&self) -> bool {
@@ -214,10 +260,10 @@ impl Broker {
                 Some((session, number)) => {
                     let ruling = Ok(ruling);
                     self.actions.push_back(BrokerAction::Answer { session, number, ruling });
-                    while self.deadlines.front().is_some_and(|(_, id)| !self.asked.contains_key(id))
-                    {
-                        self.deadlines.pop_front();
+                    if self.asked.first_key_value().is_none_or(|(first, _)| *first > id) {
+                        self.since = now;
                     }
+                    self.fill(now);
                     return true;
                 }
                 None if (1..=self.last).contains(&id) => Fault::AnsweredTwice(id),
@@ -240,12 +286,16 @@ impl Broker {
         let pause = self.back_off.after(ran);
         self.program = Program::Down { until: now.plus(pause) };
         let reason = Unruled::Failed(Arc::from(fault.to_string()));
-        let undecided = self.asked.len();
-        for (_, id) in std::mem::take(&mut self.deadlines) {
-            if let Some((session, number)) = self.asked.remove(&id) {
-                let ruling = Err(reason.clone());
-                self.actions.push_back(BrokerAction::Answer { session, number, ruling });
-            }
+        let undecided = self.outstanding();
+        let asked = std::mem::take(&mut self.asked).into_values();
+        let mut queues = std::mem::take(&mut self.queues);
+        let waiting = std::mem::take(&mut self.turns).into_iter().flat_map(|session| {
+            let queue = queues.remove(&session).unwrap_or_default();
+            queue.into_iter().map(move |question| (session, question.number))
+        });
+        for (session, number) in asked.chain(waiting) {
+            let ruling = Err(reason.clone());
+            self.actions.push_back(BrokerAction::Answer { session, number, ruling });
         }
         self.waiting = BytesMut::new();
         self.answers.clear();
@@ -264,5 +314,9 @@ fn excerpt(line: &[u8]) -> String {
 /// Bytes of a line in a message.
 const EXCERPT: usize = 100;
 
-/// A program that leaves more than this unread does not read: seconds of the busiest sessions.
-const MAX_WAITING: usize = 16 << 20;
+/// Questions that the program has at the same time: enough to keep it busy, few enough for a packet that comes
+/// behind them.
+const MAX_ASKED: usize = 64;
+
+/// Bytes of questions that wait for the program to read them, but for the last question.
+const MAX_WAITING: usize = 64 << 10;

@@ -17,9 +17,6 @@ pub enum Fault {
     /// It took longer than this for a packet.
     #[error("took longer than {} s for a packet", .0.as_secs_f64())]
     TooSlow(Duration),
-    /// It reads no questions: this many bytes wait for it.
-    #[error("does not read its stdin: {0} bytes wait for it")]
-    ReadsNothing(usize),
     /// It wrote a line that is not an answer.
     #[error("wrote a line that is not an answer: {reason}: `{line}`")]
     NotAnswer {

@@ -1,8 +1,8 @@
 //! Packets on which a program decides, sans-IO.
 //!
-//! A session asks ([`Question`](crate::link::Question)), and the [`Broker`] of the run numbers the questions
-//! of all sessions, writes them as lines of JSON, and reads the answers. It knows what is outstanding and
-//! until when. A program that ends, writes anything but answers or takes too long has failed: its
+//! A session asks ([`Question`](crate::link::Question)), and the [`Broker`] of the run takes the questions of
+//! the sessions in turn, numbers them, writes them as lines of JSON, and reads the answers. It knows what is
+//! outstanding and until when. A program that ends, writes anything but answers or takes too long has failed: its
 //! [`Fault`] is reported, every question gets it instead of an answer, and the program is started again
 //! after a pause that grows.
 
@@ -18,14 +18,3 @@ mod tests;
 pub use answer::AnswerError;
 pub use broker::{Broker, BrokerAction};
 pub use fault::Fault;
-
-use crate::capture::write_question;
-use mitmcraft_protocol::packet::Packet;
-
-/// Returns the line that asks about a packet, without its number.
-#[must_use]
-pub fn question_line(packet: Packet) -> Vec<u8> {
-    let mut line = Vec::with_capacity(512);
-    write_question(&mut line, packet);
-    line
-}

@@ -1,10 +1,13 @@
 //! A broker with a simulated clock; the program is the test.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::link::{RulingError, Unruled};
-use mitmcraft_protocol::packet::Timestamp;
+use crate::link::{Question, RulingError, Unruled};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Catalog, Direction, State};
 
 const BEGIN: Timestamp = Timestamp(1_000_000_000_000);
 
@@ -41,15 +44,31 @@ fn actions(broker: &mut Broker) -> Vec<String> {
     actions.map(text).collect()
 }
 
-/// What the program reads.
-fn read(broker: &mut Broker) -> String {
+/// What the program reads now: ids with the sessions and the numbers of their packets there.
+fn read(broker: &mut Broker) -> Vec<String> {
     let text = String::from_utf8(broker.pending().to_vec()).unwrap();
-    broker.advance(text.len());
-    text
+    broker.advance(BEGIN, text.len());
+    let lines = text.lines().map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        format!("{}: {}.{}", line["id"], line["session"], line["seq"])
+    });
+    lines.collect()
+}
+
+fn question(session: u64, number: u64, size: usize) -> Question {
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    let context = Arc::new(Context::new(session, BEGIN, ([127, 0, 0, 1], 1).into(), protocol));
+    let content = Content::Frame(Frame::from_body(vec![0x7f; size].into()));
+    let to = Direction::Serverbound;
+    Question { number, packet: Packet::new(context, number, BEGIN, to, State::Play, content) }
 }
 
 fn ask(broker: &mut Broker, millis: u64, session: u64, number: u64) {
-    broker.ask(at(millis), session, number, br#"{"v":2}"#);
+    broker.ask(at(millis), session, question(session, number, 3));
+}
+
+fn answer(broker: &mut Broker, millis: u64, id: usize) {
+    broker.on_output(at(millis), format!("{{\"id\":{id},\"pass\":true}}\n").as_bytes());
 }
 
 #[test]
@@ -58,7 +77,7 @@ fn questions_are_numbered_together_and_answered_in_any_order() {
     for (session, number) in [(7, 1), (9, 1), (7, 2)] {
         ask(&mut broker, 0, session, number);
     }
-    assert_eq!(read(&mut broker), "{\"id\":1,\"v\":2}\n{\"id\":2,\"v\":2}\n{\"id\":3,\"v\":2}\n");
+    assert_eq!(read(&mut broker), ["1: 7.1", "2: 9.1", "3: 7.2"]);
     // In pieces, with carriage returns and empty lines.
     let answers =
         b"{\"id\":3,\"drop\":true}\r\n\n{\"id\":1,\"pass\":true}\n{\"id\":2,\"pass\":true}\n";
@@ -73,9 +92,9 @@ fn questions_are_numbered_together_and_answered_in_any_order() {
 fn what_is_asked_before_the_program_runs_is_written_once_it_does() {
     let mut broker = Broker::new(Duration::from_secs(1));
     ask(&mut broker, 0, 1, 1);
-    assert_eq!(read(&mut broker), "");
+    assert_eq!(read(&mut broker), [""; 0]);
     broker.on_started(at(5));
-    assert_eq!(read(&mut broker), "{\"id\":1,\"v\":2}\n");
+    assert_eq!(read(&mut broker), ["1: 1.1"]);
 }
 
 #[test]
@@ -101,17 +120,13 @@ fn a_program_that_takes_too_long_has_failed_and_is_started_again() {
     ask(&mut broker, 1200, 3, 1);
     let down = "3.1 the program has failed and is not running again yet";
     assert_eq!(actions(&mut broker), [down]);
-    assert_eq!(read(&mut broker), "");
+    assert_eq!(read(&mut broker), [""; 0]);
     assert_eq!(broker.poll_timeout(), Some(at(1500)));
     broker.on_timeout(at(1500));
     assert_eq!(actions(&mut broker), ["start"]);
     broker.on_started(at(1501));
     ask(&mut broker, 1600, 3, 2);
-    assert_eq!(
-        read(&mut broker),
-        "{\"id\":3,\"v\":2}\n",
-        "ids go on: old answers are not new ones"
-    );
+    assert_eq!(read(&mut broker), ["3: 3.2"], "ids go on: old answers are not new ones");
     broker.on_output(at(1601), b"{\"id\":3,\"pass\":true}\n");
     assert_eq!(actions(&mut broker), ["3.2 Pass"]);
 }
@@ -172,17 +187,68 @@ fn a_line_is_bounded_and_a_long_answer_is_not_an_endless_line() {
 #[test]
 fn what_waits_for_a_program_that_reads_nothing_is_bounded() {
     let mut broker = running();
-    let line = format!("{{\"body\":\"{}\"}}", "A".repeat(1 << 20));
-    let mut asked = 0;
-    while broker.outstanding() == asked {
-        asked += 1;
-        broker.ask(at(0), 1, asked as u64, line.as_bytes());
+    // Questions of a megabyte: one is written, whatever its size.
+    for number in 1..=100 {
+        broker.ask(at(0), 1, question(1, number, 1 << 20));
     }
-    assert_eq!(asked, 17, "one that is larger than the rest is always accepted");
+    let waiting = broker.pending().len();
+    assert!((1 << 20..2 << 20).contains(&waiting), "{waiting}");
+    broker.on_timeout(at(1000));
     let all = actions(&mut broker);
-    assert_eq!(all.iter().filter(|it| it.starts_with("1.")).count(), asked);
-    assert!(all.iter().any(|it| it.starts_with("does not read its stdin: 167")), "{all:?}");
+    assert_eq!(all.iter().filter(|it| it.starts_with("1.")).count(), 100);
+    let report = "took longer than 1 s for a packet; 100 undecided; again in 500 ms";
+    assert_eq!(all.last().unwrap(), report);
     assert_eq!(broker.pending().len(), 0);
+}
+
+#[test]
+fn sessions_ask_in_turns() {
+    let mut broker = running();
+    for number in 1..=1000 {
+        for session in 1..=10 {
+            ask(&mut broker, 0, session, number);
+        }
+    }
+    assert_eq!(read(&mut broker).len(), 64, "the program has few at once");
+    ask(&mut broker, 1, 99, 1);
+    ask(&mut broker, 1, 99, 2);
+    let mut sent = Vec::new();
+    for id in 1..=30 {
+        answer(&mut broker, 2, id);
+        sent.extend(read(&mut broker));
+    }
+    let good: Vec<_> = (0..30).filter(|place| sent[*place].contains(" 99.")).collect();
+    assert_eq!(good, [10, 21], "one of each other session at most: {sent:?}");
+    broker.close(1);
+    broker.close(99);
+    (31..=50).for_each(|id| answer(&mut broker, 3, id));
+    let rest = read(&mut broker);
+    assert!(rest.len() == 20 && rest.iter().all(|it| !it.contains(" 1.")), "{rest:?}");
+}
+
+/// It takes nearly its time for each packet, and is asked far more than it can answer.
+#[test]
+fn a_program_is_judged_by_what_it_does_and_not_by_how_much_it_is_asked() {
+    let mut broker = running();
+    for number in 1..=100_000 {
+        ask(&mut broker, 0, number % 7, number);
+    }
+    for round in 1..=1000 {
+        let now = round as u64 * 900;
+        assert_eq!(broker.poll_timeout(), Some(at(now + 100)));
+        broker.on_timeout(at(now));
+        answer(&mut broker, now, round);
+        read(&mut broker);
+    }
+    let all = actions(&mut broker);
+    assert!(all.len() == 1000 && all.iter().all(|it| it.ends_with(" Pass")), "{all:?}");
+    // Those that it answers do not hide the one that it leaves out.
+    for id in 1002..=1060 {
+        answer(&mut broker, 900_500, id);
+    }
+    broker.on_timeout(at(901_000));
+    let said = actions(&mut broker).pop().unwrap();
+    assert!(said.starts_with("took longer than 1 s for a packet; 98941 undecided"), "{said}");
 }
 
 #[test]
@@ -222,7 +288,6 @@ fn a_program_that_ends_or_cannot_be_started_is_tried_again_after_longer_pauses()
 #[test]
 fn the_reasons_for_no_answer_are_sentences() {
     for (reason, wanted) in [
-        (Unruled::Memory, "no memory is left for packets behind it"),
         (Unruled::Ended, "the session ended"),
         (
             Unruled::Unfit(RulingError::SendDrives),

@@ -293,9 +293,11 @@ impl Control {
         self.queues[direction].state()
     }
 
-    /// Returns whether the next packet cannot be read before a waiting one is out.
+    /// Returns whether the next packet is not to be read before a waiting one is out: it cannot be, or enough
+    /// waits.
     pub(super) fn blocks(&self, direction: Direction) -> bool {
-        self.queues[direction].blocks()
+        let queue = &self.queues[direction];
+        queue.blocks() || queue.is_sated()
     }
 
     /// Returns whether anything of a direction is held, or waits behind what was held.
@@ -365,7 +367,8 @@ impl Control {
         Admission::Waits
     }
 
-    /// Queues a packet. Everything is forwarded if the queue is full then.
+    /// Queues a packet. Everything that people hold is forwarded if the queue is full then. What waits for a
+    /// program is not: its client is read no further.
     fn push(&mut self, waiting: Waiting, aside: bool) {
         let (direction, now) = (waiting.packet.direction(), waiting.packet.at());
         let queue = &mut self.queues[direction];
@@ -375,7 +378,6 @@ impl Control {
             queue.push(waiting);
         }
         if queue.is_full() {
-            queue.answer_all(&Unruled::Memory);
             self.forward_all(direction, Release::Memory, now);
         }
     }
@@ -386,7 +388,7 @@ impl Control {
         let queue = &self.queues[direction];
         let (since, state) = queue.held_since()?;
         if keeps_alive(state) {
-            return queue.blocks().then(|| since.plus(PATIENCE));
+            return self.blocks(direction).then(|| since.plus(PATIENCE));
         }
         Some(self.login.unwrap_or(since).plus(PATIENCE))
     }

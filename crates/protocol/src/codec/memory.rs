@@ -118,10 +118,15 @@ impl Reservation {
         self.budget.as_ref()
     }
 
-    /// Returns `true` if the owner has more than what is free, and its budget has no memory left.
+    /// Returns `true` if the owner has more than what is free, and more than its budget has left. Whoever
+    /// stops growing then leaves as much as it has to the others, however many there are.
     #[must_use]
     pub fn is_pressed(&self) -> bool {
-        self.counted > 0 && self.budget.as_ref().is_some_and(MemoryBudget::is_exhausted)
+        self.counted > 0
+            && self
+                .budget
+                .as_ref()
+                .is_some_and(|it| self.counted > it.limit().saturating_sub(it.used()))
     }
 
     #[inline]
@@ -183,6 +188,23 @@ mod tests {
         assert!(reservation.try_resize(FREE + 2), "rounded up already");
         assert!(reservation.try_resize(1));
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn who_stops_when_pressed_leaves_a_share_to_the_others() {
+        let budget = MemoryBudget::new(110 * FREE);
+        let mut owners: Vec<_> = (0..10).map(|_| budget.reservation()).collect();
+        // Ten take what they can get, and the eleventh comes later.
+        for size in 1..100 {
+            for owner in owners.iter_mut().filter(|it| !it.is_pressed()) {
+                owner.resize(size * FREE);
+            }
+        }
+        assert!(owners.iter().all(|it| it.counted <= 11 * FREE), "{owners:?}");
+        let mut last = budget.reservation();
+        last.resize(5 * FREE);
+        assert!(!last.is_pressed());
+        assert!(owners.iter().all(Reservation::is_pressed));
     }
 
     #[test]
