@@ -20,6 +20,9 @@ pub struct PipeCommand {
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
+    /// Its process group, which outlives it as long as programs that it has started run.
+    #[cfg(unix)]
+    group: Option<rustix::process::Pid>,
     /// Closed if `None`: nothing more comes.
     pub(super) stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
@@ -58,12 +61,24 @@ impl Process {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let [output, errors] = [64 << 10, 4 << 10].map(|size| vec![0; size].into_boxed_slice());
-        Ok(Self { child, stdin, stdout, stderr, output, errors })
+        #[cfg(unix)]
+        let group =
+            child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+        Ok(Self {
+            child,
+            #[cfg(unix)]
+            group,
+            stdin,
+            stdout,
+            stderr,
+            output,
+            errors,
+        })
     }
 
-    /// Waits until it takes some of `pending`, writes, or ends.
+    /// Waits until it takes some of `pending`, writes, or ends: then the programs that it has started end, too.
     pub(super) async fn next(&mut self, pending: &[u8]) -> Event<'_> {
-        let Self { child, stdin, stdout, stderr, output, errors } = self;
+        let Self { child, stdin, stdout, stderr, output, errors, .. } = self;
         let write = stdin.as_mut().filter(|_| !pending.is_empty()).map(|it| it.write(pending));
         tokio::select! {
             Some(took) = OptionFuture::from(write) => match took {
@@ -90,6 +105,8 @@ impl Process {
             },
             status = child.wait() => {
                 let how = status.map_or_else(|error| error.to_string(), |it| it.to_string());
+                #[cfg(unix)]
+                kill_group(self.group.take());
                 let (output, errors) = tokio::join!(rest(stdout), rest(stderr));
                 Event::Ended { how, output, errors }
             }
@@ -99,16 +116,19 @@ impl Process {
     /// Kills it with the programs that it has started.
     pub(super) fn kill(mut self) {
         #[cfg(unix)]
-        if let Some(group) = self.child.id().and_then(|id| i32::try_from(id).ok()) {
-            use rustix::process::{Pid, Signal, kill_process_group};
-            if let Some(group) = Pid::from_raw(group) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-        }
+        kill_group(self.group.take());
         let _ = self.child.start_kill();
         tokio::spawn(async move {
             let _ = self.child.wait().await;
         });
+    }
+}
+
+/// Kills what is left of a process group. Nobody else has its number so soon after its leader has ended.
+#[cfg(unix)]
+fn kill_group(group: Option<rustix::process::Pid>) {
+    if let Some(group) = group {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
 }
 

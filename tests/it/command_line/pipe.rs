@@ -238,6 +238,35 @@ mod faults {
         assert!(numbers.iter().copied().eq(0..numbers.len()), "{numbers:?}");
     }
 
+    /// It has started others, and has ended itself, by a fault or at the end of its stdin.
+    #[test]
+    fn no_program_that_it_has_started_outlives_a_program() {
+        for last in ["read x; exit 1", "while read x; do :; done; exit 0"] {
+            let pids = scratch_file("pids");
+            let begin = format!(
+                "for i in 1 2 3; do sleep 1000 & echo $! >> {}; done\necho started >&2\n{last}",
+                text(&pids)
+            );
+            let (_upstream, mut proxy, port) = proxied(&begin, &["--pipe-timeout", "20s"]);
+            proxy.wait_for_error("the program of `--pipe`: started");
+            let started = std::fs::read_to_string(&pids).unwrap();
+            let runs = |pid: &str| {
+                let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+                stat.is_ok_and(|it| !it.contains(") Z "))
+            };
+            assert!(started.lines().count() == 3 && started.lines().all(runs));
+            if last.contains("exit 1") {
+                Client::join(port).says("one");
+                proxy.wait_for_error("has ended (exit status: 1)");
+                assert!(wait_for(|| !started.lines().any(runs)), "{started}");
+            }
+            proxy.interrupt();
+            proxy.succeed();
+            let started = std::fs::read_to_string(&pids).unwrap();
+            assert!(wait_for(|| !started.lines().any(runs)), "{started}");
+        }
+    }
+
     /// What docs/security.md says of it.
     #[test]
     fn a_program_gets_only_packets_that_match_and_no_shell_reads_its_command() {

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
@@ -45,13 +45,16 @@ impl Emission {
 
 /// The emissions that rules delay in one direction, in the order in which they go out.
 ///
-/// The queue accepts everything. Once it holds more than [`MAX_HELD`] bytes, or more than
-/// [`Reservation::FREE`] while the memory for all sessions is used up, it is full, and its owner
-/// stops reading the peer.
+/// The queue accepts everything. Once it holds more than [`MAX_HELD`] bytes or [`MAX_COUNT`] emissions, or
+/// more than the memory for all sessions has left, it is full, and its owner stops reading the peer.
 #[derive(Debug, Default)]
 pub(crate) struct DelayQueue {
-    /// Sorted by time.
-    waiting: VecDeque<Waiting>,
+    /// By the time at which they go out, and then in the order in which they came.
+    waiting: BTreeMap<(Timestamp, u64), Waiting>,
+    /// The number of the last one.
+    last: u64,
+    /// How many there are that none overtakes, and when the last of them goes out.
+    ordered: (usize, Timestamp),
     /// Bytes in `waiting`.
     size: usize,
     /// The memory of `waiting`.
@@ -62,7 +65,7 @@ impl DelayQueue {
     /// Counts what waits in `budget` from now on.
     pub(crate) fn set_budget(&mut self, budget: &MemoryBudget) {
         self.reservation = budget.reservation();
-        self.reservation.resize(self.size);
+        self.resize(self.size);
     }
 
     /// Queues an emission, or returns it if it may go out at once.
@@ -75,25 +78,26 @@ impl DelayQueue {
         let mut release = delay.map_or(now, |delay| now.plus(delay.by));
         let reorder = delay.is_some_and(|delay| delay.reorder);
         if !reorder {
-            match self.waiting.iter().rev().find(|it| !it.reorder) {
-                Some(last) => release = release.max(last.release),
-                None if delay.is_none() => return Some(emission),
-                None => {}
+            match self.ordered {
+                (0, _) if delay.is_none() => return Some(emission),
+                (0, _) => {}
+                (_, last) => release = release.max(last),
             }
+            self.ordered = (self.ordered.0 + 1, release);
         }
-        let place = self.waiting.partition_point(|it| it.release <= release);
-        self.size += emission.bytes().len();
-        self.reservation.resize(self.size);
-        self.waiting.insert(place, Waiting { release, reorder, emission });
+        self.last += 1;
+        let size = self.size + emission.bytes().len();
+        self.waiting.insert((release, self.last), Waiting { reorder, emission });
+        self.resize(size);
         None
     }
 
     /// Removes the next emission if its delay is over at `due`; whether or not it is, if `None`.
     pub(crate) fn pop(&mut self, due: Option<Timestamp>) -> Option<Emission> {
-        self.waiting.front().filter(|it| due.is_none_or(|due| it.release <= due))?;
-        let Waiting { emission, .. } = self.waiting.pop_front()?;
-        self.size -= emission.bytes().len();
-        self.reservation.resize(self.size);
+        self.next().filter(|release| due.is_none_or(|due| *release <= due))?;
+        let (_, Waiting { reorder, emission }) = self.waiting.pop_first()?;
+        self.ordered.0 -= usize::from(!reorder);
+        self.resize(self.size - emission.bytes().len());
         Some(emission)
     }
 
@@ -102,7 +106,12 @@ impl DelayQueue {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.size > MAX_HELD || self.reservation.is_pressed()
+        self.exceeds(1)
+    }
+
+    /// Returns whether even what has been read of the peer must wait.
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.exceeds(2)
     }
 
     /// Bytes waiting.
@@ -112,14 +121,23 @@ impl DelayQueue {
 
     /// Returns the time at which the next emission is due.
     pub(crate) fn next(&self) -> Option<Timestamp> {
-        self.waiting.front().map(|it| it.release)
+        self.waiting.first_key_value().map(|((release, _), _)| *release)
+    }
+
+    fn exceeds(&self, times: usize) -> bool {
+        let (size, count) = (self.size, self.waiting.len());
+        size > times * MAX_HELD || count > times * MAX_COUNT || self.reservation.is_pressed()
+    }
+
+    fn resize(&mut self, size: usize) {
+        self.size = size;
+        self.reservation.resize(size + self.waiting.len() * (MAX_HELD / MAX_COUNT));
     }
 }
 
 /// An emission in a [`DelayQueue`].
 #[derive(Debug)]
 struct Waiting {
-    release: Timestamp,
     /// `true` if later emissions may overtake it.
     reorder: bool,
     emission: Emission,
@@ -127,3 +145,6 @@ struct Waiting {
 
 /// Enough for seconds of a busy session.
 const MAX_HELD: usize = 8 << 20;
+
+/// Emissions that take that much memory with nothing in them.
+const MAX_COUNT: usize = 64 << 10;

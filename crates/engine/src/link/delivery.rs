@@ -2,7 +2,9 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use super::{DelayQueue, Emission, End, Guard, PerSide, Recorder, Side, farewell};
+use super::{
+    DelayQueue, Emission, End, Guard, MAX_BURST, MAX_PENDING, PerSide, Recorder, Side, farewell,
+};
 use crate::capture::{Outcome, Record};
 use crate::filter::{
     Delay, Effects, Injection, Judgement, Message, Moment, Notes, Pipeline, SessionEvent, Verdict,
@@ -22,6 +24,23 @@ pub(crate) trait Wire {
     fn forward(&mut self, direction: Direction, frame: &Frame) {
         self.write(direction, Emission::Frame(frame.clone()));
     }
+
+    /// Counts a packet of the proxy's own as written.
+    fn count_own(&mut self, direction: Direction, bytes: usize) {
+        let _ = (direction, bytes);
+    }
+
+    /// Returns whether more than `most` bytes wait for the receiver of a direction.
+    fn is_full(&self, direction: Direction, most: usize) -> bool {
+        let _ = (direction, most);
+        false
+    }
+
+    /// Returns whether packets of the proxy's own are that much of what waits.
+    fn is_full_of_own(&self, direction: Direction, most: usize) -> bool {
+        let _ = (direction, most);
+        false
+    }
 }
 
 impl Wire for PerSide<End> {
@@ -31,6 +50,18 @@ impl Wire for PerSide<End> {
 
     fn forward(&mut self, direction: Direction, frame: &Frame) {
         self[Side::from(direction).other()].forward(frame);
+    }
+
+    fn count_own(&mut self, direction: Direction, bytes: usize) {
+        self[Side::from(direction).other()].count_own(bytes);
+    }
+
+    fn is_full(&self, direction: Direction, most: usize) -> bool {
+        self[Side::from(direction).other()].is_full(most)
+    }
+
+    fn is_full_of_own(&self, direction: Direction, most: usize) -> bool {
+        self[Side::from(direction).other()].is_full_of_own(most)
     }
 }
 
@@ -45,6 +76,8 @@ pub(crate) struct Delivery {
     pub(crate) queues: PerDirection<DelayQueue>,
     /// Messages of filters that nobody has taken yet.
     pub(crate) messages: VecDeque<Message>,
+    /// Packets of the proxy's own since the driver had its turn.
+    pub(crate) sent: usize,
     /// The states that active filters know of.
     told: PerDirection<State>,
 }
@@ -70,7 +103,7 @@ impl Delivery {
     pub(crate) fn new(recorder: Recorder, pipeline: Pipeline) -> Self {
         let (queues, told) = (PerDirection::default(), recorder.states);
         let (guard, messages) = (Guard::default(), VecDeque::new());
-        Self { recorder, guard, pipeline, queues, messages, told }
+        Self { recorder, guard, pipeline, queues, messages, sent: 0, told }
     }
 
     /// Replaces the filters, which take over what the old ones keep, and learn that the session is open.
@@ -132,6 +165,10 @@ impl Delivery {
         let Effects { sends, messages, close, .. } = effects;
         self.messages.extend(messages);
         for send in sends {
+            if wire.is_full_of_own(send.direction, MAX_PENDING) {
+                self.refuse(send.direction, send.rule);
+                continue;
+            }
             match self.guard.refuses(&self.recorder, send.direction, &send.body) {
                 None => self.inject(wire, vec![send]),
                 Some(text) => {
@@ -281,6 +318,10 @@ impl Delivery {
             }
         };
         for _ in 0..copies.min(max_copies(self.recorder.context.protocol.family())) {
+            if self.overflows(wire, direction) {
+                self.refuse(direction, copied_by.first().cloned());
+                break;
+            }
             let sent = Sent { direction, state, of: None, delay };
             let notes = Notes::made_by(copied_by.clone());
             match &again {
@@ -384,6 +425,10 @@ impl Delivery {
     /// Sends the packets of rules.
     pub(crate) fn inject(&mut self, wire: &mut impl Wire, sends: Vec<Injection>) {
         for Injection { direction, body, framed, rule, .. } in sends {
+            if self.overflows(wire, direction) {
+                self.refuse(direction, rule);
+                continue;
+            }
             let state = self.recorder.states[direction];
             let sent = Sent { direction, state, of: None, delay: None };
             let notes = Notes::made_by(rule.into_iter().collect());
@@ -408,14 +453,17 @@ impl Delivery {
         wire.write(direction, emission)
     }
 
-    /// Writes everything whose delay is over at `due`; everything if `None`.
+    /// Writes everything whose delay is over at `due`, unless its receiver has to catch up; everything if
+    /// `None`.
     pub(crate) fn release(
         &mut self,
         wire: &mut impl Wire,
         direction: Direction,
         due: Option<Timestamp>,
     ) {
-        while let Some(emission) = self.queues[direction].pop(due) {
+        while !(due.is_some() && wire.is_full(direction, MAX_PENDING))
+            && let Some(emission) = self.queues[direction].pop(due)
+        {
             wire.write(direction, emission);
         }
     }
@@ -436,6 +484,10 @@ impl Delivery {
     /// Sends and records bytes of the proxy's own that get no frame.
     fn send_bytes(&mut self, wire: &mut impl Wire, sent: Sent, bytes: Bytes, notes: Notes) {
         let Sent { direction, delay, .. } = sent;
+        self.sent += 1;
+        if delay.is_none() && self.queues[direction].is_empty() {
+            wire.count_own(direction, bytes.len());
+        }
         self.emit(wire, direction, delay, Emission::Bytes(bytes.clone()));
         let content = self.unframed(direction, bytes);
         let packet = self.recorder.own_packet(direction, content);
@@ -447,12 +499,33 @@ impl Delivery {
     fn send_body(&mut self, wire: &mut impl Wire, sent: Sent, body: Bytes, notes: Notes) {
         let Sent { direction, state, of, delay } = sent;
         let went = self.emit(wire, direction, delay, Emission::Body(body.clone()));
+        // What goes in the place of a packet takes its room.
+        if of.is_none() {
+            self.sent += 1;
+            wire.count_own(direction, went.as_ref().map_or(0, |frame| frame.wire().len()));
+        }
         let frame =
             went.unwrap_or_else(|| framed(&self.recorder.context.protocol, direction, body));
         let mut packet = self.recorder.own_packet(direction, Content::Frame(frame));
         packet.set_state(state);
         let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
         self.recorder.record(record.noted(notes));
+    }
+
+    /// Returns whether what waits in a direction leaves no room for one more packet of the proxy's own.
+    fn overflows(&self, wire: &impl Wire, direction: Direction) -> bool {
+        wire.is_full_of_own(direction, MAX_BURST) || self.queues[direction].is_full()
+    }
+
+    /// Reports that packets of the proxy's own are not sent, once as long as nobody takes the message.
+    fn refuse(&mut self, direction: Direction, by: Option<String>) {
+        let to = Side::from(direction).other().name();
+        let text = format!("not sent to the {to}, which does not read what it was sent before");
+        let (session, file) = (self.recorder.context.session, by.unwrap_or_default().into());
+        let message = Message { session, file, text, is_error: true };
+        if !self.messages.contains(&message) {
+            self.messages.push_back(message);
+        }
     }
 
     /// Bytes that a rule sends as they are. A datagram of Query may be one all the same.

@@ -35,7 +35,7 @@ pub(crate) use delay::{DelayQueue, Emission};
 pub(crate) use delivery::{Decided, Decider, Delivery, Wire, datagram, framed};
 pub use detect::is_minecraft;
 pub(crate) use detect::{Detected, any_unframed, detect, detect_last, urgent};
-pub(crate) use end::End;
+pub(crate) use end::{End, MAX_BURST, MAX_PENDING};
 pub use endpoint::Endpoint;
 pub use engine::Engine;
 pub(crate) use farewell::SHUTTING_DOWN;

@@ -5,10 +5,9 @@ use bytes::Bytes;
 use super::Session;
 use super::control::Repeat;
 use super::phase::Phase;
-use super::session::MAX_PENDING;
 use crate::filter::{Verdict, encode_json};
 use crate::link::{
-    Action, Command, CommandError, Decision, Engine as _, Payload, Release, Report, Side,
+    Action, Command, CommandError, Decision, MAX_PENDING, Payload, Release, Report, Side,
     Transmission,
 };
 use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Role, Value};
@@ -169,7 +168,7 @@ impl Session {
             self.control.report(Report::Refused { command, error });
             return false;
         }
-        if self.pending(Side::from(direction).other()).len() > MAX_PENDING
+        if self.ends[Side::from(direction).other()].is_full(MAX_PENDING)
             || self.delivery.queues[direction].is_full()
         {
             return true;

@@ -188,8 +188,9 @@ impl Control {
     /// Forwards everything that is held in a direction, in order.
     pub(super) fn forward_all(&mut self, direction: Direction, how: Release, now: Timestamp) {
         let queue = &mut self.queues[direction];
-        queue.decide_all(how);
-        pace(queue, direction, now);
+        if queue.decide_all(how) {
+            pace(queue, direction, now);
+        }
     }
 
     /// Decides on a held packet.

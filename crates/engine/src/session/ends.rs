@@ -43,6 +43,7 @@ impl Session {
 
     pub(super) fn on_lost(&mut self, side: Side, why: &NetworkError) {
         self.closing.on_lost(side);
+        self.ends[side].lose();
         let reason = format!("lost the {}: {why}", side.name());
         let farewell = Farewell { reason: Some(reason), ..Farewell::default() };
         match self.is_connecting() {
@@ -78,6 +79,9 @@ impl Session {
 
     /// Returns whether the close of a side waits, since what it has sent before has to.
     fn close_waits(&self, side: Side) -> bool {
+        if self.congested[side.sends()] {
+            return true;
+        }
         match &self.phase {
             Phase::Detect(detection) => side == Side::Client && detection.reach == Reach::Unknown,
             Phase::AwaitVerified(..) | Phase::AwaitJoined(..) => side == Side::Client,
@@ -131,6 +135,9 @@ impl Session {
         }
         if self.identity.passage(side.sends()).is_none() {
             return self.discard(side, rest, UNVERIFIED);
+        }
+        if self.congested[side.sends()] {
+            return self.discard(side, rest, UNREAD);
         }
         if !self.ends[side].leg.decoder.is_bare() {
             return self.on_raw(side.sends(), rest, RawReason::CutOff);
@@ -251,6 +258,9 @@ impl Session {
 
 /// Why bytes behind the last packet are not forwarded.
 pub(super) const BEHIND_THE_END: &str = "sent behind the packet that ended the session";
+
+/// Why packets that no rule has judged are not forwarded.
+const UNREAD: &str = "the session ended while a peer did not read what packets before had caused";
 
 /// Why bytes of a client are not forwarded.
 pub(super) const UNVERIFIED: &str = "the player has not been verified";

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::closing::Closing;
+use super::closing::{Closing, Ending};
 use super::control::{Admission, Control};
 use super::identity::Identity;
 use super::incoming::Incoming;
@@ -14,10 +14,10 @@ use super::{Config, Start};
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::filter::{Judgement, Pipeline, SessionEvent};
 use crate::link::{
-    ANY_VERSION, Delivery, Emission, End, Engine, Input, Notice, Output, PerSide, Question,
-    Recorder, Report, SHUTTING_DOWN, Side, Upstream,
+    ANY_VERSION, Delivery, Emission, End, Engine, Input, MAX_BURST, MAX_PENDING, Notice, Output,
+    PerSide, Question, Recorder, Report, SHUTTING_DOWN, Side, Upstream,
 };
-use mitmcraft_protocol::codec::{CodecError, Frame, KeyLogLine, KeyRing, Reservation, Unit};
+use mitmcraft_protocol::codec::{CodecError, Frame, KeyLogLine, KeyRing, Unit};
 use mitmcraft_protocol::packet::{
     Content, Context, Packet, RawReason, SentRegistries, Tally, Timestamp,
 };
@@ -39,6 +39,8 @@ pub struct Session {
     /// A packet that drives the connection, and waits until everything that rules delay in its direction
     /// is out. Until then the direction yields no further packets.
     pub(super) driving: PerDirection<Option<Box<Incoming>>>,
+    /// Directions whose packets wait in the decoder, since what earlier ones have caused is not read.
+    pub(super) congested: PerDirection<bool>,
     pub(super) outputs: VecDeque<Output>,
     /// The time at which the last byte of each side came.
     pub(super) heard: PerSide<Timestamp>,
@@ -100,6 +102,7 @@ impl Session {
             phase: Phase::Detect(Detection::default()),
             delivery,
             driving: PerDirection::default(),
+            congested: PerDirection::default(),
             outputs: VecDeque::from([Output::Connect]),
             heard: PerSide::from_fn(|_| opened),
             address: None,
@@ -139,7 +142,12 @@ impl Session {
         while !self.closing.has_stopped() {
             let mut progress = self.detect() || self.choose_secret();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
+                self.congested[direction] = false;
                 while self.takes_units(direction) {
+                    if self.has_sent_much(direction) {
+                        self.congested[direction] = true;
+                        break;
+                    }
                     let (now, delayed) = (self.now(), !self.is_drained(direction));
                     if let Some(waiting) = self.control.next(direction, now, delayed) {
                         progress = true;
@@ -155,6 +163,10 @@ impl Session {
                     if side == Side::Server && self.answers_ping() {
                         continue;
                     }
+                    if self.is_congested(direction) {
+                        self.congested[direction] = true;
+                        break;
+                    }
                     progress |= self.pass_buffered(side);
                     let Some(unit) = self.ends[side].leg.decoder.poll() else { break };
                     progress = true;
@@ -165,6 +177,23 @@ impl Session {
                 return;
             }
         }
+    }
+
+    /// Returns whether packets of a direction wait until a peer has read what earlier ones have caused: the
+    /// receiver all of it, the sender what it was sent by rules, scripts and programs.
+    pub(super) fn is_congested(&self, direction: Direction) -> bool {
+        let sender = Side::from(direction);
+        self.ends[sender].is_full_of_own(MAX_BURST)
+            || self.ends[sender.other()].is_full(MAX_BURST)
+            || self.delivery.queues[direction].is_overfull()
+    }
+
+    /// Returns whether the driver is to have its turn, or the sender of a direction to read, before even a
+    /// packet that was held is handled.
+    fn has_sent_much(&self, direction: Direction) -> bool {
+        let goes_on = matches!(self.closing.ending(), Ending::No);
+        self.delivery.sent > MAX_SENT && goes_on
+            || self.ends[Side::from(direction)].is_full_of_own(MAX_BURST)
     }
 
     pub(super) fn takes_units(&self, direction: Direction) -> bool {
@@ -403,6 +432,7 @@ impl Session {
 impl Engine for Session {
     fn handle(&mut self, at: Timestamp, input: Input<'_>) {
         self.delivery.recorder.now = at;
+        self.delivery.sent = 0;
         if self.is_over() {
             return;
         }
@@ -478,7 +508,7 @@ impl Engine for Session {
     }
 
     fn advance(&mut self, side: Side, count: usize) {
-        self.ends[side].leg.encoder.advance(count);
+        self.ends[side].advance(count);
     }
 
     fn pending(&self, side: Side) -> &[u8] {
@@ -488,12 +518,11 @@ impl Engine for Session {
     /// Returns `false` while the session waits for the other side, or while bytes that `side` sent
     /// before have not been written.
     fn wants_read(&self, side: Side) -> bool {
-        let pending = self.pending(side.other()).len();
-        let waiting = pending > MAX_PENDING
-            || pending > Reservation::FREE && self.config.memory.is_exhausted();
         if self.is_over()
             || self.closing.is_closed(side)
-            || waiting
+            || self.ends[side.other()].is_full(MAX_PENDING)
+            || self.ends[side].is_full_of_own(MAX_PENDING)
+            || self.congested[side.sends()]
             || self.delivery.queues[side.sends()].is_full()
         {
             return false;
@@ -526,9 +555,8 @@ impl Engine for Session {
     }
 }
 
-/// A side is not read while more than this waits to be written to the other: enough to keep a
-/// fast link busy, little enough for many slow clients.
-pub(super) const MAX_PENDING: usize = 256 << 10;
+/// Packets of the proxy's own after which the driver writes and records what there is.
+const MAX_SENT: usize = 4096;
 
 /// Bytes that a client can send before the upstream connection is there.
 const MAX_HELD: usize = 64 << 10;

@@ -3,20 +3,26 @@ use std::time::Duration;
 use super::Session;
 use super::closing::Farewell;
 use super::phase::{Phase, Refusal};
-use crate::link::{DelayQueue, Engine as _};
+use crate::link::{Engine as _, MAX_PENDING, Side};
 use mitmcraft_protocol::packet::Timestamp;
-use mitmcraft_protocol::schema::State;
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// The clocks of a session: each phase has its own timer, delayed packets have theirs, and silence
 /// ends a session at some point.
 impl Session {
     pub(super) fn next_timer(&self) -> Option<Timestamp> {
-        let released = self.delivery.queues.values().filter_map(DelayQueue::next);
+        let flows =
+            |direction: &Direction| !self.ends[Side::from(*direction).other()].is_full(MAX_PENDING);
+        let released = Direction::ALL.into_iter().filter(flows);
+        let released = released.filter_map(|it| self.delivery.queues[it].next());
+        let resumed = self.resumes().then(|| self.now());
         let silence = self.silence().map(|(_, _, at)| at);
-        let control = self.control.timer(|direction| self.takes_units(direction));
+        let takes = |direction| self.takes_units(direction) && !self.congested[direction];
+        let control = self.control.timer(takes);
         let filters = self.delivery.pipeline.poll_timeout().filter(|_| self.filters_may_act());
         let timers =
             released.chain(self.phase.timer()).chain(silence).chain(control).chain(filters);
+        let timers = timers.chain(resumed);
         timers.min().filter(|_| !self.is_over())
     }
 
@@ -41,6 +47,12 @@ impl Session {
             let (text, reason) = (Some(reason.clone()), Some(reason));
             self.closing.end_soon(Farewell { text, reason, timed_out: true });
         }
+    }
+
+    /// Returns whether packets that had to wait for a peer to read are to be handled now.
+    fn resumes(&self) -> bool {
+        let waited = |direction: &Direction| self.congested[*direction];
+        Direction::ALL.into_iter().filter(waited).any(|it| !self.is_congested(it))
     }
 
     /// Returns when a ping that could still grow counts as complete.

@@ -122,6 +122,18 @@ impl Encoder {
         self.cipher.get_or_insert_with(|| Encryptor::new(secret));
     }
 
+    /// Forgets what is still to be written and discards all further output: the peer is gone.
+    pub fn close(&mut self) {
+        self.advance(self.pending().len());
+        self.set_mute();
+    }
+
+    /// Returns whether what is still to be written takes more memory than is left for others.
+    #[must_use]
+    pub fn is_pressed(&self) -> bool {
+        self.reservation.is_pressed()
+    }
+
     /// Returns the encrypted bytes that are still to be written.
     #[must_use]
     pub fn pending(&self) -> &[u8] {

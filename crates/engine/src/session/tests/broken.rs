@@ -194,7 +194,8 @@ fn unfinished_frames_of_many_clients_stay_below_the_ceiling_and_arrive() {
 
 #[test]
 fn delayed_packets_and_those_not_written_yet_count_as_memory() {
-    let memory = MemoryBudget::new(1 << 20);
+    // Half of it, so that as much is left for others.
+    let memory = MemoryBudget::new(2 << 20);
     let config = Config { memory: memory.clone(), ..Config::default() };
     let mut pair = Pair::with(64 << 10, config, rules("[[rule]]\ndelay = '1h'\n"));
     pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));

@@ -93,7 +93,8 @@ fn a_rule_that_closes_drops_what_is_held() {
 
 #[test]
 fn what_is_held_counts_against_the_memory_and_goes_on_when_none_is_left() {
-    let memory = MemoryBudget::new(1 << 20);
+    // Half of it, so that as much is left for others.
+    let memory = MemoryBudget::new(2 << 20);
     let config = Config { memory: memory.clone(), ..Config::default() };
     let mut desk = Desk::new(47);
     desk.game = Game::with(47, "", config, fields([]));

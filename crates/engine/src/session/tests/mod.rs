@@ -6,6 +6,7 @@ mod asked;
 mod behind;
 mod broken;
 mod control;
+mod crowd;
 mod desk;
 mod diagnostics;
 mod early_ends;
@@ -24,6 +25,7 @@ mod own_keys;
 mod pair;
 mod relay;
 mod runs;
+mod swamped;
 mod timeouts;
 
 use std::sync::{Arc, LazyLock};

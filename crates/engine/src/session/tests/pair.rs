@@ -6,7 +6,7 @@ use super::{body, fields, handshake, success};
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::filter::Pipeline;
 use crate::link::Upstream;
-use crate::link::{Engine as _, Input, Output, Side};
+use crate::link::{Engine as _, Input, Output, PerSide, Side};
 use crate::session::{Config, Session, Start};
 use mitmcraft_protocol::codec::{Leg, Limits, Unit};
 use mitmcraft_protocol::packet::Timestamp;
@@ -24,6 +24,8 @@ pub(super) struct Pair {
     pub(super) outputs: Vec<Output>,
     pub(super) clock: u64,
     pub(super) size: usize,
+    /// The peers that read nothing.
+    pub(super) deaf: PerSide<bool>,
 }
 
 impl Pair {
@@ -50,6 +52,7 @@ impl Pair {
             outputs: Vec::new(),
             clock: 1_000_000_000,
             size,
+            deaf: PerSide::default(),
         };
         pair.run();
         pair
@@ -105,7 +108,12 @@ impl Pair {
                 self.outputs.push(output);
             }
             self.session.take_entries(&mut self.entries);
-            if !moved {
+            // Packets that waited for a peer to read are handled once it has.
+            let resumes = self.session.congested.values().any(|it| *it)
+                && self.session.poll_timeout().is_some_and(|at| at.0 <= self.clock);
+            if resumes {
+                self.session.handle(Timestamp(self.clock), Input::Timeout);
+            } else if !moved {
                 return;
             }
         }
@@ -127,7 +135,7 @@ impl Pair {
                 moved = true;
             }
             let count = self.session.pending(side).len().min(self.size);
-            if count > 0 {
+            if count > 0 && !self.deaf[side] {
                 leg.decoder.receive(&self.session.pending(side)[..count]);
                 self.session.advance(side, count);
                 moved = true;
