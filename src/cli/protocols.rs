@@ -37,7 +37,8 @@ pub(crate) struct Arguments {
     #[arg(value_parser = Suggested::new(versions), hide_possible_values = true)]
     version: Option<String>,
     /// Show only packets of this state (handshaking, status, login, configuration, play), of this
-    /// direction (clientbound, serverbound), or with this name, official name or id (with its fields)
+    /// direction (clientbound, serverbound), or with this name, official name or id (with its fields).
+    /// `login` is a state and a packet: both are shown
     #[arg(value_name = "STATE|DIRECTION|PACKET")]
     select: Vec<String>,
     /// Print JSON
@@ -134,11 +135,11 @@ fn show(
     for packet in packets {
         let fields = || protocol.layout(packet, FIELD_LEVELS);
         if json {
-            output.json(&as_json(packet, &fields()))?;
+            output.json(&as_json(protocol, packet, &fields()))?;
             continue;
         }
-        output.line(&header(packet))?;
-        if selection.packet.is_some() {
+        output.line(&header(protocol, packet))?;
+        if selection.packet.is_some() || selection.state_names(packet) {
             for field in fields() {
                 output.line(&format!("    {}", row(&field)))?;
             }
@@ -189,8 +190,13 @@ impl Selection {
         Ok(packets)
     }
 
+    /// Returns whether the word for a state, without a packet, is also the name of this packet: `login`.
+    fn state_names(&self, packet: &PacketType) -> bool {
+        self.packet.is_none() && self.state.is_some_and(|state| state.name() == &**packet.name())
+    }
+
     fn has(&self, packet: &PacketType) -> bool {
-        self.state.is_none_or(|state| state == packet.state())
+        self.state.is_none_or(|state| state == packet.state() || self.state_names(packet))
             && self.direction.is_none_or(|direction| direction == packet.direction())
             && self.packet.as_ref().is_none_or(|word| {
                 let id = match word.strip_prefix("0x") {
@@ -198,7 +204,7 @@ impl Selection {
                     None => word.parse().ok(),
                 };
                 let is_named =
-                    || **word == **packet.name() || packet.official_name() == Some(&**word);
+                    || **word == **packet.name() || packet.official_names().any(|it| *it == **word);
                 id.map_or_else(is_named, |id| id == packet.id())
             })
     }
@@ -227,6 +233,7 @@ fn diff(
         }
         differs = true;
         let packet = other.or(one).context("a packet of neither version")?;
+        let of = if other.is_some() { new } else { old };
         let gone: Vec<&LayoutField> = was.iter().filter(|field| !is.contains(field)).collect();
         let added: Vec<&LayoutField> = is.iter().filter(|field| !was.contains(field)).collect();
         if json {
@@ -234,7 +241,7 @@ fn diff(
             let list = |fields: &[&LayoutField]| {
                 fields.iter().map(|field| field_json(field)).collect::<Json>()
             };
-            let mut line = as_json(packet, &[]);
+            let mut line = as_json(of, packet, &[]);
             line["id"] = ids;
             line["fields"] = json!({ "removed": list(&gone), "added": list(&added) });
             output.json(&line)?;
@@ -242,11 +249,11 @@ fn diff(
         }
         let mut text = match (one, other) {
             (Some(one), Some(other)) if moved => {
-                format!("~ {}  (was 0x{:02x})", header(other), one.id())
+                format!("~ {}  (was 0x{:02x})", header(of, other), one.id())
             }
-            (Some(_), Some(_)) => format!("~ {}", header(packet)),
-            (None, _) => format!("+ {}", header(packet)),
-            (_, None) => format!("- {}", header(packet)),
+            (Some(_), Some(_)) => format!("~ {}", header(of, packet)),
+            (None, _) => format!("+ {}", header(of, packet)),
+            (_, None) => format!("- {}", header(of, packet)),
         };
         if one.is_some() && other.is_some() {
             for (sign, fields) in [('-', gone), ('+', added)] {
@@ -268,9 +275,10 @@ fn by_name<'p>(
     packets.map(|it| ((it.state(), it.direction(), it.name()), it)).collect()
 }
 
-fn header(packet: &PacketType) -> String {
+fn header(protocol: &Protocol, packet: &PacketType) -> String {
     let (state, direction) = (packet.state(), packet.direction());
-    let official = packet.official_name().map(|name| format!(" ({name})")).unwrap_or_default();
+    let official =
+        protocol.official_name(packet).map(|name| format!(" ({name})")).unwrap_or_default();
     format!("{state:<13} {direction:<11} 0x{:02x}  {}{official}", packet.id(), packet.name())
 }
 
@@ -279,13 +287,13 @@ fn row(field: &LayoutField) -> String {
     format!("{}: {}{}", field.path, field.wire, condition.unwrap_or_default())
 }
 
-fn as_json(packet: &PacketType, fields: &[LayoutField]) -> Json {
+fn as_json(protocol: &Protocol, packet: &PacketType, fields: &[LayoutField]) -> Json {
     json!({
         "state": packet.state().name(),
         "dir": packet.direction().to_string(),
         "id": packet.id(),
         "packet": &**packet.name(),
-        "official": packet.official_name(),
+        "official": protocol.official_name(packet),
         "fields": fields.iter().map(field_json).collect::<Json>(),
     })
 }

@@ -13,13 +13,13 @@ fn every_patch_has_the_text_of_an_issue() {
     let described: Vec<&str> =
         page.lines().filter_map(|line| line.strip_prefix("patch    ")).collect();
     let mut patches = BTreeSet::new();
-    for file in ["patches", "compared", "items", "later"] {
+    for file in ["patches", "compared", "items", "later", "named"] {
         let source = read(&format!("tools/import_tables/{file}.rs"));
         let names = source.lines().filter_map(|line| line.trim().strip_prefix("name: \""));
         patches.extend(names.map(|name| name.trim_end_matches("\",").to_owned()));
     }
     assert!(patches.len() > 40, "{patches:?}");
-    for source in ["patches", "compared", "items"] {
+    for source in ["patches", "compared", "items", "named"] {
         let text = read(&format!("tools/import_tables/{source}.rs"));
         for name in patches.iter().filter(|name| text.contains(name.as_str())) {
             assert!(

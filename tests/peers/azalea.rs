@@ -32,7 +32,7 @@ fn packets_with_random_values_from_azalea_decode_and_encode_to_the_same_bytes() 
         let place = format!("{} {} {}", packet.state(), packet.direction(), packet.name());
         let agreed = agreed.entry(place.clone()).or_default();
         let Ok(read) = answer else { continue };
-        let name = packet.official_name().unwrap_or(packet.name());
+        let name = protocol.official_name(packet).unwrap_or(packet.name());
         if packet.state() == State::Play && name != read.name {
             names.insert(format!("{place}: {name} is {}", read.name));
         }

@@ -122,13 +122,16 @@ pub(crate) fn insert_packet(section: &mut Json, name: &str, ty: Json, before: &s
 
 /// Removes a packet; the following ids shrink.
 pub(crate) fn remove_packet(section: &mut Json, name: &str) -> bool {
-    let types = &mut section["types"];
-    let root = &mut types["packet"];
+    let Some(Json::String(definition)) = unlist_packet(section, name) else { return false };
+    section["types"].as_object_mut().is_some_and(|types| types.remove(&definition).is_some())
+}
+
+/// Takes a packet off the list of a section, and returns what defines it; the following ids shrink.
+pub(crate) fn unlist_packet(section: &mut Json, name: &str) -> Option<Json> {
+    let root = &mut section["types"]["packet"];
     let fits = remove_name(field(root, "name"), name);
-    let types_of = field(root, "params")[1]["fields"].as_object_mut();
-    let definition = types_of.and_then(|types| types.remove(name));
-    let Some(Json::String(definition)) = definition else { return false };
-    fits && types.as_object_mut().is_some_and(|types| types.remove(&definition).is_some())
+    let definition = field(root, "params")[1]["fields"].as_object_mut()?.remove(name);
+    definition.filter(|_| fits)
 }
 
 /// A container of these fields.

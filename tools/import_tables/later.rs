@@ -115,16 +115,6 @@ pub(crate) const LATER: &[Patch] = &[
         },
     },
     Patch {
-        name: "the names of attributes (26.2)",
-        reason: "The order of `data/pc/26.2/attributes.json` in the repository of minecraft-data; \
-                 the table of 26.1 lacks four and so names most others wrong.",
-        versions: 776..=LAST,
-        apply: |tables| {
-            let properties = field(packet(tables, "entity_update_attributes"), "properties");
-            define(field(&mut properties[1]["type"], "key"), names(ATTRIBUTES))
-        },
-    },
-    Patch {
         name: "the packets that 26.3 added and removed",
         reason: "ViaVersion's lists of ids, and the registrations of the game.",
         versions: 777..=LAST,
@@ -232,9 +222,7 @@ pub(crate) const LATER: &[Patch] = &[
             let providers = providers.map(|it| format!("minecraft:{it}"));
             let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
             let last = ["minecraft:feature", "minecraft:swing_animation"];
-            insert_names(ids, &["minecraft:team_color"], Some("minecraft:color"))
-                && remove_name(ids, "minecraft:color")
-                && insert_names(ids, &providers, Some("minecraft:dialog"))
+            insert_names(ids, &providers, Some("minecraft:dialog"))
                 && insert_names(ids, &last, Some("minecraft:uuid"))
         },
     },
@@ -468,47 +456,3 @@ fn movement() -> Json {
 
 /// The game's server sends one or two steps; a movement with this many does not decode.
 const MAX_STEPS: usize = 16;
-
-/// In the order of their ids.
-const ATTRIBUTES: &[&str] = &[
-    "air_drag_modifier",
-    "armor",
-    "armor_toughness",
-    "attack_damage",
-    "attack_knockback",
-    "attack_speed",
-    "below_name_distance",
-    "block_break_speed",
-    "block_interaction_range",
-    "bounciness",
-    "burning_time",
-    "camera_distance",
-    "explosion_knockback_resistance",
-    "entity_interaction_range",
-    "fall_damage_multiplier",
-    "flying_speed",
-    "follow_range",
-    "friction_modifier",
-    "gravity",
-    "jump_strength",
-    "knockback_resistance",
-    "luck",
-    "max_absorption",
-    "max_health",
-    "mining_efficiency",
-    "movement_efficiency",
-    "movement_speed",
-    "name_tag_distance",
-    "oxygen_bonus",
-    "safe_fall_distance",
-    "scale",
-    "sneaking_speed",
-    "spawn_reinforcements",
-    "step_height",
-    "submerged_mining_speed",
-    "sweeping_damage_ratio",
-    "tempt_range",
-    "water_movement_efficiency",
-    "waypoint_transmit_range",
-    "waypoint_receive_range",
-];

@@ -14,11 +14,13 @@ pub(super) struct List {
 enum Change {
     /// New names after another.
     After(i32, &'static str, &'static str),
+    /// New names before another.
+    Before(i32, &'static str, &'static str),
     Remove(i32, &'static str),
     Rename(i32, &'static str, &'static str),
 }
 
-use Change::{After, Remove, Rename};
+use Change::{After, Before, Remove, Rename};
 
 impl List {
     /// Returns the names in a version; `None` if they are not known.
@@ -34,6 +36,10 @@ impl List {
                     let at = place(&names, before)? + 1;
                     names.splice(at..at, new.split(' '));
                 }
+                Before(since, after, new) if since <= version => {
+                    let at = place(&names, after)?;
+                    names.splice(at..at, new.split(' '));
+                }
                 Remove(since, name) if since <= version => {
                     names.remove(place(&names, name)?);
                 }
@@ -47,6 +53,49 @@ impl List {
         Some(names.into_iter().map(str::to_owned).collect())
     }
 }
+
+/// Attributes since 1.21. Source: the registry `attribute` of the game's reports.
+pub(super) const ATTRIBUTES: [List; 2] = [
+    List {
+        since: 767,
+        until: 767,
+        names: "generic.armor generic.armor_toughness generic.attack_damage generic.attack_knockback \
+            generic.attack_speed player.block_break_speed player.block_interaction_range \
+            generic.burning_time generic.explosion_knockback_resistance \
+            player.entity_interaction_range generic.fall_damage_multiplier generic.flying_speed \
+            generic.follow_range generic.gravity generic.jump_strength generic.knockback_resistance \
+            generic.luck generic.max_absorption generic.max_health player.mining_efficiency \
+            generic.movement_efficiency generic.movement_speed generic.oxygen_bonus \
+            generic.safe_fall_distance generic.scale player.sneaking_speed \
+            zombie.spawn_reinforcements generic.step_height player.submerged_mining_speed \
+            player.sweeping_damage_ratio generic.water_movement_efficiency",
+        changes: &[],
+    },
+    List {
+        since: 768,
+        until: 777,
+        names: "armor armor_toughness attack_damage attack_knockback attack_speed block_break_speed \
+            block_interaction_range burning_time explosion_knockback_resistance \
+            entity_interaction_range fall_damage_multiplier flying_speed follow_range gravity \
+            jump_strength knockback_resistance luck max_absorption max_health mining_efficiency \
+            movement_efficiency movement_speed oxygen_bonus safe_fall_distance scale sneaking_speed \
+            spawn_reinforcements step_height submerged_mining_speed sweeping_damage_ratio tempt_range \
+            water_movement_efficiency",
+        changes: &[
+            After(771, "burning_time", "camera_distance"),
+            After(
+                771,
+                "water_movement_efficiency",
+                "waypoint_transmit_range waypoint_receive_range",
+            ),
+            Before(776, "armor", "air_drag_modifier"),
+            After(776, "attack_speed", "below_name_distance"),
+            After(776, "block_interaction_range", "bounciness"),
+            After(776, "follow_range", "friction_modifier"),
+            After(776, "movement_speed", "name_tag_distance"),
+        ],
+    },
+];
 
 /// Types of block entities. Sources: the enumeration `BlockEntityType` of GeyserMC/MCProtocolLib in its
 /// commits ff76494a (1.18), 29c230f7 (1.19), 633d5bb7 (1.19.3), ea82b973 (1.19.4), b90ee7ec (1.20), 8f6a34b3

@@ -21,6 +21,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::compared::COMPARED;
 use crate::items::ITEMS;
 use crate::later::LATER;
+use crate::named::NAMED;
 use crate::patches::{DERIVED, EXCLUDED, PATCHES};
 
 mod compared;
@@ -29,18 +30,37 @@ mod items;
 mod later;
 mod lists;
 mod metadata;
+mod named;
 mod patches;
 mod registries;
+mod reports;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
-    let Some(folder) = env::args_os().nth(1).map(PathBuf::from) else {
-        return Err(
-            "usage: import_tables FOLDER (the npm package minecraft-data, or a checkout)".into()
-        );
+    let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    let folder = match &arguments[..] {
+        [folder] => folder,
+        [folder, repository] => {
+            let (data, _) = open(folder)?;
+            let listed = read_list(&data)?;
+            let mut tables = read_tables(&data, &listed)?;
+            patch(&mut tables)?;
+            let versions: Vec<i32> = tables.into_keys().collect();
+            let mut registries = registries::collect(&data, &listed)?;
+            let text = reports::corrections(&mut registries, repository, &versions, &listed)?;
+            let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/import_tables");
+            fs::write(tools.join("game.txt"), text)?;
+            let hashes = reports::witnesses(repository, &versions, &listed)?;
+            return Ok(fs::write(sources().join(HASHES), hashes)?);
+        }
+        _ => {
+            let usage = "usage: import_tables FOLDER [REPOSITORY] (the npm package minecraft-data, or a checkout; \
+                         with a repository of the game's reports: writes what the next import takes from them)";
+            return Err(usage.into());
+        }
     };
-    let Import { tables, registries, report } = Import::of(&folder)?;
+    let Import { tables, registries, report } = Import::of(folder)?;
     fs::write(sources().join(TABLES), &tables)?;
     fs::write(sources().join(REGISTRIES), &registries)?;
     io::stdout().write_all(report.as_bytes())?;
@@ -138,7 +158,7 @@ fn patch(tables: &mut BTreeMap<i32, Json>) -> Outcome<()> {
         }
         tables.insert(version, table);
     }
-    for patch in PATCHES.iter().chain(COMPARED).chain(ITEMS).chain(LATER) {
+    for patch in PATCHES.iter().chain(COMPARED).chain(ITEMS).chain(LATER).chain(NAMED) {
         let mut fitting = 0;
         for (version, table) in tables.range_mut(patch.versions.clone()) {
             let applied = panic::catch_unwind(AssertUnwindSafe(|| (patch.apply)(table)));
@@ -201,8 +221,10 @@ fn snapshots_from(version: i32, listed: &[Listed]) -> i32 {
         return version;
     }
     let older = listed.iter().rev().take_while(|it| it.number != version);
-    let snapshots = older.map(|it| it.number).filter(|number| *number >= SNAPSHOT);
-    snapshots.max().map_or(SNAPSHOT, |last| last + 1)
+    let listed = older.map(|it| it.number).filter(|number| *number >= SNAPSHOT);
+    let unlisted = UNLISTED.into_iter().filter(|(release, _)| *release <= version);
+    let last = listed.chain(unlisted.map(|(_, last)| last)).max();
+    last.map_or(SNAPSHOT, |last| last + 1)
 }
 
 /// The file before it is compressed: a line of JSON that says which definitions each section has
@@ -325,11 +347,16 @@ fn number(json: &Json) -> Outcome<i32> {
 /// In the order in which the file has their sections.
 const STATES: [&str; 5] = ["handshaking", "status", "login", "configuration", "play"];
 
+/// Releases before which `protocolVersions.json` lists no snapshots, and the number of the last one: 1.19.4-rc3 and
+/// 1.20-rc1.
+const UNLISTED: [(i32, i32); 2] = [(762, SNAPSHOT + 126), (763, SNAPSHOT + 141)];
+
 /// From here on numbers are those of snapshots (since 1.16.4).
 const SNAPSHOT: i32 = 1 << 30;
 
 const TABLES: &str = "schema/data/java.bin";
 const REGISTRIES: &str = "meaning/data/registries.bin";
+const HASHES: &str = "meaning/tests/reports.txt";
 
 #[cfg(test)]
 mod tests {
@@ -358,7 +385,13 @@ mod tests {
         patch(&mut tables).unwrap();
         // These tables have all repairs, and all versions.
         let faults = patch(&mut tables).unwrap_err().to_string();
-        for name in PATCHES.iter().chain(COMPARED).chain(ITEMS).chain(LATER).map(|patch| patch.name)
+        for name in PATCHES
+            .iter()
+            .chain(COMPARED)
+            .chain(ITEMS)
+            .chain(LATER)
+            .chain(NAMED)
+            .map(|patch| patch.name)
         {
             assert!(faults.contains(&format!("`{name}` does not fit")), "{name}");
         }

@@ -15,12 +15,25 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use crate::lists::{BLOCK_ENTITIES, POTIONS};
 use crate::metadata;
 use crate::patches::{DERIVED, EXCLUDED};
+use crate::reports;
 use crate::{Listed, Outcome, number, object, read, text};
+
+/// The names of each kind, by protocol number and the kind's place.
+pub(super) type Registries = BTreeMap<(i32, usize), Vec<String>>;
 
 /// Compresses the registries of all versions. Returns the file and its inflated size.
 pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec<u8>, usize)> {
-    // By protocol number and kind.
-    let mut registries: BTreeMap<(i32, usize), Vec<String>> = BTreeMap::new();
+    let mut registries = collect(data, listed)?;
+    reports::correct(&mut registries)?;
+    let plain = layout(source, &registries);
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(plain.as_bytes())?;
+    Ok((encoder.finish()?, plain.len()))
+}
+
+/// Collects the names that `minecraft-data` and the lists here have.
+pub(super) fn collect(data: &Path, listed: &[Listed]) -> Outcome<Registries> {
+    let mut registries = Registries::new();
     let paths = read(&data.join("dataPaths.json"))?;
     for (name, places) in object(&paths, "pc")? {
         if EXCLUDED.iter().any(|(excluded, _)| excluded == name) {
@@ -39,6 +52,10 @@ pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec
             let tokens = match kind.file {
                 "effects" if TWICE.contains(&version) => effects(list)?,
                 _ => (kind.tokens)(list)?,
+            };
+            let tokens: Vec<String> = match kind.name {
+                "effect" => tokens.into_iter().map(game_effect).collect(),
+                _ => tokens,
             };
             if !tokens.is_empty() {
                 registries.insert((version, place), tokens);
@@ -68,14 +85,11 @@ pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec
             }
         }
     }
-    let plain = layout(source, &registries);
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(plain.as_bytes())?;
-    Ok((encoder.finish()?, plain.len()))
+    Ok(registries)
 }
 
 /// Compares the classes of `metadata.txt` with the first version of minecraft-data that has keys.
-fn compare_metadata(registries: &BTreeMap<(i32, usize), Vec<String>>) -> Outcome<()> {
+fn compare_metadata(registries: &Registries) -> Outcome<()> {
     let first = METADATA_LACKS.end() + 1;
     let ours = metadata::tokens(first)?;
     let theirs = registries.get(&(first, METADATA)).ok_or("no keys of metadata")?;
@@ -91,7 +105,7 @@ fn compare_metadata(registries: &BTreeMap<(i32, usize), Vec<String>>) -> Outcome
 
 /// The file before it is compressed: a line of JSON, then a line for each distinct registry, which
 /// repeats parts of an earlier one of its kind.
-fn layout(source: &str, registries: &BTreeMap<(i32, usize), Vec<String>>) -> String {
+fn layout(source: &str, registries: &Registries) -> String {
     let mut lines = Vec::new();
     let mut distinct: Vec<(usize, &Vec<String>)> = Vec::new();
     let mut versions: BTreeMap<i32, Map<String, Json>> = BTreeMap::new();
@@ -115,7 +129,7 @@ fn layout(source: &str, registries: &BTreeMap<(i32, usize), Vec<String>>) -> Str
 }
 
 /// A registry: `<BASE` if it repeats parts of another, then names and repeated parts `START+COUNT`.
-fn difference(base: Option<(usize, &Vec<String>)>, tokens: &[String]) -> String {
+pub(super) fn difference(base: Option<(usize, &Vec<String>)>, tokens: &[String]) -> String {
     let Some((number, base)) = base else { return tokens.join(" ") };
     let mut parts = vec![format!("<{number}")];
     for op in capture_diff_slices(Algorithm::Myers, base, tokens) {
@@ -131,28 +145,66 @@ fn difference(base: Option<(usize, &Vec<String>)>, tokens: &[String]) -> String 
     parts.join(" ")
 }
 
-struct Kind {
-    name: &'static str,
+pub(super) struct Kind {
+    pub(super) name: &'static str,
     /// The file of minecraft-data, without its ending.
     file: &'static str,
+    /// The registry in the game's reports; empty if none has it.
+    pub(super) registry: &'static str,
     /// `true` if the flattening of 1.13 changed its numbers.
     flattened: bool,
     tokens: fn(&[Json]) -> Outcome<Vec<String>>,
 }
 
-const KINDS: [Kind; 11] = [
-    Kind { name: "item", file: "items", flattened: true, tokens: named },
-    Kind { name: "block", file: "blocks", flattened: true, tokens: blocks },
-    Kind { name: "entity", file: "entities", flattened: true, tokens: entities },
-    Kind { name: "effect", file: "effects", flattened: false, tokens: named },
-    Kind { name: "particle", file: "particles", flattened: false, tokens: named },
-    Kind { name: "sound", file: "sounds", flattened: false, tokens: sounds },
-    Kind { name: "biome", file: "biomes", flattened: false, tokens: named },
-    Kind { name: ENCHANTMENT, file: "enchantments", flattened: true, tokens: named },
+pub(super) const KINDS: [Kind; 11] = [
+    Kind { name: "item", file: "items", registry: "item", flattened: true, tokens: named },
+    Kind { name: "block", file: "blocks", registry: "block", flattened: true, tokens: blocks },
+    Kind {
+        name: "entity",
+        file: "entities",
+        registry: "entity_type",
+        flattened: true,
+        tokens: entities,
+    },
+    Kind {
+        name: "effect",
+        file: "effects",
+        registry: "mob_effect",
+        flattened: false,
+        tokens: named,
+    },
+    Kind {
+        name: "particle",
+        file: "particles",
+        registry: "particle_type",
+        flattened: false,
+        tokens: named,
+    },
+    Kind {
+        name: "sound",
+        file: "sounds",
+        registry: "sound_event",
+        flattened: false,
+        tokens: sounds,
+    },
+    Kind { name: "biome", file: "biomes", registry: "biome", flattened: false, tokens: named },
+    Kind {
+        name: ENCHANTMENT,
+        file: "enchantments",
+        registry: "enchantment",
+        flattened: true,
+        tokens: named,
+    },
     // `lists.rs` has these.
-    Kind { name: "potion", file: "", flattened: true, tokens: named },
-    Kind { name: "block_entity", file: "", flattened: true, tokens: named },
-    Kind { name: "metadata", file: "entities", flattened: false, tokens: keys },
+    Kind { name: "potion", file: "", registry: "potion", flattened: true, tokens: named },
+    Kind {
+        name: "block_entity",
+        file: "",
+        registry: "block_entity_type",
+        flattened: true,
+        tokens: named,
+    },
+    Kind { name: "metadata", file: "entities", registry: "", flattened: false, tokens: keys },
 ];
 
 /// The place of the metadata's keys, which are the last.
@@ -162,7 +214,7 @@ const METADATA: usize = KINDS.len() - 1;
 const METADATA_LACKS: std::ops::RangeInclusive<i32> = 107..=761;
 
 /// Names in the order of their numbers, with `@N` before one whose number does not follow the last.
-fn numbered(mut names: Vec<(i64, i64, String)>) -> Vec<String> {
+pub(super) fn numbered(mut names: Vec<(i64, i64, String)>) -> Vec<String> {
     names.sort_by_key(|(number, ..)| *number);
     names.dedup_by_key(|(number, ..)| *number);
     let mut next = 0;
@@ -195,6 +247,11 @@ fn effects(list: &[Json]) -> Outcome<Vec<String>> {
         *number = place as i64 + 1;
     }
     Ok(numbered(names))
+}
+
+/// The game's name of an effect, which minecraft-data calls by another in most versions.
+fn game_effect(name: String) -> String {
+    if name == "bad_luck" { "unluck".into() } else { name }
 }
 
 fn entry(it: &Json) -> Outcome<(i64, i64, String)> {

@@ -51,6 +51,14 @@ fn protocols_lists_versions_packets_and_fields() {
         let found = Program::mitmcraft(&[&["protocols"], words].concat()).succeed();
         assert!(found.contains("bitMap: u16"), "{found}");
     }
+    // A state and a packet of another state.
+    let login = Program::mitmcraft(&["protocols", "47", "login"]).succeed();
+    assert!(login.contains("0x01  encryption_begin\n"), "{login}");
+    assert!(
+        login.contains("play          clientbound 0x01  login\n    entityId: i32\n"),
+        "{login}"
+    );
+    assert_eq!(login.matches("entityId").count(), 1, "{login}");
     let boss = Program::mitmcraft(&["protocols", "latest", "boss_bar", "--json"]).succeed();
     let boss: serde_json::Value = serde_json::from_str(&boss).unwrap();
     assert_eq!((&boss["dir"], &boss["id"]), (&"clientbound".into(), &9.into()));

@@ -27,6 +27,20 @@ fn every_link_between_the_pages_leads_to_a_file_and_a_heading() {
     assert!(links > 100, "{links}");
 }
 
+#[test]
+fn the_files_that_the_recipes_for_contributors_name_exist() {
+    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let (_, recipes) = page.split_once("\n## How to add\n").unwrap();
+    let recipes = recipes.split("\n## ").next().unwrap();
+    for recipe in recipes.split("\n* ").skip(1) {
+        let files = recipe.split('`').skip(1).step_by(2).filter(|name| name.contains('/'));
+        let missing: Vec<&str> = files.clone().filter(|name| !root().join(name).exists()).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        assert!(files.count() > 1, "{recipe}");
+    }
+    assert_eq!(recipes.matches("\n* **").count(), 5);
+}
+
 /// Returns the lines outside blocks of code.
 pub(crate) fn prose(page: &str) -> Vec<&str> {
     page.split("```").step_by(2).flat_map(str::lines).collect()

@@ -134,23 +134,23 @@ fn a_proxy_under_changing_load_keeps_its_size_and_loses_nothing() {
     assert_eq!(recorded_in_blocks(&folder), counts, "sessions, packets in pcapng");
 }
 
-/// Measures a process while no client runs, once its number of file descriptors does not change
-/// any more, or is that number.
+/// Measures a process while no client runs, when its number of file descriptors has not changed for a while, or is
+/// that number: a filter file that is read again has one for a moment.
 fn at_rest(running: &RwLock<()>, process: u32, descriptors: Option<usize>) -> Footprint {
     let _stopped = running.write().unwrap();
-    let mut before = Footprint::of(process);
+    let mut last = Footprint::of(process);
     let mut same_since = Instant::now();
     wait_for(|| {
-        let now = Footprint::of(process);
-        if now.descriptors != before.descriptors {
-            (before, same_since) = (now, Instant::now());
+        let before = std::mem::replace(&mut last, Footprint::of(process));
+        if last.descriptors != before.descriptors {
+            same_since = Instant::now();
         }
         match descriptors {
-            Some(descriptors) => now.descriptors == descriptors,
+            Some(descriptors) => last.descriptors == descriptors,
             None => same_since.elapsed() > Duration::from_secs(1),
         }
     });
-    Footprint::of(process)
+    last
 }
 
 /// Returns the sums of the sessions that ended in order, as the captures have them: of the close

@@ -217,7 +217,7 @@ impl Vocabulary<'_> {
     /// these in any version, by their official names.
     fn packets(&self, glob: &str) -> Packets {
         let glob = Glob::new(glob);
-        let is_official = official_names().any(|(.., official)| glob.matches(official));
+        let is_official = official_names().iter().any(|it| glob.matches(it.official));
         let named = Packets::Named(glob.clone());
         if is_official && !self.has_packet(&named) { Packets::Official(glob) } else { named }
     }
@@ -255,7 +255,7 @@ impl Vocabulary<'_> {
         let names = self.packet_names();
         let words =
             State::ALL.map(State::name).into_iter().chain(Direction::ALL.map(Direction::name));
-        let words = words.chain(official_names().map(|(.., official)| official));
+        let words = words.chain(official_names().iter().map(|it| it.official));
         ExprError {
             hint: did_you_mean(name, names.iter().map(String::as_str).chain(words)),
             ..error

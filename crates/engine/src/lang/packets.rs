@@ -26,7 +26,7 @@ impl Packets {
     pub(super) fn matches(&self, packet: &PacketType) -> bool {
         match self {
             Self::Named(glob) => glob.matches(packet.name()),
-            Self::Official(glob) => packet.official_name().is_some_and(|name| glob.matches(name)),
+            Self::Official(glob) => packet.official_names().any(|name| glob.matches(name)),
             Self::Role(role) => packet.role().is_some_and(|it| role.roles.contains(&it)),
         }
     }
@@ -36,7 +36,7 @@ impl Packets {
         match self {
             Self::Named(glob) => glob.matches(name),
             Self::Official(glob) => {
-                official_names().any(|(_, known, official)| known == name && glob.matches(official))
+                official_names().iter().any(|it| it.name == name && glob.matches(it.official))
             }
             Self::Role(role) => role.covers(name),
         }

@@ -116,11 +116,11 @@ impl<'c> Vocabulary<'c> {
     /// Returns the names in the tables of the packets with an official name; none if the tables of any
     /// version have that name for a packet.
     pub(super) fn names_of_official(&self, name: &str) -> Vec<&'static str> {
-        let official = || official_names().filter(|(.., official)| *official == name);
+        let official = || official_names().iter().filter(|it| it.official == name);
         if official().next().is_none() || self.has_packet(&Packets::Named(Glob::new(name))) {
             return Vec::new();
         }
-        let names: BTreeSet<&str> = official().map(|(_, known, _)| known).collect();
+        let names: BTreeSet<&str> = official().map(|it| it.name).collect();
         names.into_iter().collect()
     }
 

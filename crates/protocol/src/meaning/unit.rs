@@ -22,14 +22,18 @@ pub(crate) enum Unit {
     },
     /// 1/20 second.
     Ticks,
-    /// Ticks since midnight plus six hours; negative if the sun stands still.
+    /// Ticks since midnight plus six hours.
     TimeOfDay,
+    /// A time of day; negative if the sun stands still.
+    TimeOfDayOrFixed,
     Milliseconds,
     Seconds,
     /// One less than a level that players see.
     LevelAboveOne,
     /// One less than a size.
     SizeLessOne,
+    /// One more than a number, or 0 for none.
+    PlusOne,
     /// A bit for each section of a chunk, the lowest first.
     Sections,
     /// Part of 250.
@@ -55,8 +59,10 @@ impl Unit {
     pub(super) fn named(name: &str) -> Option<Self> {
         let forms = [
             Self::TimeOfDay,
+            Self::TimeOfDayOrFixed,
             Self::LevelAboveOne,
             Self::SizeLessOne,
+            Self::PlusOne,
             Self::Sections,
             Self::Of250,
             Self::GameVersion,
@@ -112,6 +118,8 @@ impl Unit {
     pub(crate) fn form(self) -> Option<&'static str> {
         Some(match self {
             Self::TimeOfDay => "time of day",
+            Self::TimeOfDayOrFixed => "time of day or fixed",
+            Self::PlusOne => "plus 1",
             Self::LevelAboveOne => "level above 1",
             Self::SizeLessOne => "size less 1",
             Self::Sections => "sections",
@@ -138,12 +146,13 @@ impl Unit {
         // The others are integers.
         let int = value as i64;
         Some(match self {
-            Self::TimeOfDay => {
+            Self::TimeOfDay => time_of_day(int.rem_euclid(DAY)),
+            Self::TimeOfDayOrFixed => {
                 let fixed = if int < 0 { ", fixed" } else { "" };
-                let time = int.unsigned_abs() % DAY;
-                let (hour, minute) = ((time / 1000 + 6) % 24, time % 1000 * 60 / 1000);
-                format!("{hour:02}:{minute:02}{fixed}")
+                time_of_day((int % DAY).abs()) + fixed
             }
+            Self::PlusOne if int == 0 => "none".to_owned(),
+            Self::PlusOne => int.saturating_sub(1).to_string(),
             Self::LevelAboveOne => format!("level {}", int + 1),
             Self::SizeLessOne => (int + 1).to_string(),
             Self::Sections => sections(int.cast_unsigned()),
@@ -199,8 +208,13 @@ fn sections(bits: u64) -> String {
 /// The milliseconds of the years 2000 to 2099.
 const CENTURY: std::ops::Range<u64> = 946_684_800_000..4_102_444_800_000;
 
+/// Displays ticks since 6 in the morning, less than a day of them: `12:31`.
+fn time_of_day(ticks: i64) -> String {
+    format!("{:02}:{:02}", (ticks / 1000 + 6) % 24, ticks % 1000 * 60 / 1000)
+}
+
 /// Ticks of a day.
-const DAY: u64 = 24_000;
+const DAY: i64 = 24_000;
 
 #[cfg(test)]
 mod tests {
@@ -228,7 +242,11 @@ mod tests {
             ("time of day", 0.0, "06:00"),
             ("time of day", 6000.0, "12:00"),
             ("time of day", 18_500.0, "00:30"),
-            ("time of day", -6000.0, "12:00, fixed"),
+            ("time of day", -6000.0, "00:00"),
+            ("time of day or fixed", -6000.0, "12:00, fixed"),
+            ("time of day or fixed", 30_000.0, "12:00"),
+            ("plus 1", 0.0, "none"),
+            ("plus 1", 43.0, "42"),
             ("level above 1", 0.0, "level 1"),
             ("size less 1", 127.0, "128"),
             ("sections", 255.0, "sections 0-7"),

@@ -91,7 +91,7 @@ impl Diagnostic {
                 "a message or command is longer than 100 characters (256 since 1.11)"
             }
             Self::JsonInvalid => "a text component is not valid JSON",
-            Self::DimensionInvalid => "the dimension is none of the game's",
+            Self::DimensionInvalid => "the number names no dimension of the game",
             Self::PositionOutOfRange => {
                 "a coordinate or angle is not finite, or beyond the version's limit"
             }

@@ -70,7 +70,7 @@ pub use name_path::NamePath;
 pub(crate) use names::by_name;
 pub use names::{Direction, Name, Role, State, UnknownName};
 pub(crate) use number::parse_int;
-pub use official::official_names;
+pub use official::{OfficialName, official_names};
 pub use packet::PacketType;
 pub use payload::Payload;
 pub use payload::payload_name;

@@ -164,7 +164,7 @@ pub enum Role {
     Teleport,
     /// The client's answer to [`Teleport`](Self::Teleport), since 1.9.
     TeleportConfirm,
-    /// The player's position and rotation.
+    /// The player's position and rotation, or the rotation that the server gives; since 1.21.2.
     Movement,
     /// Confirms or rejects a click in a window; the client repeats a rejection. Up to 1.16.
     Transaction,
@@ -258,6 +258,7 @@ impl Role {
             (Play, Clientbound, "position" | "position_look") => Self::Teleport,
             (Play, Serverbound, "teleport_confirm") => Self::TeleportConfirm,
             (Play, Serverbound, "flying" | "position" | "look" | "position_look") => Self::Movement,
+            (Play, Clientbound, "player_rotation") => Self::Movement,
             (Play, _, "transaction") => Self::Transaction,
             (Configuration | Play, Clientbound, "ping") => Self::Echo,
             (Configuration | Play, Serverbound, "pong") => Self::Echo,

@@ -343,13 +343,18 @@ local function rounded(number)
   return text == "-0" and "0" or text
 end
 
+local function time_of_day(ticks)
+  local time = ticks % 24000
+  return string.format("%02d:%02d", floor(time / 1000 + 6) % 24, floor(time % 1000 * 60 / 1000))
+end
+
 -- Numbers in the forms that are no factors; nil if the number has none.
 local forms = {
-  ["time of day"] = function(number)
-    local time = math.abs(number) % 24000
-    local hour, minute = floor(time / 1000 + 6) % 24, floor(time % 1000 * 60 / 1000)
-    return string.format("%02d:%02d%s", hour, minute, number < 0 and ", fixed" or "")
+  ["time of day"] = time_of_day,
+  ["time of day or fixed"] = function(number)
+    return time_of_day(math.abs(number)) .. (number < 0 and ", fixed" or "")
   end,
+  ["plus 1"] = function(number) return number == 0 and "none" or string.format("%d", number - 1) end,
   ["level above 1"] = function(number) return string.format("level %d", number + 1) end,
   ["size less 1"] = function(number) return string.format("%d", number + 1) end,
   ["sections"] = function(number)

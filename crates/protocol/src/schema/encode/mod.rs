@@ -166,19 +166,19 @@ impl<'a, 'o> Encode<'a, 'o> {
                 return self.value(*some, value, mark, enclosing);
             }
             Type::IfMore { some, starts, otherwise } => {
-                let given = if enclosing.inside {
+                let present = if enclosing.inside {
                     self.anonymous_given(*some, enclosing.fields)
                 } else {
                     !matches!(value, Value::Absent)
                 };
-                if !given {
+                if !present {
                     return match otherwise {
                         Some(otherwise) => self.value(*otherwise, value, mark, enclosing),
                         None => Ok(FieldValue::Absent),
                     };
                 }
                 let start = self.out.len();
-                let seen = self.value(*some, value, mark, enclosing)?;
+                let seen = self.value(*some, given, mark, enclosing)?;
                 if !self.out[start..].starts_with(starts) {
                     return Err(invalid("does not start with the bytes that mark it as present"));
                 }

@@ -32,6 +32,14 @@ fn an_empty_option_differs_from_an_absent_one() {
 }
 
 #[test]
+fn what_a_packet_may_end_without_keeps_its_unusual_bytes() {
+    let protocol = protocol(json!(["ifMore", { "type": "bool" }])).unwrap();
+    for bytes in [&hex!("")[..], &hex!("00"), &hex!("01"), &hex!("81")] {
+        comes_back(&protocol, bytes);
+    }
+}
+
+#[test]
 fn a_case_of_a_switch_keeps_its_unusual_bytes() {
     let switch = json!(["switch", { "compareTo": "kind", "fields": { "1": "varint" } }]);
     let protocol = protocol(json!(["container", [

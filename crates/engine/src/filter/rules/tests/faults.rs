@@ -248,7 +248,7 @@ fn a_warning_about_versions_says_what_the_others_have() {
         ("system_chat", "others have `chat`; `role.chat` is all of them"),
         (
             "title",
-            "others have `set_title_text`, `set_title_subtitle`, `set_title_time`, `action_bar`; \
+            "others have `action_bar`, `set_title_subtitle`, `set_title_text`, `set_title_time`; \
              `role.title` is all of them",
         ),
         ("set_slot and item.blockId == 1", "others have a field `itemId`"),
