@@ -53,7 +53,7 @@ fn protocols_lists_versions_packets_and_fields() {
     }
     // A state and a packet of another state.
     let login = Program::mitmcraft(&["protocols", "47", "login"]).succeed();
-    assert!(login.contains("0x01  encryption_begin\n"), "{login}");
+    assert!(login.contains("0x01  encryption_begin (hello)\n"), "{login}");
     assert!(
         login.contains("play          clientbound 0x01  login\n    entityId: i32\n"),
         "{login}"

@@ -20,7 +20,7 @@ pub enum LintRule {
     EntryUnknown,
     /// A number stands for nothing in a registry that the server has sent.
     EntryUnsent,
-    /// A text component in NBT is none.
+    /// A text component in NBT is invalid.
     TextInvalid,
     /// A bundle has more packets than the game collects.
     BundleTooLong,
@@ -36,6 +36,8 @@ pub enum LintRule {
     MetadataInvalid,
     /// A text is longer than the game reads.
     TextTooLong,
+    /// An identifier has a character that the game does not accept.
+    IdentifierInvalid,
     /// A number is outside of what the game has.
     NumberInvalid,
     /// A message of a plugin has a channel that the client has not registered.
@@ -47,7 +49,7 @@ pub enum LintRule {
 impl LintRule {
     /// All rules: first those of decoding, then those about values, then the diagnostics of what a server
     /// sends.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::FrameInvalid,
         Self::IdUnknown,
         Self::BytesMissing,
@@ -64,6 +66,7 @@ impl LintRule {
         Self::ServerSilent,
         Self::MetadataInvalid,
         Self::TextTooLong,
+        Self::IdentifierInvalid,
         Self::NumberInvalid,
         Self::ChannelUnregistered,
         Self::Diagnosed(Diagnostic::CompressedBelowThreshold),
@@ -98,6 +101,7 @@ impl LintRule {
             Self::ServerSilent => "server-silent",
             Self::MetadataInvalid => "metadata-invalid",
             Self::TextTooLong => "text-too-long",
+            Self::IdentifierInvalid => "identifier-invalid",
             Self::NumberInvalid => "number-invalid",
             Self::ChannelUnregistered => "channel-unregistered",
             Self::Diagnosed(diagnostic) => diagnostic.name(),
@@ -140,6 +144,9 @@ impl LintRule {
             }
             Self::TextTooLong => {
                 "the connection is lost: `The received encoded string buffer length is longer ..`"
+            }
+            Self::IdentifierInvalid => {
+                "the connection is lost: `Non [a-z0-9_.-] character in namespace of location`"
             }
             Self::NumberInvalid => {
                 "the connection is lost or the game crashes: `ArrayIndexOutOfBoundsException`, or \

@@ -121,15 +121,19 @@ impl<'p> Values<'p> {
         let path = self.path.as_str();
         let other = |field: &str| self.deciding.get(field).map(|number| Known::from(*number));
         let of_lint = limits.at(path, other).filter(|limit| limit.diagnostic().is_none());
-        let refused = of_lint.filter_map(|limit| limit.refusal(&leaf.value)).next();
+        let refused = of_lint.filter_map(|limit| Some((limit, limit.refusal(&leaf.value)?))).next();
         if let Scalar::Int(number) = leaf.value
             && limits.decides(path)
         {
             self.deciding.insert(path.to_owned(), number);
         }
-        if let Some(reason) = refused {
-            let is_text = matches!(leaf.value, Scalar::Text(..));
-            let rule = if is_text { LintRule::TextTooLong } else { LintRule::NumberInvalid };
+        if let Some((refusing, reason)) = refused {
+            let rule = match leaf.value {
+                Scalar::Text(..) if refusing.is_identifier() => LintRule::IdentifierInvalid,
+                Scalar::Text(..) => LintRule::TextTooLong,
+                Scalar::Bytes(_) => LintRule::FieldInvalid,
+                _ => LintRule::NumberInvalid,
+            };
             self.fault(rule, true, reason, leaf.span());
         }
     }

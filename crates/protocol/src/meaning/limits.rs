@@ -30,6 +30,10 @@ enum Accepted {
     /// Texts of at most so many UTF-16 units.
     Characters(usize),
     Numbers(RangeInclusive<f64>),
+    /// Buffers of at most so many bytes.
+    Bytes(usize),
+    /// The name of a thing, as `minecraft:stone`; without a namespace, of the game's own.
+    Identifier,
     /// Lists with such a number of elements.
     Counts(RangeInclusive<f64>),
     /// The hash of a resource pack, or an empty text.
@@ -76,6 +80,12 @@ impl Limit {
         self.diagnostic
     }
 
+    /// Returns whether the limit is the form of an identifier.
+    #[must_use]
+    pub fn is_identifier(&self) -> bool {
+        matches!(self.accepted, Accepted::Identifier)
+    }
+
     /// Returns why the game refuses a value; `None` if it does not.
     #[must_use]
     pub fn refusal(&self, value: &Scalar<'_>) -> Option<String> {
@@ -96,6 +106,19 @@ impl Limit {
                     || format!("{number}: the game knows {} to {}", range.start(), range.end());
                 (!range.contains(&number)).then(refusal)
             }
+            (Accepted::Bytes(most), Scalar::Bytes(bytes)) => {
+                let refusal = || format!("{} bytes, the game reads up to {most}", bytes.len());
+                (bytes.len() > *most).then(refusal)
+            }
+            (Accepted::Identifier, Scalar::Text(bytes, encoding)) => {
+                let text = encoding.decode_lossy(bytes);
+                let refused = text.chars().find(|char| !is_in_identifier(*char));
+                let several = text.matches(':').count() > 1;
+                match refused {
+                    Some(char) => Some(format!("{char:?} cannot be in an identifier")),
+                    None => several.then(|| "an identifier has one colon at most".to_owned()),
+                }
+            }
             (Accepted::Hash { is_lower }, Scalar::Text(bytes, _)) => {
                 let is_digit = |byte: &u8| {
                     byte.is_ascii_hexdigit() && !(*is_lower && byte.is_ascii_uppercase())
@@ -115,6 +138,11 @@ impl Limit {
     }
 }
 
+/// Returns whether the game accepts a character of an identifier. `/` belongs to the path alone.
+fn is_in_identifier(char: char) -> bool {
+    matches!(char, 'a'..='z' | '0'..='9' | '_' | '-' | '.' | '/' | ':')
+}
+
 impl Entry for Limit {
     fn take(&mut self, key: &str, value: &DeValue<'_>) -> Option<()> {
         match key {
@@ -125,13 +153,14 @@ impl Entry for Limit {
             }
             "numbers" => self.accepted = Accepted::Numbers(range(value.as_str()?)?),
             "count" => self.accepted = Accepted::Counts(range(value.as_str()?)?),
+            "bytes" => self.accepted = Accepted::Bytes(value.as_integer()?.as_str().parse().ok()?),
             "form" => {
-                let is_lower = match value.as_str()? {
-                    "hash" => false,
-                    "lower-case hash" => true,
+                self.accepted = match value.as_str()? {
+                    "hash" => Accepted::Hash { is_lower: false },
+                    "lower-case hash" => Accepted::Hash { is_lower: true },
+                    "identifier" => Accepted::Identifier,
                     _ => return None,
                 };
-                self.accepted = Accepted::Hash { is_lower };
             }
             _ => return None,
         }

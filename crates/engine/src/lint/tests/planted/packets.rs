@@ -13,16 +13,13 @@ const NOTHING: i32 = 60_000;
 const NUMBERED: [u8; 10] = [3, 0, 2, b'i', b'd', 0, 0, 0, 0, 0];
 
 pub(super) fn plants(version: i32) -> Vec<Plant> {
-    let names_are_unknown = version >= 775;
     let mut plants = wire(version);
     plants.extend(texts(version));
     plants.extend(metadata(version));
     plants.extend(lengths(version));
     plants.push(slot(version));
     plants.push(chunk(version));
-    if !names_are_unknown {
-        plants.extend(entries(version));
-    }
+    plants.extend(entries(version));
     if version >= 764 {
         plants.push(Plant::new("damage type that was not sent", Rule::EntryUnsent, |is_bad| {
             let number = if is_bad { 9 } else { 0 };
@@ -390,6 +387,35 @@ fn lengths(version: i32) -> Vec<Plant> {
             vec![game("boss_bar", bar)]
         }));
     }
+    if version >= 735 {
+        plants.push(Plant::new(
+            "armour in a slot after the last",
+            Rule::NumberInvalid,
+            move |is_bad| {
+                let slots = if version < 766 { 6 } else { 7 + i8::from(version >= 770) };
+                let slot = slots - i8::from(!is_bad);
+                // No item.
+                vec![game("entity_equipment", body().varint(1).marked(|it| it.i8(slot)).i8(0))]
+            },
+        ));
+        plants.push(Plant::new("sound with a blank", Rule::IdentifierInvalid, move |is_bad| {
+            let sound = if is_bad { "minecraft:No Such" } else { "minecraft:no_such" };
+            vec![game("stop_sound", body().i8(2).marked(|it| it.text(sound)))]
+        }));
+    }
+    // 26.1 reads any number as a hand.
+    if (477..775).contains(&version) {
+        plants.push(Plant::new("third hand", Rule::NumberInvalid, |is_bad| {
+            let hand = if is_bad { 2 } else { 1 };
+            vec![game("open_book", body().marked(|it| it.varint(hand)))]
+        }));
+    }
+    if version >= 766 {
+        plants.push(Plant::new("cookie of 5,121 bytes", Rule::FieldInvalid, |is_bad| {
+            let cookie = body().raw(&vec![7; 5120 + usize::from(is_bad)]);
+            vec![game("store_cookie", body().text("a:b").marked(|it| it.counted(&cookie)))]
+        }));
+    }
     if version < 393 {
         plants.push(Plant::new("channel of 21 letters", Rule::TextTooLong, |is_bad| {
             let channel = if is_bad { "my_plugin|my_channels" } else { "my_plugin|my_channel" };
@@ -476,7 +502,8 @@ fn chunk(version: i32) -> Plant {
 fn entries(version: i32) -> Vec<Plant> {
     let pick = |is_bad: bool, good: i32| if is_bad { NOTHING } else { good };
     let entity = Plant::new("mob of no kind", Rule::EntryUnknown, move |is_bad| {
-        let motion = |it: Body| it.i16(0).i16(0).i16(0);
+        // A vector of zeros is one byte since 1.21.9.
+        let motion = |it: Body| if version < 773 { it.i16(0).i16(0).i16(0) } else { it.i8(0) };
         if version < 107 {
             let kind = if is_bad { -56 } else { 50 };
             let mob = body().varint(9).marked(|it| it.i8(kind)).i32(0).i32(0).i32(0);
