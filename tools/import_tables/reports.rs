@@ -102,6 +102,9 @@ fn expand<'t>(
     Ok(tokens)
 }
 
+/// Numbers and their names.
+type Numbers = Vec<(i64, String)>;
+
 /// The reports of one version.
 struct Reports<'r> {
     repository: &'r Path,
@@ -137,7 +140,7 @@ impl Reports<'_> {
     }
 
     /// Returns each list that a test compares, with its numbers and names; `None` if there is no such version.
-    fn numbers(&self) -> Option<Vec<(String, Vec<(i64, String)>)>> {
+    fn numbers(&self) -> Option<Vec<(String, Numbers)>> {
         let blocks = BLOCKS.iter().find_map(|path| self.read(path))?;
         let states = blocks.as_object()?.iter().flat_map(|(name, block)| {
             let states = block["states"].as_array().into_iter().flatten();
@@ -175,7 +178,7 @@ impl Reports<'_> {
 }
 
 /// Returns the numbers and names of a registry, or of the packets of a state and direction.
-fn numbers_of(entries: &Json) -> Vec<(i64, String)> {
+fn numbers_of(entries: &Json) -> Numbers {
     let entries = entries.as_object().into_iter().flatten();
     entries.filter_map(|(name, it)| Some((it["protocol_id"].as_i64()?, bare(name)))).collect()
 }
