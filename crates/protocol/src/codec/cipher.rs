@@ -1,27 +1,84 @@
+use std::fmt;
+
 use aes::Aes128;
 use aes::cipher::consts::U16;
 use aes::cipher::{
     Block, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, KeyInit,
 };
 
+use super::ciphertext::{Ciphertext, shift};
+
 /// Encrypts a stream with AES-128 in CFB8 mode. Each byte depends on the previous one, so the work
 /// is serial.
-#[derive(Debug)]
 pub(super) struct Encryptor {
     aes: Aes128,
     /// The last 16 bytes of ciphertext, the oldest in the lowest bits.
     window: u128,
+    secret: [u8; 16],
+    /// The bytes that are being forwarded, if their ciphertext is known.
+    pub(super) offered: Option<Ciphertext>,
+    /// `false` once received bytes would have had other ciphertext here.
+    in_step: bool,
+    /// The number of bytes that were encrypted.
+    #[cfg(any(test, feature = "test-support"))]
+    pub(super) encrypted: usize,
 }
 
 impl Encryptor {
     /// Starts a stream. The shared secret is both the key and the initialisation vector.
     pub(super) fn new(secret: &[u8; 16]) -> Self {
-        Self { aes: Aes128::new(secret.into()), window: u128::from_le_bytes(*secret) }
+        Self {
+            aes: Aes128::new(secret.into()),
+            window: u128::from_le_bytes(*secret),
+            secret: *secret,
+            offered: None,
+            in_step: true,
+            #[cfg(any(test, feature = "test-support"))]
+            encrypted: 0,
+        }
+    }
+
+    /// Returns whether bytes that were encrypted with `secret` may have the same ciphertext here.
+    pub(super) fn is_in_step(&self, secret: &[u8; 16]) -> bool {
+        self.in_step && self.secret == *secret
+    }
+
+    /// Returns whether nothing has been encrypted yet.
+    pub(super) fn is_unused(&self) -> bool {
+        self.window.to_le_bytes() == self.secret
+    }
+
+    /// Appends the ciphertext of the next bytes of the stream to `out`: the one that is offered, if they would
+    /// have it here too.
+    pub(super) fn put(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        if let Some(offered) = self.offered.take_if(|it| it.is_of(bytes)) {
+            let mut window = self.window.to_le_bytes();
+            if offered.before == window {
+                shift(&mut window, &offered.text);
+                self.window = u128::from_le_bytes(window);
+                return out.extend_from_slice(&offered.text);
+            }
+            self.in_step = false;
+        }
+        let end = out.len();
+        out.extend_from_slice(bytes);
+        self.encrypt(&mut out[end..]);
     }
 
     /// Encrypts the next bytes of the stream in place.
-    pub(super) fn encrypt(&mut self, bytes: &mut [u8]) {
+    fn encrypt(&mut self, bytes: &mut [u8]) {
+        #[cfg(any(test, feature = "test-support"))]
+        {
+            self.encrypted += bytes.len();
+        }
         self.aes.encrypt_with_backend(Serial { window: &mut self.window, bytes });
+    }
+}
+
+/// Omits the secret.
+impl fmt::Debug for Encryptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encryptor").field("in_step", &self.in_step).finish_non_exhaustive()
     }
 }
 
@@ -37,7 +94,6 @@ impl Encryptor {
 /// [-- window 0 --]             c0 ^= aes(window 0)[0]
 ///    [-- window 1 ---]         c1 ^= aes(window 1)[0]
 /// ```
-#[derive(Debug)]
 pub(super) struct Decryptor {
     aes: Aes128,
     /// The last 16 bytes of ciphertext.
@@ -68,6 +124,13 @@ impl Decryptor {
                 *byte ^= block[0];
             }
         }
+    }
+}
+
+/// Omits the secret.
+impl fmt::Debug for Decryptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Decryptor")
     }
 }
 
@@ -116,8 +179,8 @@ mod tests {
         let secret = hex!("3b79424c9c0dd436bace9e0ed4586a4f 32b9");
 
         let mut bytes = plain;
-        let aes = Aes128::new(&key.into());
-        let mut encryptor = Encryptor { aes, window: u128::from_le_bytes(before) };
+        let window = u128::from_le_bytes(before);
+        let mut encryptor = Encryptor { window, ..Encryptor::new(&key) };
         encryptor.encrypt(&mut bytes);
         assert_eq!(bytes, secret);
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use super::cipher::Decryptor;
+use super::ciphertext::{Ciphertext, KeptCiphertext};
 use super::{Bare, CodecError, Frame, FrameView, Limits, MemoryBudget, Reservation, Unit};
 use crate::wire::VarInt;
 
@@ -27,7 +28,9 @@ pub struct Decoder {
     /// Body size from which frames are compressed; `None` without compression.
     threshold: Option<usize>,
     /// Has decrypted all of `buffer`; `None` before encryption starts. Never replaced.
-    cipher: Option<Decryptor>,
+    cipher: Option<Box<Decryptor>>,
+    /// The ciphertext of `buffer`, if somebody may send it as it is.
+    pub(super) kept: Option<Box<KeptCiphertext>>,
     limits: Limits,
     /// The memory of `buffer`.
     reservation: Reservation,
@@ -55,6 +58,9 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
         if let Some(cipher) = &mut self.cipher {
             cipher.decrypt(&mut self.buffer[held..]);
+            if let Some(kept) = &mut self.kept {
+                kept.append(bytes, held, self.allocated);
+            }
         }
     }
 
@@ -81,6 +87,7 @@ impl Decoder {
         self.offset += self.buffer.len() as u64;
         self.allocated = 0;
         self.reservation.resize(0);
+        self.kept = None;
         mem::take(&mut self.buffer).freeze()
     }
 
@@ -96,7 +103,41 @@ impl Decoder {
         if self.cipher.is_some() {
             return;
         }
-        self.cipher.insert(Decryptor::new(secret)).decrypt(&mut self.buffer);
+        if let Some(kept) = &mut self.kept {
+            kept.start(secret);
+            kept.append(&self.buffer, 0, self.allocated);
+        }
+        self.cipher.insert(Box::new(Decryptor::new(secret))).decrypt(&mut self.buffer);
+    }
+
+    /// Keeps the ciphertext of what is buffered once a cipher is set, for an encoder to which it is
+    /// [offered](super::Encoder::offer). It is not kept if the budget has no memory for it.
+    pub fn keep_ciphertext(&mut self) {
+        if self.cipher.is_none() {
+            self.kept = Some(Box::new(KeptCiphertext::new(self.reservation.budget())));
+        }
+    }
+
+    /// Returns the secret of the cipher if ciphertext is kept, and nothing that was decrypted has been
+    /// returned.
+    pub fn unused_secret(&self) -> Option<[u8; 16]> {
+        self.kept.as_ref()?.unused_secret(self.buffer.len())
+    }
+
+    /// Returns the secret of the ciphertext that is kept.
+    #[inline]
+    pub(super) fn kept_secret(&self) -> Option<&[u8; 16]> {
+        self.kept.as_ref()?.secret.as_ref()
+    }
+
+    /// Removes and returns the ciphertext of `unit`, the last bytes that were returned.
+    pub(super) fn ciphertext(&mut self, unit: &Bytes) -> Option<Ciphertext> {
+        self.kept.as_mut()?.take(unit, self.buffer.len())
+    }
+
+    /// Stops keeping ciphertext.
+    pub(super) fn forget_ciphertext(&mut self) {
+        self.kept = None;
     }
 
     /// Switches to unframed mode for all bytes not yet polled; `bare` finds the packet boundaries.
@@ -244,8 +285,9 @@ impl Decoder {
         self.poll_opaque()
     }
 
+    /// Takes the first `count` bytes off the buffer.
     #[inline]
-    fn split(&mut self, count: usize) -> Bytes {
+    pub(super) fn split(&mut self, count: usize) -> Bytes {
         self.offset += count as u64;
         self.buffer.split_to(count).freeze()
     }
@@ -278,6 +320,9 @@ impl Decoder {
     fn wait(&mut self) -> Option<Unit> {
         if self.allocated > KEPT && self.buffer.len() <= self.allocated / 4 {
             self.replace(BytesMut::from(&self.buffer[..]));
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.shrink(self.buffer.len());
         }
         None
     }

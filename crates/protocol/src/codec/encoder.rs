@@ -1,7 +1,7 @@
 use bytes::Bytes;
 
 use super::cipher::Encryptor;
-use super::{Frame, MemoryBudget, Reservation};
+use super::{Decoder, Frame, MemoryBudget, Reservation};
 
 /// Frames and encrypts the packets of one direction of a leg.
 ///
@@ -14,7 +14,7 @@ pub struct Encoder {
     /// 0 <= start <= out.len(), and 0 if nothing is pending
     start: usize,
     threshold: Option<usize>,
-    cipher: Option<Encryptor>,
+    cipher: Option<Box<Encryptor>>,
     /// `true` if packets are written without frames.
     bare: bool,
     /// `true` if all output is discarded.
@@ -75,12 +75,44 @@ impl Encoder {
             self.out.drain(..self.start);
             self.start = 0;
         }
-        let end = self.out.len();
-        self.out.extend_from_slice(bytes);
-        self.reservation.resize(self.out.capacity());
-        if let Some(cipher) = &mut self.cipher {
-            cipher.encrypt(&mut self.out[end..]);
+        match &mut self.cipher {
+            Some(cipher) => cipher.put(bytes, &mut self.out),
+            None => self.out.extend_from_slice(bytes),
         }
+        self.reservation.resize(self.out.capacity());
+    }
+
+    /// Offers the ciphertext of `unit`, the bytes of the last unit that `from` returned, if `from` keeps it.
+    /// Until it is [withdrawn](Self::withdraw), these bytes are sent with this ciphertext instead of being
+    /// encrypted again, if that gives the same. What differs once makes `from` keep no more.
+    #[inline]
+    pub fn offer(&mut self, from: &mut Decoder, unit: &Bytes) {
+        let Some(secret) = from.kept_secret() else { return };
+        match self.cipher.as_mut().filter(|cipher| cipher.is_in_step(secret)) {
+            Some(cipher) => cipher.offered = from.ciphertext(unit),
+            None => from.forget_ciphertext(),
+        }
+    }
+
+    /// Withdraws what was [offered](Self::offer).
+    #[inline]
+    pub fn withdraw(&mut self) {
+        if let Some(cipher) = &mut self.cipher {
+            cipher.offered = None;
+        }
+    }
+
+    /// Appends the first `count` bytes of the [buffer](Decoder::peek) of `from`, whole frames that were
+    /// [viewed](Decoder::view), and takes them off there.
+    pub fn pass(&mut self, from: &mut Decoder, count: usize) {
+        if from.is_clear() {
+            self.put(&from.peek()[..count]);
+            return from.skip(count);
+        }
+        let frames = from.split(count);
+        self.offer(from, &frames);
+        self.put(&frames);
+        self.withdraw();
     }
 
     /// Marks the first `count` bytes of [`Encoder::pending`] as written.
@@ -119,7 +151,18 @@ impl Encoder {
 
     /// Encrypts with `secret` from the next byte on. Does nothing if a cipher is already set.
     pub fn set_cipher(&mut self, secret: &[u8; 16]) {
-        self.cipher.get_or_insert_with(|| Encryptor::new(secret));
+        self.cipher.get_or_insert_with(|| Box::new(Encryptor::new(secret)));
+    }
+
+    /// Returns whether a cipher is set, and nothing has been encrypted with it yet.
+    pub fn has_unused_cipher(&self) -> bool {
+        self.cipher.as_ref().is_some_and(|cipher| cipher.is_unused())
+    }
+
+    /// Returns the number of bytes that were encrypted, not sent as they came.
+    #[cfg(any(test, feature = "test-support"))]
+    pub fn encrypted_bytes(&self) -> usize {
+        self.cipher.as_ref().map_or(0, |cipher| cipher.encrypted)
     }
 
     /// Forgets what is still to be written and discards all further output: the peer is gone.

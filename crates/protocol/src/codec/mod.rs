@@ -20,6 +20,7 @@
 
 mod bare;
 mod cipher;
+mod ciphertext;
 mod decoder;
 mod deflater;
 mod encoder;
