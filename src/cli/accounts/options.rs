@@ -28,6 +28,11 @@ pub(crate) struct AccountOptions {
     #[arg(long, help_heading = "Accounts")]
     plain_client: bool,
 
+    /// Always use a new secret for the connection to the server, which the client does not know; all
+    /// packets are then encrypted again
+    #[arg(long, help_heading = "Accounts")]
+    pub(crate) separate_secrets: bool,
+
     #[command(flatten)]
     listen: AuthListen,
 }

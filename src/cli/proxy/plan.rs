@@ -169,6 +169,7 @@ impl Plan {
         let (memory, queue) = arguments.memory.shares();
         config.memory = memory.clone();
         config.auth = auth;
+        config.separate_secrets = arguments.accounts.separate_secrets;
         let mut options = ProxyOptions::default();
         options.upstream.clone_from(&arguments.upstream);
         options.transparent = arguments.transparent;

@@ -15,7 +15,7 @@ use mitmcraft_protocol::schema::Value;
 pub struct KeyMaterial {
     /// The proxy's key towards the client: 1024 bits, like those of the game's servers.
     pub key: RsaPrivateKey,
-    /// The proxy's shared secret towards the server.
+    /// The proxy's shared secret towards the server, unless that gets the client's.
     pub secret: [u8; 16],
     /// The proxy's verify token towards the client.
     pub token: [u8; 4],

@@ -17,6 +17,14 @@ impl<T> PerSide<T> {
         Self { client: make(Side::Client), server: make(Side::Server) }
     }
 
+    /// Returns the value of `side`, and that of the other side.
+    pub fn pair_mut(&mut self, side: Side) -> (&mut T, &mut T) {
+        match side {
+            Side::Client => (&mut self.client, &mut self.server),
+            Side::Server => (&mut self.server, &mut self.client),
+        }
+    }
+
     /// Iterates over both values, the client's first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         [&self.client, &self.server].into_iter()

@@ -71,6 +71,16 @@ impl AuthMode {
         }
     }
 
+    /// Returns whether a client may know the secret of the server's leg: it plays as itself, or as an account
+    /// that is its own.
+    pub(super) fn shares_secret(&self) -> bool {
+        match self {
+            Self::Offline | Self::Client { .. } => true,
+            Self::Verify { admitted, .. } => *admitted == Admitted::Owner,
+            Self::Account { .. } => false,
+        }
+    }
+
     /// Returns whether a client that the server authenticates need not contact a session service.
     pub(super) fn spares_client(&self) -> bool {
         matches!(self, Self::Account { .. })

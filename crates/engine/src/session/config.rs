@@ -18,6 +18,8 @@ pub struct Config {
     pub memory: MemoryBudget,
     /// The legs that are authenticated, and as whom.
     pub auth: AuthMode,
+    /// `true` if the proxy never uses the client's shared secret on the server's leg.
+    pub separate_secrets: bool,
     /// `true` if the handshake keeps the host and port that the client sent.
     pub keep_host: bool,
     /// The times after which silence ends a session.
@@ -36,6 +38,7 @@ impl Default for Config {
             limits: Limits::default(),
             memory: MemoryBudget::default(),
             auth: AuthMode::default(),
+            separate_secrets: false,
             keep_host: false,
             timeouts: Timeouts::default(),
             follow_transfers: true,

@@ -125,7 +125,8 @@ impl Session {
         match question {
             Question::Server(asked) => {
                 let (request, material) = *asked;
-                let answer = request.answer(&material.secret, material.seed);
+                let secret = self.server_secret(Some(opened.key.secret), &material);
+                let answer = request.answer(&secret, material.seed);
                 let body = answer.as_ref().and_then(|answer| {
                     // The signature needs the key that was removed from the Login Start.
                     if Exchange::is_signed(&response) && !self.delivery.guard.key_in_login {
@@ -224,7 +225,8 @@ impl Session {
     }
 
     fn answer_alone(&mut self, packet: Packet, request: &Request, material: &KeyMaterial) {
-        let answer = request.answer(&material.secret, material.seed);
+        let secret = self.server_secret(self.unused_secret(), material);
+        let answer = request.answer(&secret, material.seed);
         let body = answer.as_ref().and_then(|answer| self.own_response(answer));
         let (Some(answer), Some(body)) = (answer, body) else { return self.on_sealed(packet) };
         self.swallow(packet, "answered by the proxy: the client's leg is its own");
@@ -287,7 +289,10 @@ impl Session {
         let Joining { response, body, key } = joining;
         match response {
             Some(packet) => {
-                let comment = "secret and token are the proxy's";
+                let comment = match self.shares_secret() {
+                    true => "secret and token are encrypted with the server's key",
+                    false => "secret and token are the proxy's",
+                };
                 self.delivery.replace(&mut self.ends, packet, body, comment);
             }
             None => self.send(Direction::Serverbound, self.login_state(), body),
@@ -332,7 +337,28 @@ impl Session {
         forms.iter().find_map(|form| protocol.encode(packet, form).ok())
     }
 
+    /// Returns whether the server's leg may have the client's secret.
+    fn shares_secret(&self) -> bool {
+        self.config.auth.shares_secret() && !self.config.separate_secrets
+    }
+
+    /// Returns the secret for the server's leg: the client's, if that may be, so that what is forwarded
+    /// unchanged need not be encrypted again.
+    fn server_secret(&self, client: Option<[u8; 16]>, material: &KeyMaterial) -> [u8; 16] {
+        client.filter(|_| self.shares_secret()).unwrap_or(material.secret)
+    }
+
+    /// Returns the secret of the client's leg if that is encrypted, and nothing has passed there since.
+    fn unused_secret(&self) -> Option<[u8; 16]> {
+        let leg = &self.ends.client.leg;
+        let unused = self.unconfirmed.client.is_some() || leg.encoder.has_unused_cipher();
+        leg.decoder.unused_secret().filter(|_| unused)
+    }
+
     fn set_key(&mut self, side: Side, key: KeyLogLine) {
+        if self.shares_secret() {
+            self.ends[side].leg.decoder.keep_ciphertext();
+        }
         if self.confirms_encryption() {
             // The client encrypts from now on, the server only after its confirmation.
             match side {

@@ -12,7 +12,7 @@
 use super::Session;
 use super::identity::Passage;
 use super::phase::Phase;
-use crate::link::{Delivery, PerSide, Side};
+use crate::link::{Delivery, Side};
 use mitmcraft_protocol::schema::{Family, Role, State};
 use mitmcraft_protocol::wire::VarInt;
 
@@ -76,14 +76,11 @@ impl Session {
             return 0;
         };
         let asking = self.control.asking.as_ref();
-        let PerSide { client, server } = &mut self.ends;
-        let (from, to) = match side {
-            Side::Client => (&mut client.leg, &mut server.leg),
-            Side::Server => (&mut server.leg, &mut client.leg),
-        };
-        let run = bytes.unwrap_or_else(|| from.decoder.peek());
+        let (from, to) = self.ends.pair_mut(side);
+        let (decoder, encoder) = (&mut from.leg.decoder, &mut to.leg.encoder);
+        let run = bytes.unwrap_or_else(|| decoder.peek());
         let (mut end, mut packets) = (0, 0);
-        while let Some(frame) = from.decoder.view(&run[end..]) {
+        while let Some(frame) = decoder.view(&run[end..]) {
             let mut buffer = [0; VarInt::MAX];
             let Some(head) = frame.head(&mut buffer) else { break };
             let Ok((kind, _)) = protocol.identify(State::Play, direction, head) else { break };
@@ -104,10 +101,12 @@ impl Session {
             packets += 1;
         }
         if end > 0 {
-            to.encoder.put(&run[..end]);
             match bytes {
-                Some(_) => from.decoder.pass_by(end),
-                None => from.decoder.skip(end),
+                Some(bytes) => {
+                    encoder.put(&bytes[..end]);
+                    decoder.pass_by(end);
+                }
+                None => encoder.pass(decoder, end),
             }
             recorder.count_unrecorded(direction, packets);
         }

@@ -168,9 +168,12 @@ impl Session {
                         break;
                     }
                     progress |= self.pass_buffered(side);
-                    let Some(unit) = self.ends[side].leg.decoder.poll() else { break };
+                    let (from, to) = self.ends.pair_mut(side);
+                    let Some(unit) = from.leg.decoder.poll() else { break };
                     progress = true;
+                    to.leg.encoder.offer(&mut from.leg.decoder, unit.wire());
                     self.on_unit(direction, unit);
+                    self.ends[side.other()].leg.encoder.withdraw();
                 }
             }
             if !progress {

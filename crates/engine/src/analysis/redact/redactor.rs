@@ -293,11 +293,12 @@ fn is_property(fields: &[(Name, Value)]) -> bool {
 const NAMES: [&str; 4] = ["username", "name", "playerName", "player"];
 
 /// Comments and reasons of the proxy, which are kept.
-const OWN: [&str; 28] = [
+const OWN: [&str; 29] = [
     "host and port are the upstream's",
     "the key is the proxy's",
     "key and token are the proxy's",
     "secret and token are the proxy's",
+    "secret and token are encrypted with the server's key",
     "no authentication",
     "the server asks for a password",
     "authentication at minecraft.net: this is the server's hash",

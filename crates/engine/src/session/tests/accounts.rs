@@ -5,7 +5,7 @@ use crate::auth::{AuthError, Profile, RequestError, server_hash};
 
 const STEVE: Profile = Profile { name: String::new(), id: 0x1111 };
 
-fn steve() -> Profile {
+pub(super) fn steve() -> Profile {
     Profile { name: "Steve".into(), ..STEVE }
 }
 
@@ -28,8 +28,7 @@ pub(super) fn login(size: usize, auth: AuthMode, name: &str) -> Pair {
 }
 
 pub(super) fn material() -> Box<KeyMaterial> {
-    let secret = *b"upstream secret!";
-    Box::new(KeyMaterial { key: key(1), secret, token: *b"ours", seed: [3; 32] })
+    Box::new(KeyMaterial { key: key(1), secret: *OWN, token: *b"ours", seed: [3; 32] })
 }
 
 pub(super) fn der(key: &RsaPrivateKey) -> Bytes {
@@ -47,7 +46,11 @@ pub(super) fn server_asks(pair: &mut Pair) {
     pair.input(Input::Key(material()));
 }
 
-const CLIENTS: &[u8; 16] = b"client's secret!";
+/// The secret that the proxy chooses.
+pub(super) const OWN: &[u8; 16] = b"upstream secret!";
+
+/// The secret that the client chooses.
+pub(super) const CLIENTS: &[u8; 16] = b"client's secret!";
 
 pub(super) fn client_answers(pair: &mut Pair) {
     let public = key(1).to_public_key();
@@ -56,7 +59,11 @@ pub(super) fn client_answers(pair: &mut Pair) {
 }
 
 fn join() -> Output {
-    let server_hash = server_hash("server", b"upstream secret!", &der(&key(0)));
+    join_with(OWN)
+}
+
+fn join_with(secret: &[u8; 16]) -> Output {
+    let server_hash = server_hash("server", secret, &der(&key(0)));
     Output::Join { server_hash, lent: None }
 }
 
@@ -65,7 +72,7 @@ fn told(pair: &Pair) -> String {
 }
 
 /// What the server has read of the Encryption Response, which is then in force.
-fn server_opens(pair: &mut Pair) {
+fn server_opens(pair: &mut Pair, secret: &[u8; 16]) {
     let protocol = Catalog::embedded().find(47).unwrap().protocol;
     let body = pair.server_got.last().unwrap();
     let (packet, start) = protocol.identify(State::Login, Direction::Serverbound, body).unwrap();
@@ -73,9 +80,9 @@ fn server_opens(pair: &mut Pair) {
     let open = |name| {
         key(0).decrypt(Pkcs1v15Encrypt, value.get(name).unwrap().as_bytes().unwrap()).unwrap()
     };
-    assert_eq!(open("sharedSecret"), b"upstream secret!");
+    assert_eq!(open("sharedSecret"), secret);
     assert_eq!(open("verifyToken"), b"tokn");
-    pair.server.set_cipher(b"upstream secret!");
+    pair.server.set_cipher(secret);
 }
 
 /// Both play on, each with what it has.
@@ -98,7 +105,7 @@ fn an_account_joins_before_the_server_hears_the_secret_and_its_name_takes_the_cl
         assert_eq!(pair.outputs.last(), Some(&join()));
         assert_eq!(pair.server_got.len(), 2, "the server waits for the session service");
         pair.input(Input::AccountJoined(Ok(())));
-        server_opens(&mut pair);
+        server_opens(&mut pair, OWN);
         plays(&mut pair);
         let logged = pair.outputs.iter().filter(|it| matches!(it, Output::LogKey(_))).count();
         assert_eq!(logged, 2);
@@ -119,7 +126,7 @@ fn a_client_without_an_account_may_keep_its_leg_plain() {
         assert_eq!(pair.outputs.last(), Some(&join()));
         assert!(pair.client_got.is_empty(), "the client hears nothing of it");
         pair.input(Input::AccountJoined(Ok(())));
-        server_opens(&mut pair);
+        server_opens(&mut pair, OWN);
         plays(&mut pair);
         assert_eq!(pair.seen()[4..6], ["-encryption_begin", "+encryption_begin"]);
     }
@@ -181,7 +188,7 @@ fn a_verified_client_reaches_the_server_and_each_leg_has_its_own_key_exchange() 
         assert_eq!(pair.server_got[1][..], *b"\x00\x05Steve");
         server_asks(&mut pair);
         pair.input(Input::AccountJoined(Ok(())));
-        server_opens(&mut pair);
+        server_opens(&mut pair, CLIENTS);
         plays(&mut pair);
         let expected = [
             "~login_start",
@@ -281,7 +288,7 @@ fn without_an_account_the_user_is_told_before_the_login_fails_and_the_player_whe
     assert!(pair.outputs.iter().any(warned));
     pair.client_says(State::Login, "encryption_begin", response(&public, CLIENTS, &token));
     pair.client.set_cipher(CLIENTS);
-    pair.server.set_cipher(b"upstream secret!");
+    pair.server.set_cipher(CLIENTS);
     pair.input(Input::Closed(Side::Server));
     assert!(told(&pair).contains("not logged in to one"), "{}", told(&pair));
     pair.input(Input::Closed(Side::Client));
@@ -333,7 +340,7 @@ fn a_login_that_succeeds_without_an_account_is_not_talked_about() {
     let (mut pair, public, token) = encrypting(7);
     pair.client_says(State::Login, "encryption_begin", response(&public, CLIENTS, &token));
     pair.client.set_cipher(CLIENTS);
-    pair.server.set_cipher(b"upstream secret!");
+    pair.server.set_cipher(CLIENTS);
     plays(&mut pair);
     pair.input(Input::Closed(Side::Server));
     pair.input(Input::Closed(Side::Client));
@@ -344,11 +351,14 @@ fn a_login_that_succeeds_without_an_account_is_not_talked_about() {
 fn what_is_printed_for_debugging_shows_no_secret() {
     let mut pair = login(7, account(ClientLeg::AsServer), "Steve");
     server_asks(&mut pair);
-    let printed = |pair: &Pair| format!("{:?} {:?}", pair.session.phase, pair.outputs);
+    let printed = |pair: &Pair| {
+        let Session { phase, ends, .. } = &pair.session;
+        format!("{phase:?} {ends:?} {:?}", pair.outputs)
+    };
     let mut all = printed(&pair);
     client_answers(&mut pair);
     all.push_str(&printed(&pair));
-    for secret in [&b"upstream secret!"[..], CLIENTS] {
+    for secret in [OWN, CLIENTS] {
         let list = format!("{secret:?}");
         assert!(!all.contains(&list[1..list.len() - 1]));
     }
@@ -489,7 +499,7 @@ fn a_key_goes_with_its_own_player_alone() {
     }
 }
 
-fn lent() -> AuthMode {
+pub(super) fn lent() -> AuthMode {
     AuthMode::Client { advice: "restart it".into() }
 }
 
@@ -500,12 +510,12 @@ fn a_lent_account_joins_if_the_hash_of_the_clients_leg_is_known() {
         assert_eq!(pair.server_got[1][..], *b"\x00\x04Alex", "the name is the client's own");
         server_asks(&mut pair);
         client_answers(&mut pair);
-        let Output::Join { server_hash: towards, .. } = join() else { panic!() };
+        let Output::Join { server_hash: towards, .. } = join_with(CLIENTS) else { panic!() };
         let lent = Some(server_hash("server", CLIENTS, &der(&key(1))));
         assert_eq!(pair.outputs.last(), Some(&Output::Join { server_hash: towards, lent }));
         assert_eq!(pair.server_got.len(), 2, "the server waits for the session service");
         pair.input(Input::AccountJoined(Ok(())));
-        server_opens(&mut pair);
+        server_opens(&mut pair, CLIENTS);
         plays(&mut pair);
     }
 }

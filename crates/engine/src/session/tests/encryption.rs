@@ -4,11 +4,11 @@ use super::*;
 
 /// A login with encryption, up to where the client has to answer.
 pub(super) fn encrypting(size: usize) -> (Pair, RsaPublicKey, Bytes) {
-    encrypting_with(size, Pipeline::default())
+    encrypting_with(size, Config::default(), Pipeline::default())
 }
 
-fn encrypting_with(size: usize, pipeline: Pipeline) -> (Pair, RsaPublicKey, Bytes) {
-    let mut pair = Pair::with(size, Config::default(), pipeline);
+fn encrypting_with(size: usize, config: Config, pipeline: Pipeline) -> (Pair, RsaPublicKey, Bytes) {
+    let mut pair = Pair::with(size, config, pipeline);
     pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
     pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
     pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
@@ -45,9 +45,11 @@ pub(crate) fn response(key: &RsaPublicKey, secret: &[u8], token: &[u8]) -> Value
 }
 
 #[test]
-fn relays_an_encrypted_and_compressed_login_with_a_secret_of_its_own_on_each_leg() {
-    for size in SIZES {
-        let (mut pair, public, token) = encrypting(size);
+fn relays_an_encrypted_and_compressed_login_with_one_secret_or_with_one_of_each_leg() {
+    for (size, separate_secrets) in SIZES.into_iter().flat_map(|it| [(it, false), (it, true)]) {
+        let config = Config { separate_secrets, ..Config::default() };
+        let (mut pair, public, token) = encrypting_with(size, config, Pipeline::default());
+        let upstream = if separate_secrets { b"upstream secret!" } else { b"client's secret!" };
         assert_eq!(public, key(1).to_public_key());
         let secret = *b"client's secret!";
         pair.client_says(State::Login, "encryption_begin", response(&public, &secret, &token));
@@ -61,13 +63,11 @@ fn relays_an_encrypted_and_compressed_login_with_a_secret_of_its_own_on_each_leg
             let sealed = answered.get(name).unwrap().as_bytes().unwrap();
             key(0).decrypt(Pkcs1v15Encrypt, sealed).unwrap()
         };
-        assert_eq!(open("sharedSecret"), b"upstream secret!");
+        assert_eq!(open("sharedSecret"), upstream);
         assert_eq!(open("verifyToken"), b"tokn");
-        pair.server.set_cipher(b"upstream secret!");
-        let key_log = [
-            KeyLogLine::new(b"ours", *b"client's secret!"),
-            KeyLogLine::new(b"tokn", *b"upstream secret!"),
-        ];
+        pair.server.set_cipher(upstream);
+        let key_log =
+            [KeyLogLine::new(b"ours", *b"client's secret!"), KeyLogLine::new(b"tokn", *upstream)];
         let logged: Vec<_> =
             pair.outputs.iter().filter(|output| matches!(output, Output::LogKey(_))).collect();
         assert_eq!(logged, [&Output::LogKey(key_log[0]), &Output::LogKey(key_log[1])]);
@@ -176,7 +176,8 @@ fn rules_say_how_the_key_exchange_is_logged_and_change_nothing() {
     let rules = RuleSet::parse(file, Catalog::embedded()).rules.unwrap();
     let mut pipeline = Pipeline::default();
     pipeline.push(Box::new(rules.filter()));
-    let (mut pair, public, token) = encrypting_with(7, pipeline);
+    let config = Config { separate_secrets: true, ..Config::default() };
+    let (mut pair, public, token) = encrypting_with(7, config, pipeline);
     pair.client_says(State::Login, "encryption_begin", response(&public, &[7; 16], &token));
     assert!(!pair.session.is_over());
     assert_eq!(rules.counts()[0].matched, 2);

@@ -25,6 +25,7 @@ mod own_keys;
 mod pair;
 mod relay;
 mod runs;
+mod shared_secret;
 mod swamped;
 mod timeouts;
 
@@ -39,7 +40,9 @@ use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 use super::*;
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::filter::{Effects, Filter, Pipeline, RuleSet, Verdict};
-use crate::link::{Engine as _, Input, KeyMaterial, Notice, Output, Side, Transfer, Upstream};
+use crate::link::{
+    Engine as _, Input, KeyMaterial, Notice, Output, PerSide, Side, Transfer, Upstream,
+};
 use effects::Shout;
 use encryption::{encrypting, response};
 use mitmcraft_protocol::codec::{KeyLogLine, Leg, Limits};

@@ -75,8 +75,8 @@ fn answer(version: i32, shown: &Value) -> Vec<u8> {
     protocol.encode(packet, &response(&public, SECRET, token)).unwrap()
 }
 
-/// Goes on to where both legs are encrypted.
-fn encrypted(pair: &mut Pair, version: i32, shown: &Value) {
+/// Goes on to where both legs are encrypted, the server's with this secret.
+fn encrypted(pair: &mut Pair, version: i32, shown: &Value, secret: &[u8; 16]) {
     let had = pair.got(Side::Server).len();
     pair.send(Side::Client, &answer(version, shown));
     pair.client.encoder.set_cipher(SECRET);
@@ -85,15 +85,25 @@ fn encrypted(pair: &mut Pair, version: i32, shown: &Value) {
         let sealed = answered.get(name).unwrap().as_bytes().unwrap();
         key(0).decrypt(Pkcs1v15Encrypt, sealed).unwrap()
     };
-    assert_eq!(
-        (open("sharedSecret"), open("verifyToken")),
-        (b"upstream secret!".to_vec(), b"tokn".to_vec())
-    );
-    pair.server.decoder.set_cipher(b"upstream secret!");
+    assert_eq!((open("sharedSecret"), open("verifyToken")), (secret.to_vec(), b"tokn".to_vec()));
+    pair.server.decoder.set_cipher(secret);
     pair.send(Side::Server, &CONFIRMED);
     assert!(pair.got(Side::Client).ends_with(&CONFIRMED), "in the clear");
-    pair.server.encoder.set_cipher(b"upstream secret!");
+    pair.server.encoder.set_cipher(secret);
     pair.client.decoder.set_cipher(SECRET);
+}
+
+/// Checks that what each peer has received of the other since then is what that has sent, encrypted as it was.
+fn is_in_step(pair: &Pair, since: PerSide<usize>) {
+    for side in Side::ALL {
+        let sent = &pair.sent[side][since[side]..];
+        assert!(!sent.is_empty() && pair.arrived[side.other()].ends_with(sent), "of the {side:?}");
+        assert_eq!(pair.session.ends[side].leg.encoder.encrypted_bytes(), 0);
+    }
+}
+
+fn sent(pair: &Pair) -> PerSide<usize> {
+    PerSide::from_fn(|side| pair.sent[side].len())
 }
 
 /// The versions whose handshake has their number.
@@ -103,10 +113,16 @@ fn releases() -> impl Iterator<Item = i32> {
 
 #[test]
 fn relays_every_packet_of_1_3_to_1_6_between_two_encrypted_legs_and_records_it_decoded() {
-    for (version, size) in releases().zip(SIZES.into_iter().cycle()) {
-        let (mut pair, shown) = asked(size, Config::default(), version, "-");
+    let both = releases().flat_map(|version| [(version, false), (version, true)]);
+    for ((version, separate_secrets), size) in
+        both.zip([1, 1, 7, 7, usize::MAX].into_iter().cycle())
+    {
+        let config = Config { separate_secrets, ..Config::default() };
+        let (mut pair, shown) = asked(size, config, version, "-");
         assert_eq!(shown.get("serverId").unwrap().as_text(), Some("-"));
-        encrypted(&mut pair, version, &shown);
+        let secret = if separate_secrets { b"upstream secret!" } else { SECRET };
+        encrypted(&mut pair, version, &shown, secret);
+        let since = sent(&pair);
         assert!(!pair.outputs.iter().any(|it| matches!(it, Output::Notice(_))), "no account");
         pair.send(Side::Client, &hex!("cd 00"));
         assert!(pair.got(Side::Server).ends_with(&hex!("cd 00")));
@@ -132,6 +148,9 @@ fn relays_every_packet_of_1_3_to_1_6_between_two_encrypted_legs_and_records_it_d
                 assert_eq!(record.packet.frame().unwrap().wire()[..], body);
             }
         }
+        if !separate_secrets {
+            is_in_step(&pair, since);
+        }
     }
 }
 
@@ -139,12 +158,12 @@ fn relays_every_packet_of_1_3_to_1_6_between_two_encrypted_legs_and_records_it_d
 fn each_leg_has_a_key_log_line_and_the_capture_what_each_got() {
     let (mut pair, shown) = asked(7, Config::default(), 61, "1a2b3c");
     assert_eq!(shown.get("serverId").unwrap().as_text(), Some("1a2b3c"));
-    encrypted(&mut pair, 61, &shown);
+    encrypted(&mut pair, 61, &shown, SECRET);
     let wants = |it: &&Output| matches!(it, Output::Notice(Notice::WantsAccount { .. }));
     assert!(pair.outputs.iter().any(|it| wants(&it)), "the client's account does not fit");
     let logged: Vec<_> =
         pair.outputs.iter().filter(|output| matches!(output, Output::LogKey(_))).collect();
-    let lines = [KeyLogLine::new(b"ours", *SECRET), KeyLogLine::new(b"tokn", *b"upstream secret!")];
+    let lines = [KeyLogLine::new(b"ours", *SECRET), KeyLogLine::new(b"tokn", *SECRET)];
     assert_eq!(logged, [&Output::LogKey(lines[0]), &Output::LogKey(lines[1])]);
     let seen = [
         "~handshake",
@@ -188,9 +207,8 @@ fn an_account_joins_in_place_of_a_client_that_is_told_to_ask_nobody() {
 
 /// A session with `--auth verify` of a client of this version, as far as the proxy's request; it is answered, and
 /// the session service says who the player is.
-fn verified(size: usize, version: i32) -> (Pair, Profile) {
+fn verified(size: usize, version: i32, admitted: Admitted) -> (Pair, Profile) {
     let profile = Profile { name: "Account".into(), id: 1 };
-    let admitted = Admitted::Anyone;
     let auth = AuthMode::Verify { profile: profile.clone(), admitted };
     let mut pair = Pair::with(size, Config { auth, ..Config::default() }, Pipeline::default());
     pair.client.decoder.set_opaque();
@@ -214,10 +232,15 @@ fn verified(size: usize, version: i32) -> (Pair, Profile) {
 
 #[test]
 fn a_verified_player_plays_as_the_account_once_the_server_has_confirmed() {
-    for (version, size) in releases().zip(SIZES.into_iter().cycle()) {
-        let (mut pair, profile) = verified(size, version);
-        let steve = Profile { name: "Steve".into(), id: 7 };
-        pair.input(Input::Verified(Ok(steve)));
+    let both = releases().flat_map(|it| [(it, Admitted::Owner), (it, Admitted::Anyone)]);
+    for ((version, admitted), size) in both.zip([1, 1, 7, 7, usize::MAX].into_iter().cycle()) {
+        let (mut pair, profile) = verified(size, version, admitted);
+        // Only the account's owner may know the secret of its server.
+        let (player, secret) = match admitted {
+            Admitted::Owner => (profile.clone(), SECRET),
+            Admitted::Anyone => (Profile { name: "Steve".into(), id: 7 }, b"upstream secret!"),
+        };
+        pair.input(Input::Verified(Ok(player)));
         assert_eq!(
             pair.got(Side::Server),
             handshake(version, "mc.example.org", 25565, &profile.name)
@@ -240,30 +263,34 @@ fn a_verified_player_plays_as_the_account_once_the_server_has_confirmed() {
             seed: [3; 32],
         };
         pair.input(Input::Key(Box::new(material)));
-        let hash = crate::auth::server_hash("1a2b3c", b"upstream secret!", der.as_bytes());
+        let hash = crate::auth::server_hash("1a2b3c", secret, der.as_bytes());
         assert_eq!(pair.outputs.last(), Some(&Output::Join { server_hash: hash, lent: None }));
         pair.input(Input::AccountJoined(Ok(())));
         let answered = decoded(version, Direction::Serverbound, &pair.got(Side::Server)[had.1..]);
         let sealed = answered.get("sharedSecret").unwrap().as_bytes().unwrap();
-        assert_eq!(key(0).decrypt(Pkcs1v15Encrypt, sealed).unwrap(), b"upstream secret!");
+        assert_eq!(key(0).decrypt(Pkcs1v15Encrypt, sealed).unwrap(), secret);
         assert_eq!(pair.got(Side::Client).len(), had.0, "the client is asked once");
-        pair.server.decoder.set_cipher(b"upstream secret!");
+        pair.server.decoder.set_cipher(secret);
         pair.send(Side::Server, &CONFIRMED);
         assert!(pair.got(Side::Client).ends_with(&CONFIRMED), "in the clear");
-        pair.server.encoder.set_cipher(b"upstream secret!");
+        pair.server.encoder.set_cipher(secret);
         pair.client.decoder.set_cipher(SECRET);
+        let since = sent(&pair);
         pair.send(Side::Client, &hex!("cd 00"));
         assert!(pair.got(Side::Server).ends_with(&hex!("cd 00")));
         let login = &goldens(LEGACY, version.into(), &["login"])[&Direction::Clientbound][0].1;
         pair.send(Side::Server, login);
         assert!(pair.got(Side::Client).ends_with(login));
+        if admitted == Admitted::Owner {
+            is_in_step(&pair, since);
+        }
     }
 }
 
 #[test]
 fn a_verified_player_is_let_in_by_a_server_that_does_not_encrypt() {
     for version in releases() {
-        let (mut pair, profile) = verified(7, version);
+        let (mut pair, profile) = verified(7, version, Admitted::Anyone);
         pair.input(Input::Verified(Ok(profile)));
         let had = pair.got(Side::Client).len();
         let login = &goldens(LEGACY, version.into(), &["login"])[&Direction::Clientbound][0].1;
@@ -288,7 +315,7 @@ fn a_verified_player_is_let_in_by_a_server_that_does_not_encrypt() {
 fn a_player_whom_nobody_has_verified_is_turned_away_in_every_version() {
     let stranger = || Err(AuthError::NotJoined { name: "Steve".into() });
     for version in releases() {
-        let (mut pair, _) = verified(7, version);
+        let (mut pair, _) = verified(7, version, Admitted::Anyone);
         let had = pair.got(Side::Client).len();
         pair.input(Input::Verified(stranger()));
         let kick = decoded(version, Direction::Clientbound, &pair.got(Side::Client)[had..]);

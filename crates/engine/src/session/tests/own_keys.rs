@@ -118,7 +118,7 @@ fn a_server_that_wants_the_players_key_gets_it_and_the_players_own_signature() {
         assert_eq!(pair.server_got.len(), 2, "nor before the account has joined");
         pair.input(Input::AccountJoined(Ok(())));
         assert!(pair.server_got[2].ends_with(b"\x06signed"));
-        pair.server.set_cipher(b"upstream secret!");
+        pair.server.set_cipher(SECRET);
         let success = [("uuid", Value::Uuid(0x1111)), ("username", "Steve".into())];
         let success = success.into_iter().chain([("properties", Value::List(Vec::new()))]);
         server_says(&mut pair, "success", Value::map(success));

@@ -5,8 +5,7 @@ use bytes::Bytes;
 use super::{body, fields, handshake, success};
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::filter::Pipeline;
-use crate::link::Upstream;
-use crate::link::{Engine as _, Input, Output, PerSide, Side};
+use crate::link::{Engine as _, Input, Output, PerSide, Side, Upstream};
 use crate::session::{Config, Session, Start};
 use mitmcraft_protocol::codec::{Leg, Limits, Unit};
 use mitmcraft_protocol::packet::Timestamp;
@@ -20,6 +19,9 @@ pub(super) struct Pair {
     /// What each peer has received: bodies, or bytes that are no frame.
     pub(super) client_got: Vec<Bytes>,
     pub(super) server_got: Vec<Bytes>,
+    /// The bytes that each peer has sent, and those that it has received.
+    pub(super) sent: PerSide<Vec<u8>>,
+    pub(super) arrived: PerSide<Vec<u8>>,
     pub(super) entries: Vec<Entry>,
     pub(super) outputs: Vec<Output>,
     pub(super) clock: u64,
@@ -48,6 +50,8 @@ impl Pair {
             server: leg(),
             client_got: Vec::new(),
             server_got: Vec::new(),
+            sent: PerSide::default(),
+            arrived: PerSide::default(),
             entries: Vec::new(),
             outputs: Vec::new(),
             clock: 1_000_000_000,
@@ -131,12 +135,15 @@ impl Pair {
                 let count = out.len().min(self.size);
                 self.clock += 1000;
                 self.session.handle(Timestamp(self.clock), Input::Received(side, &out[..count]));
+                self.sent[side].extend_from_slice(&out[..count]);
                 leg.encoder.advance(count);
                 moved = true;
             }
             let count = self.session.pending(side).len().min(self.size);
             if count > 0 && !self.deaf[side] {
-                leg.decoder.receive(&self.session.pending(side)[..count]);
+                let pending = &self.session.pending(side)[..count];
+                leg.decoder.receive(pending);
+                self.arrived[side].extend_from_slice(pending);
                 self.session.advance(side, count);
                 moved = true;
             }

@@ -1,13 +1,15 @@
 //! Sessions that count instead of recording, against the same sessions recorded.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::lang::Expr;
 use crate::link::{
-    Action, Asking, Breakpoint, Command, NetworkError, Otherwise, RuledVerdict, Ruling,
+    Action, Asking, Breakpoint, Command, NetworkError, Otherwise, Payload, RuledVerdict, Ruling,
+    Transmission,
 };
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Cause, TypeCounts};
@@ -94,16 +96,29 @@ fn play(pair: &mut Pair, step: &Step) {
             leg(pair, *side).encoder.put(bytes);
             return pair.run();
         }
-        Step::Hold => {
-            let (condition, _) = Expr::parse("chat", Catalog::embedded()).unwrap();
-            return order(pair, Action::Break(Some(Breakpoint { condition, overtaken: false })));
-        }
+        Step::Hold => return order(pair, break_at("chat")),
         Step::ForwardAll => return order(pair, Action::ForwardAll),
     };
     for body in bodies {
         leg(pair, side).encoder.send(&body);
     }
     pair.run();
+}
+
+fn break_at(condition: &str) -> Action {
+    let (condition, _) = Expr::parse(condition, Catalog::embedded()).unwrap();
+    Action::Break(Some(Breakpoint { condition, overtaken: false }))
+}
+
+fn send(direction: Direction, body: Vec<u8>) -> Action {
+    Action::Send(Transmission {
+        direction,
+        packet: None,
+        payload: Payload::Body(body.into()),
+        times: 1,
+        interval: Duration::ZERO,
+        resent: None,
+    })
 }
 
 fn order(pair: &mut Pair, action: Action) {
@@ -186,7 +201,9 @@ fn counts(pair: &mut Pair) -> Counts {
     counts
 }
 
-/// Plays the steps with and without records. Returns how many records the second session made.
+/// Plays the steps with records, without, and with records once more. If they are `encrypted`, the first session
+/// encrypts everything, and the others send the ciphertext that came where they can. Returns how many records
+/// the second session made.
 fn compare(
     steps: &[Step],
     size: usize,
@@ -196,13 +213,17 @@ fn compare(
     asks: bool,
     end: End,
 ) -> usize {
-    let [mut recorded, mut counted] = [false, true].map(|counts| {
+    let sessions = [(false, false), (true, true), (false, true)];
+    let [mut recorded, mut counted, mut kept] = sessions.map(|(counts, keeps)| {
         let (condition, _) = Expr::parse("chat", Catalog::embedded()).unwrap();
         let asking = asks.then_some(Asking { condition, otherwise: Otherwise::Pass });
         let config = Config { asking, ..Config::default() };
         let mut pair = Pair::playing_with(size, threshold, config);
         if encrypted {
             for side in Side::ALL {
+                if keeps {
+                    pair.session.ends[side].leg.decoder.keep_ciphertext();
+                }
                 pair.session.ends[side].set_cipher(b"0123456789abcdef");
                 leg(&mut pair, side).set_cipher(b"0123456789abcdef");
             }
@@ -234,15 +255,19 @@ fn compare(
         }
         pair
     });
-    assert!(recorded.session.is_over() && counted.session.is_over());
-    assert_eq!(recorded.outputs, counted.outputs);
-    assert_eq!(recorded.client_got, counted.client_got);
-    assert_eq!(recorded.server_got, counted.server_got);
-    assert_eq!(counts(&mut recorded), counts(&mut counted));
     let close = |pair: &Pair| match pair.entries.last() {
         Some(Entry::Event(event)) => format!("{:?}", event.kind),
         _ => panic!("the last entry is not the close"),
     };
+    assert!(recorded.session.is_over() && counted.session.is_over());
+    assert_eq!(recorded.outputs, counted.outputs);
+    assert_eq!(recorded.client_got, counted.client_got);
+    assert_eq!(recorded.server_got, counted.server_got);
+    assert!(recorded.arrived == counted.arrived, "other bytes on the wire");
+    assert_eq!(counts(&mut recorded), counts(&mut counted));
+    assert!(recorded.arrived == kept.arrived, "other bytes on the wire");
+    assert_eq!(counts(&mut recorded), counts(&mut kept));
+    assert_eq!(close(&recorded), close(&kept));
     assert_eq!(close(&recorded), close(&counted), "of the recorded and of the counted session");
     // Those that are still recorded have the numbers that they have among all.
     let all: BTreeMap<u64, &Record> =
@@ -265,6 +290,12 @@ proptest! {
             "",
             "[[rule]]\nname = 'no chat'\nwhen = 'chat and clientbound'\ndrop = true",
             "[[rule]]\nname = 'slow'\nwhen = 'entity_move_look'\ndelay = '1ms'",
+            "[[rule]]\nname = 'gaps'\nwhen = 'serverbound'\ndrop = true\nevery = 7",
+            "[[rule]]\nname = 'twice'\nwhen = 'clientbound and pkt.size > 9'\ncopy = 1\nevery = 5",
+            "[[rule]]\nname = 'new'\nwhen = 'play'\nreplace = { hex = '0a' }\nevery = 9",
+            "[[rule]]\nname = 'more'\nwhen = 'chat'\nsend = [{ to = 'client', raw = '0102' }, \
+             { to = 'server', raw = '0102', place = 'before' }]",
+            "[[rule]]\nname = 'end'\nwhen = 'chat and serverbound'\nclose = 'enough'",
         ]),
         encrypted: bool,
         asks: bool,
@@ -285,6 +316,47 @@ fn a_session_that_counts_makes_no_records_of_packets_that_pass() {
                 assert_eq!(compare(&steps, size, threshold, "", encrypted, asks, end), 0);
             }
         }
+    }
+}
+
+#[test]
+fn an_encrypted_session_that_changes_nothing_encrypts_nothing() {
+    for (size, counts) in
+        [1, 7, 300, usize::MAX].into_iter().flat_map(|it| [(it, true), (it, false)])
+    {
+        let mut pair = Pair::playing(size, 64);
+        for side in Side::ALL {
+            pair.session.ends[side].leg.decoder.keep_ciphertext();
+            pair.session.ends[side].set_cipher(b"0123456789abcdef");
+            leg(&mut pair, side).set_cipher(b"0123456789abcdef");
+        }
+        if counts {
+            pair.session.start_tally();
+        }
+        let encrypted = |pair: &Pair| {
+            Side::ALL.map(|side| pair.session.ends[side].leg.encoder.encrypted_bytes())
+        };
+        let sizes = Vec::from_iter(0..500);
+        for side in Side::ALL {
+            play(&mut pair, &Step::Packets(side, sizes.clone()));
+            play(&mut pair, &Step::Chat(side));
+        }
+        assert_eq!(encrypted(&pair), [0, 0], "size {size}");
+        // What is held is encrypted when it goes, and what follows is not.
+        order(&mut pair, break_at("chat"));
+        play(&mut pair, &Step::Chat(Side::Client));
+        play(&mut pair, &Step::Packets(Side::Client, vec![40]));
+        release(&mut pair);
+        order(&mut pair, Action::Break(None));
+        play(&mut pair, &Step::Packets(Side::Client, sizes.clone()));
+        assert_eq!(encrypted(&pair), [0, 9 + 43], "size {size}");
+        // What the proxy sends itself takes one direction out of step.
+        let own = say(Side::Server);
+        let more = own.len() + 2 + 100 * 43;
+        order(&mut pair, send(Direction::Clientbound, own));
+        play(&mut pair, &Step::Packets(Side::Server, vec![40; 100]));
+        play(&mut pair, &Step::Packets(Side::Client, sizes.clone()));
+        assert_eq!(encrypted(&pair), [more, 9 + 43], "size {size}");
     }
 }
 

@@ -103,7 +103,7 @@ impl Live {
             Act::Encrypt(body) => {
                 self.act(&Act::Say(Side::Client, body.clone()));
                 self.peers.client.set_cipher(b"client's secret!");
-                self.peers.server.set_cipher(b"upstream secret!");
+                self.peers.server.set_cipher(b"client's secret!");
             }
             Act::Close(side) => self.handle(Input::Closed(*side)),
         }
