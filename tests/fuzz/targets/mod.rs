@@ -10,6 +10,7 @@ mod bytes;
 mod captures;
 mod decoder;
 mod descriptions;
+mod encryption;
 mod features;
 mod files;
 mod language;
@@ -42,6 +43,7 @@ pub struct Target {
 pub const ALL: &[Target] = &[
     Target { name: "session", run: session::run, seeds: session::seeds, words: session::WORDS },
     Target { name: "decoder", run: decoder::run, seeds: decoder::seeds, words: &[] },
+    Target { name: "encryption", run: encryption::run, seeds: encryption::seeds, words: &[] },
     Target { name: "schema", run: schema::run, seeds: schema::seeds, words: &[] },
     Target { name: "nbt", run: nbt::run, seeds: nbt::seeds, words: nbt::WORDS },
     Target { name: "rules", run: language::rules, seeds: language::files, words: language::WORDS },

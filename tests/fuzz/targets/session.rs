@@ -28,10 +28,10 @@ use super::seeds::{UNFRAMED, entries_of};
 
 pub fn run(input: &[u8]) -> Features {
     let mut features = Features::default();
-    let talk = Talk::play(input, false);
+    let talk = Talk::play(input, false, false);
     talk.check(&mut features);
     // What nobody records takes a way of its own.
-    let unrecorded = Talk::play(input, true);
+    let unrecorded = Talk::play(input, true, false);
     for side in Side::ALL {
         assert_eq!(unrecorded.got[side], talk.got[side], "{side:?} got other bytes");
     }
@@ -61,7 +61,7 @@ pub fn run(input: &[u8]) -> Features {
 }
 
 /// A session with its two peers and its driver.
-struct Talk {
+pub(super) struct Talk {
     session: Session,
     peers: PerSide<Leg>,
     now: Timestamp,
@@ -75,7 +75,7 @@ struct Talk {
     /// The bytes that each side sent.
     sent: PerSide<Vec<u8>>,
     /// The bytes that each side got.
-    got: PerSide<Vec<u8>>,
+    pub(super) got: PerSide<Vec<u8>>,
     entries: Vec<Entry>,
     /// `true` if rules delay packets, so that records are not in the order of the bytes.
     delays: bool,
@@ -91,10 +91,11 @@ enum Reached {
 }
 
 impl Talk {
-    /// Plays a whole session; with `counted`, packets that pass unchanged are counted, not recorded.
-    fn play(input: &[u8], counted: bool) -> Self {
+    /// Plays a whole session; with `counted`, packets that pass unchanged are counted, not recorded; with
+    /// `separate`, nothing is sent with the ciphertext that it had.
+    pub(super) fn play(input: &[u8], counted: bool, separate: bool) -> Self {
         let mut input = Bytes(input);
-        let mut talk = Self::new(input.u8(), input.u8(), counted);
+        let mut talk = Self::new(input.u8(), input.u8(), counted, separate);
         while !input.is_empty() && !talk.session.is_over() {
             talk.step(&mut input);
         }
@@ -102,7 +103,7 @@ impl Talk {
         talk
     }
 
-    fn new(options: u8, rules: u8, counted: bool) -> Self {
+    fn new(options: u8, rules: u8, counted: bool, separate: bool) -> Self {
         let steve = || Profile { name: "Steve".into(), id: 0x1111 };
         let auth = match options & 7 {
             0 => AuthMode::Account { profile: steve(), client: ClientLeg::AsServer },
@@ -119,6 +120,7 @@ impl Talk {
         let follow_transfers = !keep_host;
         let mut config = Config::default();
         config.auth = auth;
+        config.separate_secrets = separate;
         config.limits = limits;
         config.keep_host = keep_host;
         config.follow_transfers = follow_transfers;
@@ -185,9 +187,9 @@ impl Talk {
                 let kind = usize::from(input.u8());
                 let responses = &*RESPONSES;
                 self.say(Side::Client, &responses[kind % responses.len()]);
-                self.peers.client.set_cipher(b"client's secret!");
+                self.peers.client.set_cipher(SECRET);
             }
-            12 => self.peers.server.set_cipher(b"upstream secret!"),
+            12 => self.peers.server.set_cipher(SECRET),
             13 => {
                 let asks = input.u8() & 1;
                 let request = if asks == 1 { &REQUEST[..] } else { &REQUEST[..REQUEST.len() - 1] };
@@ -275,8 +277,8 @@ impl Talk {
         let name = "Steve".to_owned();
         match self.asked.pop_front() {
             Some(Output::GenerateKey) => {
-                let (key, secret) = (KEYS[1].clone(), *b"upstream secret!");
-                let material = KeyMaterial { key, secret, token: *b"ours", seed: [3; 32] };
+                let (key, token) = (KEYS[1].clone(), *b"ours");
+                let material = KeyMaterial { key, secret: *SECRET, token, seed: [3; 32] };
                 self.handle(Input::Key(Box::new(material)));
             }
             Some(Output::Join { .. }) => {
@@ -339,7 +341,7 @@ impl Talk {
         self.entries.iter().filter_map(Entry::record)
     }
 
-    fn summary(&self) -> Option<&Summary> {
+    pub(super) fn summary(&self) -> Option<&Summary> {
         self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Event(event) => match &event.kind {
                 EventKind::Close(summary) => Some(summary),
@@ -453,6 +455,10 @@ const RULES: [&str; 8] = [
     "[[rule]]\nwhen = 'login_start'\nset = { username = '\"Alex\"' }\n[[rule]]\nwhen = 'set_protocol or legacy_server_list_ping'\nset = { serverHost = '\"x\"' }\n[[rule]]\nwhen = 'pkt.error'\nclose = 'broken'\n",
 ];
 
+/// The client's secret, and the one that the proxy would choose: so the bytes on both legs do not depend on which
+/// of them the server gets.
+const SECRET: &[u8; 16] = b"client's secret!";
+
 /// The server's key and the proxy's.
 static KEYS: LazyLock<[RsaPrivateKey; 2]> = LazyLock::new(|| {
     [1, 2].map(|seed| RsaPrivateKey::new(&mut ChaCha20Rng::from_seed([seed; 32]), 1024).unwrap())
@@ -474,7 +480,7 @@ static RESPONSES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         let sealed = key.encrypt(&mut random, Pkcs1v15Encrypt, plain).unwrap();
         [&[0x80, 1][..], &sealed].concat()
     };
-    let (secret, token) = (seal(b"client's secret!"), seal(b"ours"));
+    let (secret, token) = (seal(SECRET), seal(b"ours"));
     let (short, wrong) = (seal(b"short"), seal(b"else"));
     vec![
         [&[1][..], &secret, &token].concat(),
@@ -592,7 +598,7 @@ fn unframed(capture: &'static [u8]) -> Vec<u8> {
 }
 
 /// A status request, and a login with and without encryption and compression.
-fn logins(version: i32) -> Vec<Vec<u8>> {
+pub(super) fn logins(version: i32) -> Vec<Vec<u8>> {
     let protocol = Catalog::embedded().find(version).unwrap().protocol;
     let body = |state, side: Side, name: &str, mut fields: Vec<(&str, Value)>| {
         let packet = protocol.named(state, side.sends(), name)?;
