@@ -114,6 +114,11 @@ impl DelayQueue {
         self.exceeds(2)
     }
 
+    /// Returns whether nothing that the proxy sends besides may wait here.
+    pub(crate) fn has_no_room(&self) -> bool {
+        self.exceeds(3)
+    }
+
     /// Bytes waiting.
     pub(crate) fn size(&self) -> usize {
         self.size

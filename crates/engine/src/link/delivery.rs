@@ -512,9 +512,10 @@ impl Delivery {
         self.recorder.record(record.noted(notes));
     }
 
-    /// Returns whether what waits in a direction leaves no room for one more packet of the proxy's own.
+    /// Returns whether what waits in a direction leaves no room for one more packet of the proxy's own. A
+    /// packet that is handled finds room for [`MAX_BURST`].
     fn overflows(&self, wire: &impl Wire, direction: Direction) -> bool {
-        wire.is_full_of_own(direction, MAX_BURST) || self.queues[direction].is_full()
+        wire.is_full_of_own(direction, 2 * MAX_BURST) || self.queues[direction].has_no_room()
     }
 
     /// Reports that packets of the proxy's own are not sent, once as long as nobody takes the message.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::closing::{Closing, Ending};
+use super::closing::Closing;
 use super::control::{Admission, Control};
 use super::identity::Identity;
 use super::incoming::Incoming;
@@ -194,9 +194,7 @@ impl Session {
     /// Returns whether the driver is to have its turn, or the sender of a direction to read, before even a
     /// packet that was held is handled.
     fn has_sent_much(&self, direction: Direction) -> bool {
-        let goes_on = matches!(self.closing.ending(), Ending::No);
-        self.delivery.sent > MAX_SENT && goes_on
-            || self.ends[Side::from(direction)].is_full_of_own(MAX_BURST)
+        self.delivery.sent > MAX_SENT || self.ends[Side::from(direction)].is_full_of_own(MAX_BURST)
     }
 
     pub(super) fn takes_units(&self, direction: Direction) -> bool {
