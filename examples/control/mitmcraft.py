@@ -10,6 +10,7 @@ A request is a name and its arguments: docs/control.md has all of them.
 import collections
 import json
 
+from websockets.exceptions import ConnectionClosedOK
 from websockets.sync.client import connect
 
 
@@ -22,7 +23,7 @@ class Refused(Exception):
 
 
 class Control:
-    """A connection to a run of the proxy."""
+    """A connection to a run of the proxy. The end of the run ends a `with` block quietly."""
 
     def __init__(self, url):
         """Connects to the URL that the proxy has printed. Its fragment is the token."""
@@ -42,8 +43,9 @@ class Control:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
         self.socket.close()
+        return kind is ConnectionClosedOK
 
     def ask(self, request, **arguments):
         """Sends a request and returns its answer. What is pushed meanwhile is kept for `pushes`."""
@@ -63,7 +65,11 @@ class Control:
             if self.pushed:
                 yield self.pushed.popleft()
                 continue
-            yield json.loads(self.socket.recv())
+            try:
+                message = self.socket.recv()
+            except ConnectionClosedOK:
+                return
+            yield json.loads(message)
 
     def packets(self, where="", **arguments):
         """Yields packets that match, from now on, each as a line of a JSONL capture has it."""
@@ -88,4 +94,6 @@ class Control:
                     place = {"session": packet["session"], "held": packet["held"]}
                     yield {**packet, "content": self.ask("held", **place)}
             if not packets or packets[-1]["number"] <= seen:
-                next(push for push in self.pushes() if push.get("push") == "holding")
+                holding = (push for push in self.pushes() if push.get("push") == "holding")
+                if next(holding, None) is None:
+                    return

@@ -10,6 +10,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::web_server::Desk;
 use super::{Audience, Viewer, WebOptions};
@@ -54,8 +56,20 @@ impl Client {
         let _ = timeout(PATIENCE, self.socket.close(None)).await;
     }
 
+    /// Tells the page that the run has ended (RFC 6455, section 7.4.1: going away), and waits for a moment until
+    /// it has read that.
+    pub(super) async fn dismiss(&mut self) {
+        let reason = "the run has ended".into();
+        let close = CloseFrame { code: CloseCode::Away, reason };
+        let _ = timeout(FAREWELL, async {
+            let _ = self.socket.close(Some(close)).await;
+            while self.receive().await.is_some() {}
+        })
+        .await;
+    }
+
     /// Serves the page until it goes, or does what it must not.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(&mut self) {
         let options = &self.desk.options;
         let control = options.control.is_some();
         let actions = match options.audience {
@@ -238,6 +252,9 @@ async fn changed(holding: &mut watch::Receiver<Holding>, at: Instant) -> Option<
 
 /// Maximum time for the token to arrive, and for a message to be read.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Maximum time until a page has read that the run has ended.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Time after which a page that says nothing is asked whether it is there. Browsers answer for it.
 const SILENT: Duration = Duration::from_secs(5);

@@ -23,11 +23,14 @@ pub(super) fn refusal(status: StatusCode, why: &'static str) -> Response<Full<By
     response(status, "text/plain; charset=utf-8", why)
 }
 
-/// Adds the headers of every response: nothing may come from elsewhere, be embedded elsewhere, or be kept.
+/// Adds the headers of every response: nothing may come from elsewhere, be embedded elsewhere, or be kept, and
+/// a connection has one request. Clients of WebSockets refuse any other word beside `Upgrade`.
 pub(super) fn guarded<B>(mut response: Response<B>) -> Response<B> {
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
+    let connection = response.headers_mut().entry(header::CONNECTION);
+    connection.or_insert(HeaderValue::from_static("close"));
     response
 }
 

@@ -16,6 +16,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use sha1::{Digest as _, Sha1};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
@@ -132,7 +133,6 @@ impl WebServer {
                 let served = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(PATIENCE)
-                    .keep_alive(false)
                     .max_buf_size(MAX_HEAD)
                     .serve_connection(TokioIo::new(socket), answer)
                     .with_upgrades();
@@ -147,6 +147,8 @@ impl WebServer {
             () = stop.stopped() => {}
         }
         desk.stop.stop("the run has ended");
+        // Each client leaves its place once it has been told.
+        let _ = timeout(PATIENCE, desk.places.acquire_many(Self::MAX_PAGES as u32)).await;
     }
 }
 
@@ -206,13 +208,13 @@ impl Desk {
             };
             tokio::select! {
                 () = client.run() => {}
-                () = desk.stop.stopped() => {}
+                () = desk.stop.stopped() => client.dismiss().await,
             }
         });
         let mut response = Response::new(Full::default());
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
-        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
         headers.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
         response

@@ -93,3 +93,57 @@ fn a_program_drives_a_session_that_is_encrypted_and_compressed() {
     }
     assert!(std::fs::read_to_string(&rules).unwrap().contains("note chat"));
 }
+
+/// Libraries that nobody here wrote check the answer to their request each in their own way.
+#[test]
+fn every_client_of_websockets_follows_a_run_to_its_end() {
+    let mut proxy = Program::proxy("127.0.0.1:1", &["--control", "127.0.0.1:0"]);
+    let said = proxy.wait_for_error("programs control the run at ");
+    let url = said.split("at ").nth(1).unwrap();
+    let node = |kind| {
+        let mut command = Command::new("node");
+        // Node has its own behind this option before version 22.
+        command.args(["--experimental-websocket", "programs.js", kind, url]);
+        command.current_dir(root().join("tests/real"));
+        Program::start(kind, command)
+    };
+    let [nodes, pythons] = [
+        ["own", "ws", "websocket", "faye-websocket"],
+        ["websockets", "websocket-client", "aiohttp", "tornado"],
+    ];
+    let mut programs: Vec<_> = nodes.into_iter().map(node).collect();
+    // No more than eight at a time may be connected.
+    programs.extend(
+        pythons.map(|kind| Program::start(kind, python(&["tests/real/programs.py", kind, url]))),
+    );
+    for program in &mut programs {
+        assert_eq!(program.line(), "welcome");
+    }
+    proxy.interrupt();
+    for program in programs {
+        assert_eq!(program.succeed(), "closed 1001\n");
+    }
+    proxy.succeed();
+}
+
+#[test]
+fn the_example_that_holds_chat_ends_with_the_run() {
+    let mut proxy = Program::proxy("127.0.0.1:1", &["--control", "127.0.0.1:0"]);
+    let said = proxy.wait_for_error("programs control the run at ");
+    let url = said.split("at ").nth(1).unwrap();
+    let shout = Program::start("shout.py", python(&["examples/control/shout.py", url]));
+    // It waits once its condition is set.
+    let watch = python(&["-c", WATCH, url]);
+    Program::start("watch", watch).succeed();
+    proxy.interrupt();
+    assert_eq!(shout.succeed_with_errors(), (String::new(), String::new()));
+    proxy.succeed();
+}
+
+/// Waits until another program holds packets.
+const WATCH: &str = r#"import sys
+sys.path.append("examples/control")
+from mitmcraft import Control
+with Control(sys.argv[1]) as control:
+    next(push for push in control.pushes() if push.get("push") == "control" and push["break"])
+"#;

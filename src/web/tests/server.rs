@@ -118,6 +118,49 @@ async fn ask(page: &mut WebSocketStream<TcpStream>, request: Json) -> Json {
     }
 }
 
+/// RFC 6455, section 4.1: clients fail a connection whose answer has another word beside `Upgrade`, or compare the
+/// whole line.
+#[tokio::test]
+async fn the_answer_to_a_websocket_has_the_headers_of_the_rfc_and_others_close() {
+    for audience in [Audience::Page, Audience::Programs] {
+        let running = Running::of(audience).await;
+        let (_socket, response) = running.open_with("").await;
+        let (head, date) = response.split_once("date: ").unwrap();
+        let expected = "HTTP/1.1 101 Switching Protocols\r\n\
+             connection: Upgrade\r\n\
+             upgrade: websocket\r\n\
+             sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n";
+        assert!(head.starts_with(expected), "{response}");
+        assert!(!head.contains("close") && date.ends_with("\r\n\r\n"), "{response}");
+        assert_eq!(head.matches("connection:").count(), 1, "{response}");
+        let host = format!("127.0.0.1:{}", running.port);
+        for (path, host) in [("/none", &*host), ("/", "evil.example"), ("/socket", &*host)] {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            let (mut socket, response) = running.request(&request).await;
+            assert!(response.contains("\r\nconnection: close\r\n"), "{response}");
+            socket.read_to_end(&mut Vec::new()).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_and_programs_are_told_that_the_run_has_ended() {
+    for audience in [Audience::Page, Audience::Programs] {
+        let running = Running::of(audience).await;
+        let mut pages = [running.welcome_page().await, running.welcome_page().await];
+        running.stop.stop("stopped by the user");
+        for page in &mut pages {
+            let close = loop {
+                match page.next().await.unwrap().unwrap() {
+                    Message::Close(close) => break close.unwrap(),
+                    _ => continue,
+                }
+            };
+            assert_eq!((u16::from(close.code), &*close.reason), (1001, "the run has ended"));
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_page_whose_link_is_dead_is_taken_for_gone() {
     let running = Running::new().await;
