@@ -15,6 +15,7 @@ mod formats;
 mod lake;
 mod lan;
 mod limbo;
+mod linear;
 mod lint;
 mod metrics;
 mod old;

@@ -219,6 +219,29 @@ fn a_frame_that_does_not_inflate_keeps_its_fault_and_its_id() {
     assert!(faults.len() > 1, "{faults:?}");
 }
 
+/// Each is blanked by some thousand attempts. Many of them must not occupy the log.
+#[test]
+fn attempts_to_blank_frames_that_do_not_inflate_are_bounded_and_then_nothing_of_them_stays() {
+    let body =
+        encode(Serverbound, Play, "chat", &json!({"message": "a secret of mine ".repeat(40)}));
+    let mut wire = compressed(&body, 16).wire().to_vec();
+    let middle = wire.len() / 2;
+    wire[middle..].iter_mut().for_each(|byte| *byte ^= 0x55);
+    let mut stage = Stage::new(1, "198.51.100.77:51234", "192.0.2.7:25565");
+    for _ in 0..5_000 {
+        stage.content(Serverbound, Play, Content::Frame(received(&wire, 16, 1000)));
+    }
+    let after = redact(&stage.entries, b"seed");
+    let zeros = records(&after).filter(|it| matches!(it.packet.content(), Content::Raw(..)));
+    let (zeros, remarked) = zeros.fold((0, 0), |(zeros, remarked), record| {
+        let is_remarked = record.comment.as_deref().is_some_and(|it| it.contains("zeros"));
+        assert!(record.packet.body_or_bytes().iter().all(|byte| *byte == 0));
+        (zeros + 1, remarked + u32::from(is_remarked))
+    });
+    assert!(zeros == remarked && zeros > 1_000, "{zeros}, {remarked}");
+    assert_eq!(records(&after).count(), 5_000);
+}
+
 #[test]
 fn both_formats_of_a_redacted_capture_hold_the_same() {
     let everything = everything(1, "198.51.100.77:51234", "192.0.2.7:25565");

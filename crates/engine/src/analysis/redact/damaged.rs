@@ -125,8 +125,9 @@ impl Visitor for Blanks<'_> {
 }
 
 /// Returns a frame that does not inflate, with the same id, threshold and error as `frame`, and nothing
-/// else of its body. `None` if there is no such frame.
-pub(super) fn blank_frame(packet: &Packet, frame: &Frame) -> Option<Content> {
+/// else of its body. `None` if there is no such frame, or if `effort` bytes of attempts do not find it: the rest of
+/// them is left.
+pub(super) fn blank_frame(packet: &Packet, frame: &Frame, effort: &mut usize) -> Option<Content> {
     let fault = frame.with_body(|_| ()).err()?;
     let kind = RawKind::of(packet.content())?;
     if let CodecError::MissingDataLength { .. }
@@ -144,7 +145,7 @@ pub(super) fn blank_frame(packet: &Packet, frame: &Frame) -> Option<Content> {
     if let Some(number) = packet.id() {
         write_varint(&mut id, number);
     }
-    let mut streams: Box<dyn Iterator<Item = Vec<u8>>> = match fault {
+    let streams: Box<dyn Iterator<Item = Vec<u8>>> = match fault {
         CodecError::InflatedShort { inflated, .. } => Box::new(deflated(&id, inflated).into_iter()),
         CodecError::InflatedLong { .. } => {
             Box::new(deflated(&id, declared.checked_add(1)?).into_iter())
@@ -161,7 +162,11 @@ pub(super) fn blank_frame(packet: &Packet, frame: &Frame) -> Option<Content> {
         }
         _ => return None,
     };
-    streams.find_map(|stream| {
+    let mut affordable = streams.map_while(|stream| {
+        *effort = effort.checked_sub(ATTEMPT + stream.len())?;
+        Some(stream)
+    });
+    affordable.find_map(|stream| {
         let mut inside = Vec::new();
         write_varint(&mut inside, i32::try_from(declared).ok()?);
         inside.extend_from_slice(&stream);
@@ -331,6 +336,9 @@ impl NbtBlanks<'_> {
 
 /// Greatest depth of NBT, as in the game.
 const MAX_DEPTH: usize = 512;
+
+/// Effort in bytes of an attempt, besides its length.
+const ATTEMPT: usize = 256;
 
 /// Greatest length in bytes of a stream for which many kinds of garbage are tried.
 const SHORT: usize = 1 << 10;

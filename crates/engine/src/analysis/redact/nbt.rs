@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 
@@ -67,11 +67,18 @@ impl NbtRedaction<'_> {
 
     /// Replaces UUIDs as stored before 1.16: in two halves, `UUIDMost` and `UUIDLeast`.
     fn halves(&self, compound: &mut Compound) {
-        let most = |name: &Bytes| name.strip_suffix(b"Most").map(|stem| [stem, b"Least"].concat());
-        for place in 0..compound.entries.len() {
-            let Some(least) = most(&compound.entries[place].0) else { continue };
-            let other = compound.entries.iter().position(|(name, _)| name[..] == least[..]);
-            let Some(other) = other else { continue };
+        let halves = |half: &[u8]| -> Vec<(Bytes, usize)> {
+            let entries = compound.entries.iter().enumerate();
+            let halves = entries.filter_map(|(place, (name, tag))| {
+                let stem = name.strip_suffix(half).filter(|_| matches!(tag, Tag::Long(_)))?;
+                Some((name.slice(..stem.len()), place))
+            });
+            halves.collect()
+        };
+        // The first of several with one name counts.
+        let least: HashMap<_, _> = halves(b"Least").into_iter().rev().collect();
+        for (stem, place) in halves(b"Most") {
+            let Some(&other) = least.get(&stem) else { continue };
             if let (Tag::Long(high), Tag::Long(low)) =
                 (&compound.entries[place].1, &compound.entries[other].1)
             {

@@ -56,11 +56,11 @@ impl Pseudonyms {
 
     fn attempt(&self, word: &str, lower: &str, attempt: u8) -> String {
         let mut out = String::with_capacity(word.len());
-        let mut hash = [0; 20];
+        let mut hash = self.hash("word", &[lower.as_bytes(), &[0, 0]].concat(), attempt);
         for (place, char) in word.chars().enumerate() {
-            if place % 20 == 0 {
-                let block = u8::try_from(place / 20 % 256).unwrap_or_default();
-                hash = self.hash("word", &[lower.as_bytes(), &[0, block]].concat(), attempt);
+            if place > 0 && place % 20 == 0 {
+                // Of the hash alone: a long word is hashed once.
+                hash = self.hash("word", &hash, attempt);
             }
             let drawn = usize::from(hash[place % 20]);
             let letters = if place % 2 == 0 { CONSONANTS } else { VOWELS };

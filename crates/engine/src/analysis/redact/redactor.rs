@@ -28,13 +28,17 @@ pub struct Redactor {
     contexts: HashMap<u64, (Arc<Context>, Arc<Context>)>,
     /// Names of players, which may occur where only names of the game are expected.
     names: HashSet<String>,
+    /// The bytes of attempts to make frames with the faults of others. Beyond them, such a frame becomes zeros.
+    /// Grows with what is redacted.
+    effort: usize,
 }
 
 impl Redactor {
     /// Creates a redactor with a seed, which must be kept secret.
     #[must_use]
     pub fn new(seed: &[u8]) -> Self {
-        Self { pseudonyms: Pseudonyms::new(seed), contexts: HashMap::new(), names: HashSet::new() }
+        let (contexts, names) = (HashMap::new(), HashSet::new());
+        Self { pseudonyms: Pseudonyms::new(seed), contexts, names, effort: MOST_EFFORT }
     }
 
     /// Redacts an entry.
@@ -65,6 +69,7 @@ impl Redactor {
         let mut comment = comment.map(|comment| self.own(&comment));
         let context = self.context(packet.context());
         let (wire, noted) = (packet.wire_size(), packet.noted());
+        self.effort = MOST_EFFORT.min(self.effort + wire * EFFORT);
         match self.content(&packet) {
             Redacted::Nothing => {}
             Redacted::Body(body) => packet.replace_body(body),
@@ -90,7 +95,7 @@ impl Redactor {
                 return Redacted::Zeros(bytes.len(), reason.clone());
             }
             (Err(error), Content::Frame(frame)) => {
-                return blank_frame(packet, frame).map_or_else(
+                return blank_frame(packet, frame, &mut self.effort).map_or_else(
                     || Redacted::Zeros(frame.wire().len(), RawReason::Opaque(error.to_string())),
                     Redacted::Damaged,
                 );
@@ -329,6 +334,12 @@ const OWN: [&str; 29] = [
 const BLANKED: &str = "redacted: its bytes are zeros";
 
 const UNENCODED: &str = "redacted: could not be encoded again";
+
+/// Bytes of attempts for each byte of a packet.
+const EFFORT: usize = 64;
+
+/// Greatest number of bytes of attempts: some tens of packets in a row, or a part of a second.
+const MOST_EFFORT: usize = 64 << 20;
 
 /// Greatest number of contexts kept.
 const MAX_SESSIONS: usize = 4096;

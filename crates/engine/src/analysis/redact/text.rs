@@ -96,17 +96,20 @@ impl Pseudonyms {
         out
     }
 
-    /// Replaces a UUID or address at the beginning of `text`, and returns its length in bytes.
+    /// Replaces a UUID or address at the beginning of `text`, and returns its length in bytes. Looks no further than
+    /// either can be long, since every place of a text may ask.
     fn special(&self, text: &str) -> Option<(String, usize)> {
-        let run = |fits: fn(char) -> bool| text.find(|char| !fits(char)).unwrap_or(text.len());
-        let hex = run(|char| char.is_ascii_hexdigit() || char == '-');
-        if matches!(hex, 32 | 36)
+        let run = |fits: fn(u8) -> bool, longest: usize| {
+            text.bytes().take(longest + 1).take_while(|byte| fits(*byte)).count()
+        };
+        let hex = run(|byte| byte.is_ascii_hexdigit() || byte == b'-', UUID);
+        if matches!(hex, 32 | UUID)
             && let Some(uuid) = parse_uuid(&text[..hex])
         {
             let other = format_uuid(self.uuid(uuid));
             return Some((if hex == 32 { other.replace('-', "") } else { other }, hex));
         }
-        let digits = run(|char| char.is_ascii_digit() || char == '.');
+        let digits = run(|byte| byte.is_ascii_digit() || byte == b'.', IPV4 + 1);
         let number = text[..digits].trim_end_matches('.');
         let ip: Ipv4Addr = number.parse().ok()?;
         Some((self.ip(IpAddr::V4(ip)).to_string(), number.len()))
@@ -121,6 +124,12 @@ fn is_blob(text: &str) -> bool {
 
 /// `{}` in base64.
 pub(super) const EMPTY_BLOB: &str = "e30=";
+
+/// Length in bytes of a UUID with hyphens.
+const UUID: usize = 36;
+
+/// Greatest length in bytes of an IPv4 address.
+const IPV4: usize = 15;
 
 /// Least length in bytes of base64 that is recognised.
 const BLOB: usize = 32;
@@ -166,6 +175,18 @@ mod tests {
         assert!(!redact(r#"{"color":"Tester"}"#).contains("Tester"));
         assert!(!redact(r#"{"text":"x","favicon":"data:image/png;base64,iVBO"}"#).contains("iVBO"));
         assert!(!redact(r#"{"text":"{\"text\":\"Tester\"}"}"#).contains("Tester"));
+    }
+
+    #[test]
+    fn addresses_end_where_no_number_can_follow() {
+        let ip = Pseudonyms::new(b"seed").ip("203.0.113.9".parse().unwrap()).to_string();
+        let dots = ".".repeat(100);
+        assert_eq!(redact(&format!("203.0.113.9{dots}")), format!("{ip}{dots}"));
+        let longest = redact("255.255.255.255.");
+        assert!(longest.starts_with("10.") && longest.ends_with('.'), "{longest}");
+        for text in ["255.255.255.2551", "255.255.255.255.1", "203.0.113.9.1", "1.2.3"] {
+            assert!(!redact(text).starts_with("10."), "{text}");
+        }
     }
 
     #[test]
