@@ -55,7 +55,7 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
                 _ => "sessions wait for it; with `--on-full drop`, entries are left out instead",
             };
             format!(
-                "`{sink}` has taken nothing for some seconds: has its reader stopped? {meanwhile}"
+                "`{sink}` has taken nothing for some seconds: its disk or its reader is too slow; {meanwhile}"
             )
         }
         RunNotice::PipeSays(line) => format!("the program of `--pipe`: {line}"),

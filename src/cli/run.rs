@@ -182,8 +182,7 @@ fn log_error(fault: &LogFault) -> anyhow::Error {
         return std::io::Error::from(ErrorKind::BrokenPipe).into();
     }
     anyhow!(
-        "{fault}: it is complete up to there; free space or choose another file with `-w`, then \
-         start again"
+        "{fault}: what was written before stays; free space, or write somewhere else, then start again"
     )
 }
 

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -180,10 +181,13 @@ impl LogQueue {
         self.changed.notify_one();
     }
 
-    /// Lets sessions go on without waiting from now on: the run ends.
+    /// Lets sessions go on without waiting from now on: the run ends. What waits is taken one session after the
+    /// other, those with the least first, so that one which has filled its share costs the others nothing.
     pub(in crate::proxy) fn release(&self) {
-        let mut lanes = self.lock();
+        let mut guard = self.lock();
+        let lanes = &mut *guard;
         lanes.released = true;
+        lanes.turns.make_contiguous().sort_by_key(|session| lanes.by_session[session].bytes);
         lanes.by_session.values().for_each(|lane| lane.left.notify_one());
     }
 
@@ -194,6 +198,17 @@ impl LogQueue {
 
     pub(in crate::proxy) fn depth(&self) -> Depth {
         self.lock().depth
+    }
+
+    /// Returns how many entries of each session wait, the most first.
+    pub(super) fn waiting(&self) -> Vec<(u64, usize)> {
+        let lanes = self.lock();
+        let entries =
+            |lane: &Lane| lane.batches.iter().map(|(batch, _)| batch.entries.len()).sum::<usize>();
+        let waiting = lanes.by_session.iter().map(|(session, lane)| (*session, entries(lane)));
+        let mut waiting: Vec<_> = waiting.filter(|(_, entries)| *entries > 0).collect();
+        waiting.sort_by_key(|(session, entries)| (Reverse(*entries), *session));
+        waiting
     }
 
     fn lock(&self) -> MutexGuard<'_, Lanes> {
@@ -211,8 +226,11 @@ impl Lanes {
     fn push(&mut self, batch: Batch) {
         let (session, bytes) = (batch.session(), batch.memory());
         let lane = self.by_session.entry(session).or_default();
-        if lane.batches.is_empty() {
-            self.turns.push_back(session);
+        match lane.batches.is_empty() {
+            // The little that is still recorded at the end does not wait for what has piled up.
+            true if self.released => self.turns.push_front(session),
+            true => self.turns.push_back(session),
+            false => {}
         }
         self.depth.batches += 1;
         self.depth.entries += batch.entries.len();
@@ -229,6 +247,8 @@ impl Lanes {
         lane.left.notify_one();
         if lane.batches.is_empty() {
             self.by_session.remove(&session);
+        } else if self.released {
+            self.turns.push_front(session);
         } else {
             self.turns.push_back(session);
         }
@@ -298,6 +318,25 @@ mod tests {
         assert!(queue.lock().by_session.is_empty(), "a session without batches takes no memory");
         queue.close();
         assert!(matches!(queue.next(None, true), Next::End));
+    }
+
+    #[test]
+    fn at_the_end_sessions_with_little_are_written_before_one_that_has_filled_its_share() {
+        let queue = LogQueue::new(LIMIT);
+        for number in 0..5 {
+            queue.offer(batch(1, number, 1 << 20)).unwrap();
+        }
+        for (session, number) in [(2, 1), (3, 1), (2, 2)] {
+            queue.offer(batch(session, number, 10)).unwrap();
+        }
+        assert_eq!(next(&queue), Some((1, 0)));
+        queue.release();
+        assert_eq!(next(&queue), Some((3, 1)));
+        // A session closes.
+        queue.offer(batch(3, 2, 1)).unwrap();
+        let order: Vec<_> = std::iter::from_fn(|| next(&queue)).collect();
+        assert_eq!(order, [(3, 2), (2, 1), (2, 2), (1, 1), (1, 2), (1, 3), (1, 4)]);
+        assert_eq!(queue.depth(), Depth::default());
     }
 
     #[test]
@@ -385,6 +424,11 @@ mod tests {
             entries.iter().map(|entry| entry.context().session).collect()
         };
         assert_eq!(numbers(&entries), [one + 1, one, one, one + 1]);
+        let queue = LogQueue::new(LIMIT);
+        for entries in runs_of_sessions(entries.clone()) {
+            queue.offer(Batch { wires: Vec::new(), entries }).unwrap();
+        }
+        assert_eq!(queue.waiting(), [(one, 2), (one + 1, 2)]);
         let runs = runs_of_sessions(entries);
         let runs: Vec<Vec<u64>> = runs.iter().map(|run| numbers(run)).collect();
         assert_eq!(runs, [vec![one + 1], vec![one, one], vec![one + 1]]);

@@ -229,13 +229,30 @@ impl LogWriter {
             }
             let before = std::mem::replace(&mut steps, self.progress.steps());
             if let Some(sink) = self.progress.current().filter(|_| before == steps) {
-                let missing = self.queue.depth().entries;
-                let cause =
-                    format!("its reader has stopped, and {missing} entries or more are missing");
-                let cause = Arc::new(io::Error::new(io::ErrorKind::TimedOut, cause));
+                let cause = Arc::new(io::Error::new(io::ErrorKind::TimedOut, self.missing()));
                 return vec![LogFault { sink: sink.to_owned(), cause }];
             }
         }
+    }
+}
+
+impl LogWriter {
+    /// Says which entries a sink that takes nothing lacks.
+    fn missing(&self) -> String {
+        let waiting = self.queue.waiting();
+        let all: usize = waiting.iter().map(|(_, entries)| entries).sum();
+        let named = waiting
+            .iter()
+            .take(NAMED)
+            .map(|(session, entries)| format!("{entries} of session {session}"));
+        let mut parts: Vec<String> = named.collect();
+        let others = waiting.len().saturating_sub(NAMED);
+        if others > 0 {
+            parts.push(format!("those of {others} more"));
+        }
+        let parts =
+            if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+        format!("it has taken nothing for 3 s, and {all} entries or more are missing{parts}")
     }
 }
 
@@ -302,6 +319,9 @@ impl Drop for LogThread {
 
 /// Maximum time until written entries are flushed to the file.
 const FLUSH: Duration = Duration::from_millis(500);
+
+/// Sessions that are named when entries are missing.
+const NAMED: usize = 5;
 
 /// Time after the end of a run was requested in which compressed packets are still recorded inflated.
 const INFLATING: Duration = Duration::from_secs(2);
