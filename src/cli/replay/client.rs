@@ -120,7 +120,8 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
     let filters = std::mem::take(&mut arguments.filters).check(&arguments.play, output)?;
     let planned = arguments.play.plan(output)?;
     let redaction = planned.captures.redaction.clone();
-    let (outcome, mut outcomes) = Outcomes::of(regression(&arguments, &recording, output)?);
+    let stop = Stop::new();
+    let (outcome, mut outcomes) = Outcomes::of(regression(&arguments, &recording, output)?, &stop);
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
     let connection = connect(&upstream).await?;
     let mut sinks = planned.create()?;
@@ -129,7 +130,7 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
     let log_options = arguments.play.log(output);
     let notices = log_options.notices.clone();
     let (log, writer) = LogWriter::start(sinks, log_options).context("cannot start the log")?;
-    let (tally, stop) = (Tally::default(), Stop::new());
+    let tally = Tally::default();
     let context = &recording.context;
     stop_on_signals(&stop, output);
     output.note(&format!(
@@ -169,6 +170,7 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
             output.note(&format!("{sessions} × {reason}"));
         }
         if let Some(mut regression) = outcomes.regression {
+            check_room(&regression)?;
             let normalisation = normalisation(&arguments)?;
             done = done.and(compare(&mut regression, &normalisation, output)?);
         }
@@ -267,7 +269,19 @@ fn regression(
     let condition = arguments.expect_where.as_deref();
     let condition =
         compile(condition, "--expect-where", &arguments.play.protocols.catalog()?, output)?;
-    Ok(Some(Regression::new(recording, condition, arguments.play.to)))
+    let mut regression = Regression::new(recording, condition, arguments.play.to);
+    regression.set_room(arguments.play.memory.bytes());
+    Ok(Some(regression))
+}
+
+/// Fails if a server has sent more than could be kept for the comparison.
+pub(super) fn check_room(regression: &Regression) -> anyhow::Result<()> {
+    match regression.overflow() {
+        Some(overflow) => {
+            bail!("{overflow}: raise `--max-memory`, or compare less (`--to`, `--expect-where`)")
+        }
+        None => Ok(()),
+    }
 }
 
 fn normalisation(arguments: &Arguments) -> anyhow::Result<Normalisation> {
@@ -317,12 +331,17 @@ pub(super) struct Outcomes {
     pub(super) reasons: BTreeMap<String, u64>,
     /// The recorded answers, and those of each session; `None` if they are not compared.
     pub(super) regression: Option<Regression>,
+    /// Stopped when a server has sent more than can be compared.
+    stop: Stop,
 }
 
 impl Outcomes {
     /// Returns a sink of the log, and what receives the outcomes.
-    pub(super) fn of(regression: Option<Regression>) -> (NamedSink, oneshot::Receiver<Self>) {
-        let outcomes = Self { regression, ..Self::default() };
+    pub(super) fn of(
+        regression: Option<Regression>,
+        stop: &Stop,
+    ) -> (NamedSink, oneshot::Receiver<Self>) {
+        let outcomes = Self { regression, stop: stop.clone(), ..Self::default() };
         let (sink, outcomes) = ReportSink::new(outcomes, std::mem::take);
         (sink.named("the summary"), outcomes)
     }
@@ -335,7 +354,12 @@ impl Sink for Outcomes {
         {
             *self.reasons.entry(summary.reason.clone()).or_default() += 1;
         }
-        self.regression.as_mut().map_or(Ok(()), |regression| regression.write(entry))
+        let Some(regression) = &mut self.regression else { return Ok(()) };
+        regression.write(entry)?;
+        if regression.overflow().is_some() && !self.stop.is_stopped() {
+            self.stop.stop("the server has sent more than can be compared");
+        }
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use mitmcraft::proxy::{Stop, UpstreamName};
 use mitmcraft_engine::regress::{Behaviour, Freedom, Normalisation, Regression, Run};
 use mitmcraft_engine::replay::{ClientOptions, Pace, Tally};
 
-use super::client::Outcomes;
+use super::client::{Outcomes, check_room};
 use super::play::PlayArguments;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
@@ -78,12 +78,13 @@ pub(crate) async fn run(arguments: &Arguments, output: &Output) -> anyhow::Resul
     let planned = arguments.play.plan(output)?;
     let connection = connect(&upstream).await?;
     let mut sinks = planned.create()?;
-    let regression = Regression::new(&recording, None, arguments.play.to);
-    let (outcome, mut outcomes) = Outcomes::of(Some(regression));
+    let mut regression = Regression::new(&recording, None, arguments.play.to);
+    regression.set_room(arguments.play.memory.bytes());
+    let (tally, stop) = (Tally::default(), Stop::new());
+    let (outcome, mut outcomes) = Outcomes::of(Some(regression), &stop);
     sinks.push(outcome);
     let (log, writer) =
         LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
-    let (tally, stop) = (Tally::default(), Stop::new());
     stop_on_signals(&stop, output);
     let runner = EngineRunner::new(log.clone());
     let client = ReplayClient::new(upstream.clone(), options, runner, tally.clone());
@@ -101,6 +102,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &Output) -> anyhow::Resul
     played.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
     let outcomes = outcomes.try_recv().context("the log was not completed")?;
     let mut regression = outcomes.regression.context("nothing was compared")?;
+    check_room(&regression)?;
     let (runs, baseline) = (regression.take(), &regression.baseline);
     if tally.counts().finished < u64::from(rounds) {
         for reason in outcomes.reasons.keys() {

@@ -6,6 +6,8 @@ use super::player::{Player, uuid};
 use crate::capture::{Entry, EventKind, Outcome, Record, Sink};
 use crate::lang::Expr;
 use crate::replay::{Point, Recording, sets_up};
+use crate::text::{ByteSize, count};
+use mitmcraft_protocol::codec::{Frame, MemoryBudget};
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::{Direction, Role, State};
 
@@ -21,6 +23,10 @@ pub struct Regression {
     /// The sessions that are not over.
     open: HashMap<u64, OpenSession>,
     runs: Vec<Run>,
+    /// The bytes of the packets that may be kept, and of those that are.
+    room: usize,
+    kept: usize,
+    overflow: Option<String>,
 }
 
 /// A session that is over.
@@ -50,7 +56,21 @@ impl Regression {
             baseline: Behaviour { records, ended },
             open: HashMap::new(),
             runs: Vec::new(),
+            room: MemoryBudget::DEFAULT,
+            kept: 0,
+            overflow: None,
         }
+    }
+
+    /// Keeps packets of at most `bytes`, inflated.
+    pub fn set_room(&mut self, bytes: usize) {
+        self.room = bytes;
+    }
+
+    /// Returns which session sent more than can be compared, once one has. Nothing is kept from then on.
+    #[must_use]
+    pub fn overflow(&self) -> Option<&str> {
+        self.overflow.as_deref()
     }
 
     /// Removes and returns the sessions that are over.
@@ -73,7 +93,19 @@ impl Regression {
             if session.player != self.recorded {
                 session.player.replace(&self.recorded, &mut record.packet);
             }
+            let inflated = record.packet.frame().map_or(0, Frame::size);
+            self.kept += size_of::<Record>() + record.packet.memory().max(inflated);
             session.records.push(record);
+            if self.kept > self.room {
+                let room = ByteSize(self.room as u64);
+                let packets = count(session.records.len() as u64, "packet");
+                let number = context.session;
+                self.overflow = Some(format!(
+                    "session {number}: the server has sent more than {room} to compare, in {packets}"
+                ));
+                self.open = HashMap::new();
+                self.runs = Vec::new();
+            }
         }
     }
 }
@@ -81,6 +113,7 @@ impl Regression {
 impl Sink for Regression {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         match entry {
+            Entry::Packet(_) if self.overflow.is_some() => {}
             Entry::Packet(record) => self.on_record(record),
             Entry::Event(event) => {
                 let session = event.context.session;

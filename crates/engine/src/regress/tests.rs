@@ -261,8 +261,32 @@ fn what_sets_up_the_connection_is_not_compared_in_any_version() {
         let recording = Recording::read(entries.iter().cloned().map(Ok), None).unwrap();
         let mut regression = Regression::new(&recording, None, None);
         entries.iter().for_each(|entry| regression.write(entry).unwrap());
+        assert_eq!(regression.overflow(), None);
         let run = regression.take().pop().unwrap();
         let compared = regression.baseline.compare(&run.behaviour, &Normalisation::default());
         assert_eq!((compared.compared, compared.deviations.len()), (1, 0), "{version}");
     }
+}
+
+/// A server may send for as long as the replay lasts.
+#[test]
+fn what_servers_send_is_kept_as_far_as_there_is_room() {
+    let protocol = protocols().pop().unwrap();
+    let mut script = Script::new(&protocol);
+    for _ in 0..20 {
+        script.send("login", &[("entityId", Value::Int(1))]);
+    }
+    let entries: Vec<Entry> = script.records.into_iter().map(Entry::Packet).collect();
+    let recording = Recording::read(entries.iter().cloned().map(Ok), None).unwrap();
+    let mut regression = Regression::new(&recording, None, None);
+    regression.set_room(2_000_000);
+    let rounds = (0..10_000).take_while(|_| {
+        entries.iter().for_each(|entry| regression.write(entry).unwrap());
+        regression.overflow().is_none()
+    });
+    let rounds = rounds.count();
+    assert!((2..10_000).contains(&rounds), "{rounds}");
+    let said = regression.overflow().unwrap();
+    assert!(said.starts_with("session 1: the server has sent more than "), "{said}");
+    assert!(regression.take().is_empty());
 }
