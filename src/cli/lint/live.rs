@@ -143,7 +143,14 @@ impl Visits<'_> {
     ) -> Vec<Visit> {
         let mut connection = Some(first);
         let mut visits = Vec::new();
+        let mut is_silent = false;
         for protocol in versions {
+            if is_silent {
+                let mut visit = Visit::new(&protocol, self.are_demanded);
+                visit.end = UNANSWERED.to_owned();
+                visits.push(visit);
+                continue;
+            }
             if connection.is_none() {
                 tokio::select! {
                     () = tokio::time::sleep(self.live.pause.0) => {}
@@ -151,18 +158,20 @@ impl Visits<'_> {
                 }
             }
             output.note(&format!("joining {} as {}", self.server, protocol.newest_name()));
-            visits.push(self.visit(&protocol, connection.take(), stop).await);
+            let visit;
+            (visit, is_silent) = self.visit(&protocol, connection.take(), stop).await;
+            visits.push(visit);
         }
         visits
     }
 
-    /// Asks for the status, and plays.
+    /// Asks for the status, and plays. Also returns whether the server has kept the client waiting for both.
     async fn visit(
         &self,
         protocol: &Arc<Protocol>,
         connection: Option<ServerConnection>,
         stop: &Stop,
-    ) -> Visit {
+    ) -> (Visit, bool) {
         let mut options =
             VisitOptions::new(Arc::clone(protocol), self.server.clone(), &self.live.name);
         options.player = self.player.clone();
@@ -181,6 +190,9 @@ impl Visits<'_> {
             Ok(_) => self.runner.connect(&self.server, stop, player).await,
             Err(_) => Ok(None),
         };
+        let is_late =
+            |it: &Result<Option<Visitor>, _>| matches!(it, Ok(Some(visitor)) if visitor.is_late());
+        let is_silent = is_late(&asked) && is_late(&played);
         for visitor in [asked, played] {
             match visitor {
                 Ok(Some(visitor)) => visit.add(&visitor),
@@ -188,7 +200,7 @@ impl Visits<'_> {
                 Err(fault) => visit.end = format!("cannot reach {}: {fault}", self.server),
             }
         }
-        visit
+        (visit, is_silent)
     }
 }
 
@@ -226,6 +238,9 @@ fn versions(catalog: &Catalog, list: &[String]) -> anyhow::Result<(Vec<Arc<Proto
     }
     Ok((versions, !list.is_empty()))
 }
+
+/// Why a version is not visited behind one that the server has kept waiting.
+const UNANSWERED: &str = "not visited: the server has not answered before";
 
 /// The versions that are visited by default: with each of them much changed in the protocol.
 const DEFAULT: [&str; 8] =

@@ -14,8 +14,8 @@ use mitmcraft_protocol::schema::{DecodeCause, Direction, Family};
 
 /// Judges the packets of servers by the rules of the game: a sink for the entries of captures.
 ///
-/// Packets are judged as the server sent them. Memory is bounded by the versions, packets and fields
-/// that have faults.
+/// Packets are judged as the server sent them. A packet is kept for each kind of packet and field that has a
+/// fault, up to 64 MiB; beyond that, one for each rule.
 #[derive(Debug, Default)]
 pub struct Linter {
     source: Option<Arc<str>>,
@@ -24,6 +24,8 @@ pub struct Linter {
     /// The number of judged packets by version.
     judged: BTreeMap<(i32, String), u64>,
     findings: BTreeMap<Key, Finding>,
+    /// The bytes of the packets in `findings`.
+    kept: usize,
 }
 
 /// What findings have in common that are counted together.
@@ -171,7 +173,15 @@ impl Linter {
             || record.packet.id().map(|id| format!("0x{id:02x}")).unwrap_or_default(),
             |kind| format!("{} {}", kind.state(), kind.name()),
         );
-        let key = (context.protocol.version(), rule, name, field.clone());
+        let mut key = (context.protocol.version(), rule, name, field.clone());
+        let size = size_of::<Finding>() + record.packet.memory();
+        if !self.findings.contains_key(&key) {
+            if self.kept + size > MOST_KEPT {
+                // With many kinds of faults, the rest of a rule is counted together.
+                key = (key.0, rule, String::new(), None);
+            }
+            self.kept += size;
+        }
         // The description of another version proves nothing.
         let certain = certain && !context.guess;
         let new = || {
@@ -220,6 +230,9 @@ impl Sink for Linter {
         Ok(())
     }
 }
+
+/// The bytes of packets with faults that are kept at most, one for each kind of fault.
+const MOST_KEPT: usize = 64 << 20;
 
 /// Returns the field that a diagnostic is about.
 fn field_of(diagnostic: Diagnostic) -> Option<&'static str> {

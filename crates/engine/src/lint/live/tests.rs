@@ -279,6 +279,52 @@ fn visit(version: i32, stops: Option<Stage>, stay: u64) -> (Visit, LintReport, S
     (visit, linter.report(), server, took)
 }
 
+/// The client is not asked again, and the visit has one deadline.
+#[test]
+fn a_server_that_repeats_its_answer_or_says_nothing_keeps_no_visit_longer_than_its_deadline() {
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    let upstream = Upstream { host: "localhost".into(), port: 25565 };
+    let options = Arc::new(VisitOptions::new(protocol, upstream, "Linter"));
+    let (client, peer) = (([127, 0, 0, 1], 50000).into(), ([127, 0, 0, 1], 25565).into());
+    let opening = Opening { session: 1, at: START, client, server: peer, seed: [7; 32] };
+    let second = Duration::from_secs(1);
+    for (repeats, pongs, name) in [
+        (false, false, "status"),
+        (true, false, "status"),
+        (true, true, "status"),
+        (false, false, "player"),
+        (true, false, "player"),
+    ] {
+        let mut visitor = match name {
+            "status" => Visitor::status(Arc::clone(&options), &opening),
+            _ => Visitor::player(Arc::clone(&options), &opening),
+        };
+        let mut server = Server::new(47, None).endpoint;
+        server.enter(State::Status);
+        let (mut now, mut sent) = (START, 0);
+        while !visitor.is_over() {
+            now = now.plus(second / 10);
+            sent += visitor.pending(Side::Server).len();
+            visitor.advance(Side::Server, visitor.pending(Side::Server).len());
+            if visitor.poll_timeout().unwrap() <= now {
+                visitor.handle(now, Input::Timeout);
+            }
+            if repeats {
+                server.send_named("server_info", &Value::map([("response", Value::from("{}"))]));
+            }
+            if pongs {
+                server.send_named("ping", &Value::map([("time", Value::Int(1))]));
+            }
+            let answer = server.pending(Side::Client).to_vec();
+            server.advance(Side::Client, answer.len());
+            visitor.handle(now, Input::Received(Side::Server, &answer));
+        }
+        let took = now.since(START);
+        assert!(took <= 31 * second && sent < 100, "{name}, {repeats}, {pongs}: {took:?}, {sent}");
+        assert_eq!(visitor.is_late(), !pongs, "{name}, {repeats}: {}", visitor.end);
+    }
+}
+
 #[test]
 fn a_player_joins_does_everything_and_leaves() {
     for version in [47, 769] {

@@ -25,6 +25,8 @@ pub struct Visitor {
     pub(super) end: String,
     /// `true` once the server has asked for a verified player and the visitor has no account.
     is_unverified: bool,
+    /// `true` once the server has taken longer than it may.
+    is_late: bool,
 }
 
 #[derive(Debug)]
@@ -47,6 +49,7 @@ impl Visitor {
     pub fn status(options: Arc<VisitOptions>, opening: &Opening) -> Self {
         let mut visitor = Self::new(options, opening, Phase::Status, State::Status);
         visitor.endpoint.send_role(Role::StatusRequest, &Value::map([]));
+        visitor.limit = opening.at.plus(STATUS_LIMIT);
         visitor
     }
 
@@ -77,7 +80,14 @@ impl Visitor {
         let limit = opening.at.plus(LIMIT);
         let (stages, end) = (BTreeSet::new(), String::new());
         let seed = opening.seed;
-        Self { options, endpoint, phase, limit, seed, stages, end, is_unverified: false }
+        let (is_unverified, is_late) = (false, false);
+        Self { options, endpoint, phase, limit, seed, stages, end, is_unverified, is_late }
+    }
+
+    /// Returns whether the server took longer than it may to let the client in or to answer it.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.is_late
     }
 
     fn speech(&self) -> Speech<'_> {
@@ -106,6 +116,9 @@ impl Visitor {
 
     /// Sends nothing more, and waits for the server to close the connection.
     fn leave(&mut self, reason: &str) {
+        if let Phase::Leaving = self.phase {
+            return;
+        }
         self.give_reason(reason);
         self.endpoint.shutdown();
         self.phase = Phase::Leaving;
@@ -163,6 +176,8 @@ impl Visitor {
     /// Answers a packet that leads on.
     fn on_role(&mut self, role: Role, fields: Value) {
         match role {
+            // A server that repeats itself is not asked again.
+            Role::StatusResponse if self.stages.contains(&Stage::Status) => {}
             Role::StatusResponse => {
                 self.reached(Stage::Status);
                 let time = i64::try_from(self.endpoint.now().0 / 1_000_000).unwrap_or(i64::MAX);
@@ -357,9 +372,12 @@ impl Visitor {
         if self.limit > self.endpoint.now() {
             return;
         }
+        self.is_late = matches!(self.phase, Phase::Status | Phase::Entering);
         let seconds = LIMIT.as_secs();
         let reason = match &self.phase {
-            Phase::Status => format!("the server did not answer within {seconds} s"),
+            Phase::Status => {
+                format!("the server did not answer within {} s", STATUS_LIMIT.as_secs())
+            }
             Phase::Entering => {
                 format!("the server did not let the player into the game within {seconds} s")
             }
@@ -479,6 +497,9 @@ const STEP: f64 = 0.2;
 
 /// The time that a server may take to answer: the game's own limit.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// The time that a server may take to answer with its status, before the player joins.
+const STATUS_LIMIT: Duration = Duration::from_secs(10);
 
 /// The time that a server may take to close the connection once the client has.
 const LINGER: Duration = Duration::from_secs(2);

@@ -69,6 +69,23 @@ fn string(text: &str) -> String {
     format!("{:02x}{bytes}", text.len())
 }
 
+/// A server can invent as many ids as it likes.
+#[test]
+fn what_is_kept_of_faults_is_bounded() {
+    let context = Arc::new(context(47));
+    let (packets, size) = (300, 1 << 20);
+    let records = (0..packets).map(|number| {
+        let mut body = vec![0xff - (number % 0x40) as u8, 0x81 + (number / 0x40) as u8, 0x01];
+        body.resize(size, 0);
+        record(&context, number, body)
+    });
+    let report = lint(records);
+    let counted: u64 = report.findings.iter().map(|it| it.count).sum();
+    assert_eq!(counted, packets);
+    let found = report.findings.len();
+    assert!((50..=65).contains(&found), "{found}");
+}
+
 #[test]
 fn every_fault_is_found_in_its_packet_and_at_its_place() {
     use Diagnostic::{
