@@ -10,12 +10,15 @@ use super::output::Output;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Catches the signals to end from now on (Ctrl-C, and on Unix SIGTERM, SIGQUIT and SIGHUP), and returns a
-/// future that waits for one. SIGUSR1 and SIGUSR2, which mean nothing here, no longer end the program.
+/// future that waits for one. SIGUSR1 and SIGUSR2, which mean nothing here, no longer end the program, nor does
+/// SIGXFSZ: the write fails.
 #[cfg(unix)]
 pub(super) fn end() -> impl Future<Output = Ending> {
     // A handler stays when the stream of its signals is dropped.
     let _ = signal(SignalKind::user_defined1());
     let _ = signal(SignalKind::user_defined2());
+    // A file that reaches the limit of its size is a full disk.
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
     let ignored = ignored();
     let unless_ignored = [SignalKind::hangup(), SignalKind::quit()]
         .into_iter()

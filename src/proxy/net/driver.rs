@@ -57,6 +57,8 @@ pub(super) struct Driver {
     /// The way to the program that decides on packets; `None` if there is none.
     pub(super) pipe: Option<SessionPipe>,
     stopped: bool,
+    /// `true` once the session knows that the run drains.
+    drained: bool,
 }
 
 /// The reason why a driver ends its session, or cannot connect it.
@@ -101,6 +103,7 @@ impl Driver {
             control: None,
             pipe: None,
             stopped: false,
+            drained: false,
         })
     }
 
@@ -350,8 +353,8 @@ impl Driver {
             Some(self.shared.clock.instant(at).into())
         });
         let interest = PerSide::from_fn(|side| self.interest(side));
-        let Self { sockets, work, stopped, control, pipe, .. } = self;
-        let Shared { stop, pipelines, .. } = &mut self.shared;
+        let Self { sockets, work, stopped, drained, control, pipe, .. } = self;
+        let Shared { stop, drain, pipelines, .. } = &mut self.shared;
         tokio::select! {
             event = ready(&sockets.client, interest.client, Side::Client) => event,
             event = ready(&sockets.server, interest.server, Side::Server) => event,
@@ -360,6 +363,7 @@ impl Driver {
             }
             Some(()) = OptionFuture::from(timeout.map(sleep_until)) => Event::Timeout,
             Some(reason) = stop_reason(stop), if !*stopped => Event::Stop(reason),
+            Ok(_) = drain.wait_for(|drains| *drains), if !*drained => Event::Drain,
             Ok(()) = pipelines.changed() => Event::Rules,
             Some(command) = OptionFuture::from(control.as_mut().map(SessionControl::next)) => {
                 Event::Command(command)
@@ -390,6 +394,12 @@ impl Driver {
                 self.on_commands();
                 self.stopped = true;
                 self.session.handle(now, Input::Stop(reason));
+            }
+            Event::Drain => {
+                self.drained = true;
+                if self.session.is_expendable() {
+                    self.on_event(Event::Stop(Cause::new("the run drains")));
+                }
             }
             Event::Command(command) => self.session.handle(now, Input::Command(command)),
             Event::Ruled(number, ruling) => {

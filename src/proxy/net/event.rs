@@ -18,6 +18,7 @@ pub(super) enum Event {
     Verified(Result<Profile, AuthError>),
     Timeout,
     Stop(Cause),
+    Drain,
     Rules,
     Command(Command),
     Ruled(u64, Box<Result<Ruling, Unruled>>),

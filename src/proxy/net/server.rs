@@ -149,7 +149,7 @@ impl Stop {
     }
 
     /// Lets no new session begin: the run ends with the last of those that there are, or when it is
-    /// [stopped](Self::stop).
+    /// [stopped](Self::stop). Sessions without a player end.
     pub fn drain(&self) {
         self.drain.send_replace(true);
     }
@@ -170,6 +170,11 @@ impl Stop {
     pub async fn stopped(&self) {
         // The sender is ours, so it cannot be gone.
         let _ = self.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Returns a receiver of whether the run drains.
+    pub(super) fn subscribe_drain(&self) -> watch::Receiver<bool> {
+        self.drain.subscribe()
     }
 
     /// Returns a receiver of the reason, which is `None` until the run is stopped.
@@ -232,6 +237,7 @@ impl Proxy {
                 key_log: options.key_log.clone(),
                 notices: options.notices.clone(),
                 stop: stop.subscribe(),
+                drain: stop.subscribe_drain(),
                 pipelines,
             };
             let incoming = IncomingClient {

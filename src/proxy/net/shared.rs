@@ -19,6 +19,8 @@ pub(super) struct Shared {
     pub(super) notices: Notices,
     /// The reason why the run ends, once it does.
     pub(super) stop: watch::Receiver<Option<Cause>>,
+    /// `true` once no new sessions begin.
+    pub(super) drain: watch::Receiver<bool>,
     /// Makes new filters when the rules have changed.
     pub(super) pipelines: watch::Receiver<PipelineFactory>,
 }
@@ -35,6 +37,7 @@ impl Shared {
             key_log: None,
             notices: Notices::default(),
             stop: stop.subscribe(),
+            drain: stop.subscribe_drain(),
             pipelines: PipelineFactory::default().fixed(),
         }
     }

@@ -171,16 +171,57 @@ fn a_run_that_drains_lets_players_go_on_and_refuses_new_ones() {
     };
     let (mut player, body) = log_in();
     assert_eq!(body[0], 2);
+    // Neither is waited for.
+    let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut pinging = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    pinging.write_all(&hello(1)).unwrap();
+    // The server has answered: the session is known to ask for the status.
+    first_body(&mut pinging);
     proxy.signal("TERM");
     proxy.wait_for_error("draining: no new players");
     let (_, body) = log_in();
     let said = String::from_utf8_lossy(&body).into_owned();
     assert!(body[0] == 0 && said.contains("shutting down"), "{said}");
+    for other in [&mut silent, &mut pinging] {
+        other.read_to_end(&mut Vec::new()).unwrap();
+    }
     player.write_all(&chat("still here")).unwrap();
     player.shutdown(Shutdown::Write).unwrap();
     let _ = player.read_to_end(&mut Vec::new());
     proxy.succeed();
     assert!(std::fs::read_to_string(&capture).unwrap().contains("still here"));
+}
+
+/// A limit of the shell is a full disk, and not the end of the run.
+#[cfg(unix)]
+#[test]
+fn a_capture_that_reaches_the_limit_of_files_ends_neither_the_run_nor_a_session() {
+    let upstream = Upstream::answering();
+    let capture = scratch_file("limited.jsonl");
+    let mut command = std::process::Command::new("bash");
+    // Of 16 blocks of 1 KiB.
+    let limited = r#"ulimit -f 16; exec "$0" "$@""#;
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_mitmcraft"), "proxy", &upstream.address]);
+    command.args(["-l", "127.0.0.1:0", "-w", text(&capture), "--on-log-error", "drop"]);
+    let mut proxy = Program::start("limited", command);
+    let port = proxy.listening();
+    let mut player = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    player.write_all(&hello(2)).unwrap();
+    assert_eq!(first_body(&mut player)[0], 2);
+    for _ in 0..200 {
+        player.write_all(&chat("something that fills the disk")).unwrap();
+    }
+    let said = proxy.wait_for_error("limited.jsonl");
+    assert!(said.contains("cannot") && said.contains("large"), "{said}");
+    let mut other = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    other.write_all(&hello(2)).unwrap();
+    assert_eq!(first_body(&mut other)[0], 2);
+    proxy.interrupt();
+    let (status, said) = proxy.fail();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("is incomplete: "), "{said}");
+    let length = std::fs::metadata(&capture).unwrap().len();
+    assert!((8 << 10..=16 << 10).contains(&length), "{length}");
 }
 
 /// A second signal does not wait for the players.

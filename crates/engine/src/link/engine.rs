@@ -59,6 +59,11 @@ pub trait Engine: Any + Send {
     /// Returns when to pass [`Input::Timeout`], if nothing else happens before.
     fn poll_timeout(&self) -> Option<Timestamp>;
 
+    /// Returns whether ending now costs no player anything: the client has said nothing, or asks for the status.
+    fn is_expendable(&self) -> bool {
+        false
+    }
+
     /// Returns whether the engine is finished. Pending bytes are still to be written.
     fn is_over(&self) -> bool;
 }

@@ -508,6 +508,15 @@ impl Engine for Session {
         self.delivery.recorder.tally.as_mut()
     }
 
+    fn is_expendable(&self) -> bool {
+        match &self.phase {
+            // One that was turned away is to be told why.
+            Phase::Detect(it) => it.held.is_empty() && it.reach.linger().is_none(),
+            Phase::LegacyPing(_) => true,
+            _ => self.delivery.recorder.states[Direction::Serverbound] == State::Status,
+        }
+    }
+
     fn advance(&mut self, side: Side, count: usize) {
         self.ends[side].advance(count);
     }
