@@ -1,4 +1,6 @@
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf, is_separator};
 
 use thiserror::Error;
 
@@ -65,6 +67,30 @@ impl NamePattern {
         }
         name.into()
     }
+
+    /// Creates the folders of a session's file, which only their owner can read. Links are followed in the part that
+    /// the user has named, and not where a placeholder has: others may have put them there.
+    pub(super) fn make_folders(&self, folder: &Path) -> io::Result<()> {
+        let Some(Part::Text(named)) = self.parts.first() else { return Ok(()) };
+        // Behind the last separator, a placeholder is part of the name.
+        let named = named
+            .rfind(is_separator)
+            .map_or(0, |end| Path::new(&named[..=end]).components().count());
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        let mut path = PathBuf::new();
+        for (place, component) in folder.components().enumerate() {
+            path.push(component);
+            if place >= named && fs::symlink_metadata(&path).is_ok_and(|it| it.is_symlink()) {
+                let reason = format!("`{}` is a link", path.display());
+                return Err(io::Error::new(io::ErrorKind::NotADirectory, reason));
+            }
+            builder.create(&path)?;
+        }
+        Ok(())
+    }
 }
 
 /// Makes a player's name fit for a file name: a peer must not be able to choose the folder, nor to
@@ -103,6 +129,36 @@ mod tests {
                 ([127, 0, 0, 1], 1).into(),
                 Catalog::embedded().find(47).unwrap().protocol,
             )
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_are_private_and_links_that_a_player_could_choose_are_not_followed() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        let root = tempfile::tempdir().unwrap();
+        let [own, linked, elsewhere] =
+            ["own", "linked", "elsewhere"].map(|it| root.path().join(it));
+        fs::create_dir(&own).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        symlink(&own, &linked).unwrap();
+        symlink(&elsewhere, own.join("Eve")).unwrap();
+        symlink(&elsewhere, own.join("a7")).unwrap();
+        let make = |name: &str, player| {
+            let pattern = NamePattern::parse(&linked.join(name)).unwrap().unwrap();
+            let path = pattern.fill(&context(Some(player)));
+            pattern.make_folders(path.parent().unwrap())
+        };
+        let error = make("{player}/{session}.jsonl", "Eve").unwrap_err().to_string();
+        assert!(error.contains("linked/Eve` is a link"), "{error}");
+        assert!(make("a{session}/x/b.jsonl", "Eve").is_err());
+        make("{player}/{session}/a.jsonl", "Bob").unwrap();
+        make("{player}/{session}/a.jsonl", "Bob").unwrap();
+        assert!(fs::read_dir(&elsewhere).unwrap().next().is_none());
+        for made in ["Bob", "Bob/7"] {
+            let mode = fs::metadata(own.join(made)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{made}");
         }
     }
 

@@ -1,5 +1,4 @@
 use std::collections::HashMap;
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -91,7 +90,7 @@ impl SessionSink {
         let path = self.pattern.fill(context);
         let named = |error| named(&path, error);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(named)?;
+            self.pattern.make_folders(folder).map_err(named)?;
         }
         if let Some(rotation) = self.options.rotate {
             let retention = self.retention.clone();
