@@ -18,6 +18,8 @@ struct Lake {
     folder: PathBuf,
     /// The captures as they were.
     captures: Vec<PathBuf>,
+    /// The Python packages that read them.
+    environment: &'static str,
 }
 
 impl Lake {
@@ -43,7 +45,7 @@ impl Lake {
             fs::create_dir_all(&host).unwrap();
             convert(&[text(capture), text(&host.join(format!("part-{place}.parquet")))]);
         }
-        Self { folder, captures }
+        Self { folder, captures, environment: "tests/real/venv" }
     }
 
     fn stats(&self) -> Json {
@@ -117,7 +119,7 @@ impl Lake {
     }
 
     fn run(&self, code: &[&str]) -> Vec<Vec<String>> {
-        python(&self.folder, "tests/real/venv", code)
+        python(&self.folder, self.environment, code)
     }
 }
 
@@ -208,7 +210,77 @@ for number, query in enumerate(sys.argv[1:]):
 
 #[test]
 fn pyarrow_filters_row_groups_and_has_nanoseconds() {
+    check_pyarrow(&Lake::new());
+}
+
+/// Those that `tests/run --long` finds on that day.
+#[test]
+#[ignore = "needs the newest packages: tests/run --long"]
+fn the_newest_engines_answer_as_the_pinned_ones_do() {
+    let lake = Lake { environment: "target/tools/newest", ..Lake::new() };
+    lake.check(QUESTIONS.map(|question| lake.answer(question)));
+    check_pyarrow(&lake);
+    check_statistics(&lake);
+    let polars = "import polars, sys\n\
+        rows = polars.scan_parquet('lake/**/*.parquet', missing_columns='insert')\n\
+        rows = rows.filter(polars.col('packet') == 'chat').group_by('player').agg(polars.len(), polars.sum('wire'))\n\
+        for row in rows.collect().rows(): print(*row, sep='\\t')";
+    let pandas = "import pandas\n\
+        rows = pandas.read_parquet('lake')\n\
+        rows = rows[rows.packet == 'chat'].groupby('player', dropna=False).wire.agg(['count', 'sum'])\n\
+        for row in rows.itertuples(): print(*row, sep='\\t')";
+    let expected = sorted(lake.answer("With [pyarrow]"));
+    for code in [polars, pandas] {
+        assert_eq!(sorted(lake.run(&[code])), expected);
+    }
+    // A copy is a capture as the page says.
+    lake.run(&["import duckdb\n\
+        copy = \"COPY (SELECT * FROM 'lake/host=host0/part-0.parquet') TO 'copy.parquet' (COMPRESSION zstd)\"\n\
+        duckdb.sql(copy)"]);
+    let (back, again) = (scratch_file("back.jsonl"), scratch_file("again.jsonl"));
+    convert(&[text(&lake.folder.join("copy.parquet")), text(&back)]);
+    convert(&[text(&lake.folder.join("lake/host=host0/part-0.parquet")), text(&again)]);
+    assert!(fs::read(&back).unwrap() == fs::read(&again).unwrap());
+}
+
+#[test]
+fn a_copy_with_another_compression_is_named_as_such() {
     let lake = Lake::new();
+    let copy = lake.folder.join("copy.parquet");
+    // As DuckDB does unless it is told otherwise; DuckDB 1 also leaves out the nanoseconds.
+    lake.run(&["import pyarrow.parquet as it\n\
+        it.write_table(it.ParquetFile('lake/host=host0/part-0.parquet').read(), 'copy.parquet', compression='snappy')"]);
+    let (status, said) = Program::mitmcraft(&["show", text(&copy)]).fail();
+    assert!(
+        !status.success() && said.contains("compressed with SNAPPY") && !said.contains("damaged"),
+        "{said}"
+    );
+}
+
+#[test]
+fn readers_use_the_minimum_and_maximum_of_floats() {
+    check_statistics(&Lake::new());
+}
+
+fn check_statistics(lake: &Lake) {
+    let table = lake.folder.join("positions.parquet");
+    let from = root().join("captures/session-1.8.jsonl");
+    convert(&["--table", "position: x, y, z", text(&from), text(&table)]);
+    let code = "import pyarrow.parquet as it, pyarrow.dataset as dataset\n\
+        for name, column in [('lake/host=host0/part-0.parquet', 't'), ('positions.parquet', 'x')]:\n    \
+            group = it.ParquetFile(name).metadata.row_group(0)\n    \
+            found = [group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == column][0].statistics\n    \
+            values = it.read_table(name, columns=[column], partitioning=None)[column].to_pylist()\n    \
+            values = [it for it in values if it is not None]\n    \
+            most = max(values)\n    \
+            fragment = next(dataset.dataset(name).get_fragments())\n    \
+            left = [len(fragment.split_by_row_group(dataset.field(column) > bound)) for bound in (most, most - 1)]\n    \
+            print(found.has_min_max, found.min == min(values), found.max == most, *left, sep='\\t')";
+    let expected = ["True", "True", "True", "0", "1"];
+    assert_eq!(lake.run(&[code]), [expected, expected]);
+}
+
+fn check_pyarrow(lake: &Lake) {
     let expected = lake.sql(
         "SELECT player, count(*), sum(wire)::BIGINT FROM 'lake/**/*.parquet' WHERE packet = 'chat' GROUP BY 1",
     );

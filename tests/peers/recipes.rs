@@ -10,7 +10,7 @@ use crate::support::root;
 use crate::support::samples::*;
 
 /// Returns the output of each recipe for a question, by the language it is written in.
-fn answers(question: &str) -> BTreeMap<String, String> {
+fn answers(environment: &str, question: &str) -> BTreeMap<String, String> {
     let page = fs::read_to_string(root().join("docs/captures.md")).unwrap();
     let recipes = page.split_once("## Recipes").unwrap().1;
     let recipes = recipes.split_once(question).unwrap().1;
@@ -19,13 +19,13 @@ fn answers(question: &str) -> BTreeMap<String, String> {
     for _ in 0..3 {
         let block = blocks.nth(1).unwrap();
         let (language, code) = block.split_once('\n').unwrap();
-        answers.insert(language.to_owned(), answer(language, code));
+        answers.insert(language.to_owned(), answer(environment, language, code));
     }
     answers
 }
 
-fn answer(language: &str, code: &str) -> String {
-    let python = root().join("tests/real/venv/bin/python");
+fn answer(environment: &str, language: &str, code: &str) -> String {
+    let python = root().join(environment).join("bin/python");
     let mut command = match language {
         "jq" => Command::new("jq"),
         "sql" | "python" => Command::new(python),
@@ -55,6 +55,24 @@ fn name(record: &Record) -> String {
 
 #[test]
 fn packets_and_bytes_by_name() {
+    check_packets_and_bytes(PINNED);
+}
+
+#[test]
+fn chat_with_its_time() {
+    check_chat(PINNED);
+}
+
+#[test]
+#[ignore = "needs the newest packages: tests/run --long"]
+fn the_newest_packages_follow_the_recipes() {
+    check_packets_and_bytes("target/tools/newest");
+    check_chat("target/tools/newest");
+}
+
+const PINNED: &str = "tests/real/venv";
+
+fn check_packets_and_bytes(environment: &str) {
     let mut expected: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     let entries = repository_capture("session-1.8.jsonl");
     for record in entries.iter().filter_map(Entry::record) {
@@ -66,7 +84,7 @@ fn packets_and_bytes_by_name() {
         expected.into_iter().map(|(name, (packets, bytes))| (name, packets, bytes)).collect();
     expected.sort_by_key(|(.., bytes)| std::cmp::Reverse(*bytes));
     expected.truncate(3);
-    let answers = answers("Packets and bytes by name");
+    let answers = answers(environment, "Packets and bytes by name");
     assert_eq!(answers.len(), 3);
     for (language, answer) in answers {
         // pandas prints two lines of headings.
@@ -83,8 +101,7 @@ fn packets_and_bytes_by_name() {
     }
 }
 
-#[test]
-fn chat_with_its_time() {
+fn check_chat(environment: &str) {
     let entries = repository_capture("session-1.8.jsonl");
     let chat = entries
         .iter()
@@ -99,7 +116,7 @@ fn chat_with_its_time() {
         })
         .collect();
     assert_eq!(expected.len(), 3);
-    for (language, answer) in answers("What players wrote") {
+    for (language, answer) in answers(environment, "What players wrote") {
         let rows: Vec<(u64, String)> = answer
             .lines()
             .map(|line| {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft_engine::capture::{CreateOptions, FileType};
+use mitmcraft_engine::capture::{CreateOptions, FileType, Views};
 use mitmcraft_engine::text::write_info;
 
 use self::conversion::Conversion;
@@ -100,9 +100,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let Arguments { from, to, format, views, session, .. } = arguments;
+    let Arguments { from, to, format, mut views, session, .. } = arguments;
     let catalog = arguments.protocols.catalog()?;
     let condition = arguments.condition.compile(&catalog, output)?;
+    if views.pcap_view == Views::ALL {
+        // All that a capture has.
+        views.pcap_view.wire = false;
+    }
     if views.pcap_view.wire {
         bail!(
             "`--pcap-view {}`: only `proxy` sees what crosses the wire, a capture does not have it",

@@ -40,6 +40,12 @@ pub enum ReadError {
         /// The first column that is missing.
         column: &'static str,
     },
+    /// The columns of a Parquet file are compressed in a way that is not read.
+    #[error("a Parquet file compressed with {codec}: only zstd and uncompressed columns are read")]
+    OtherCompression {
+        /// The compression.
+        codec: String,
+    },
     /// The file's first bytes are those of no capture format.
     #[error("not a capture: neither JSON lines nor pcapng")]
     UnknownFormat,
@@ -72,6 +78,12 @@ pub enum Damage {
     /// The data of a Parquet file is invalid.
     #[error(transparent)]
     Table(Box<dyn Error + Send + Sync>),
+    /// Rows of a Parquet file are invalid.
+    #[error("{rows} rows in succession are invalid")]
+    Rows {
+        /// The number of rows.
+        rows: u64,
+    },
     /// A block is longer than any that a writer makes, or a row group than can be read.
     #[error("longer than {limit} bytes")]
     TooLong {
@@ -177,11 +189,17 @@ pub enum EntryError {
     /// The bytes that describe a packet in a pcapng file are invalid.
     #[error("invalid description of the packet")]
     Head,
-    /// The blocks that describe the packet were removed from a pcapng file.
+    /// Packets of a connection were removed from a pcapng file, and with them what others mean.
     #[error(
-        "packets before this one were removed from the file, and with them what this one means"
+        "{packets} packets of the connection from {connection} cannot be read: packets before them, which say what \
+         they mean, were removed from the file"
     )]
-    NoHead,
+    NoHead {
+        /// The addresses of the client and the server.
+        connection: Box<str>,
+        /// The number of packets that cannot be read.
+        packets: u64,
+    },
     /// A protocol description in the capture cannot be used.
     #[error("unusable description of protocol {version}: {cause}")]
     Table {

@@ -3,6 +3,7 @@
 
 mod column_buffer;
 mod field;
+mod footer_writer;
 mod reader;
 mod row_batch;
 mod sink;

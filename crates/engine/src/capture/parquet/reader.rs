@@ -3,6 +3,7 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::from_utf8;
 
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::FileReader;
@@ -40,6 +41,8 @@ pub struct ParquetReader {
     memory: usize,
     /// Receives the size in bytes of each row group that has been read.
     progress: Box<dyn Fn(u64) + Send>,
+    /// The number of rows in succession that are invalid.
+    invalid: u64,
     done: bool,
 }
 
@@ -87,6 +90,7 @@ impl ParquetReader {
             text: Vec::new(),
             memory,
             progress,
+            invalid: 0,
             done: false,
         })
     }
@@ -128,6 +132,11 @@ impl ParquetReader {
             if size > self.memory as u64 {
                 let damage = Damage::TooLong { limit: self.memory as u64 };
                 return Err(ReadError::Damaged(place, damage));
+            }
+            let codecs =
+                self.columns.iter().map(|(_, place)| group.metadata().column(*place).compression());
+            if let Some(codec) = codecs.into_iter().find(|it| !is_known(*it)) {
+                return Err(ReadError::OtherCompression { codec: codec.to_string() });
             }
             let open = |(_, place): &(Field, usize)| {
                 check(group.metadata().column(*place))?;
@@ -210,7 +219,16 @@ impl Iterator for ParquetReader {
         if let Some(crowded) = self.rebuilder.take_crowded() {
             return Some(Err(ReadError::Entry(FilePosition::Row(self.row), crowded)));
         }
-        let read = self.read();
+        let mut read = self.read();
+        match read {
+            Err(ReadError::Entry(..)) => self.invalid += 1,
+            _ => self.invalid = 0,
+        }
+        // A few bytes stand for as many rows as one likes.
+        if self.invalid >= MOST_INVALID {
+            let damage = Damage::Rows { rows: self.invalid };
+            read = Err(ReadError::Damaged(FilePosition::Row(self.row), damage));
+        }
         // An invalid row is followed by others.
         self.done = !matches!(read, Ok(Some(_)) | Err(ReadError::Entry(..)));
         read.transpose()
@@ -221,6 +239,11 @@ impl std::fmt::Debug for ParquetReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ParquetReader").field("row", &self.row).finish_non_exhaustive()
     }
+}
+
+/// Returns whether columns with that compression can be read.
+fn is_known(codec: Compression) -> bool {
+    matches!(codec, Compression::UNCOMPRESSED | Compression::ZSTD(_))
 }
 
 /// Checks what the parser of Parquet takes for granted.
@@ -253,6 +276,9 @@ fn caught<T>(decode: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Parq
 
 /// Memory that reading a row takes at most per byte: its text, its members, its body.
 const PER_BYTE: usize = 8;
+
+/// Rows in succession that may be invalid: more of them are no damage to single rows.
+const MOST_INVALID: u64 = 100_000;
 
 /// Rows read at a time.
 const BATCH: usize = 1024;

@@ -9,6 +9,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 
 use super::column_buffer::ColumnBuffer;
+use super::footer_writer::FooterWriter;
 use super::table_column::{ColumnKind, TableColumn, io_error};
 
 /// Writes a table as a Parquet file, compressed with zstd.
@@ -16,7 +17,7 @@ use super::table_column::{ColumnKind, TableColumn, io_error};
 /// Rows are held in memory until there are enough for a row group: 122,880, or 32 MiB. A file can be read
 /// only after [`finish`](Self::finish).
 pub struct TableWriter {
-    file: SerializedFileWriter<Box<dyn Write + Send>>,
+    file: SerializedFileWriter<FooterWriter>,
     columns: Vec<ColumnBuffer>,
     /// Number of complete rows in the buffers.
     rows: usize,
@@ -64,7 +65,7 @@ impl TableWriter {
         writer: Box<dyn Write + Send>,
         columns: &[TableColumn],
         metadata: &[(&str, String)],
-    ) -> Result<SerializedFileWriter<Box<dyn Write + Send>>, ParquetError> {
+    ) -> Result<SerializedFileWriter<FooterWriter>, ParquetError> {
         let fields = columns.iter().map(|column| column.schema().map(Arc::new));
         let fields = fields.collect::<Result<_, _>>()?;
         let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
@@ -92,6 +93,7 @@ impl TableWriter {
                 ColumnKind::Flag | ColumnKind::Short | ColumnKind::Double => properties,
             };
         }
+        let writer = FooterWriter::new(writer, columns.len());
         SerializedFileWriter::new(writer, Arc::new(schema), Arc::new(properties.build()))
     }
 
@@ -126,7 +128,8 @@ impl TableWriter {
         if self.rows > 0 {
             self.write_group().map_err(io_error)?;
         }
-        self.file.finish().map(drop).map_err(io_error)
+        self.file.finish().map_err(io_error)?;
+        self.file.inner_mut().finish()
     }
 
     fn write_group(&mut self) -> Result<(), ParquetError> {

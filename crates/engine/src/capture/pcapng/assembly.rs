@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::mem;
 
 use bytes::Bytes;
@@ -25,6 +25,8 @@ pub(super) struct Assembly {
     version: Option<i64>,
     /// The connections, TCP (`true`) and UDP apart.
     flows: HashMap<(Endpoints, bool), Flow>,
+    /// The connections of ended sections in which packets could not be read, and how many.
+    gaps: VecDeque<(Endpoints, u64)>,
     /// The stream's bytes since the last complete packet, and the stream.
     streamed: Vec<u8>,
     stream: Option<(Endpoints, Direction)>,
@@ -52,8 +54,8 @@ struct Flow {
     derived: Derived,
     /// The sequence number of the next byte.
     next: PerDirection<u32>,
-    /// `true` if it was reported that packets are missing before the last one.
-    reported: bool,
+    /// The number of packets that cannot be read, because others before them are missing.
+    unread: u64,
 }
 
 impl Flow {
@@ -73,6 +75,7 @@ impl Assembly {
             rebuilder: Rebuilder::within(catalog, memory),
             version: None,
             flows: HashMap::new(),
+            gaps: VecDeque::new(),
             streamed: Vec::new(),
             stream: None,
             text: Vec::new(),
@@ -91,9 +94,25 @@ impl Assembly {
         self.rebuilder.take_crowded()
     }
 
+    /// Ends the section: nothing follows of its connections.
+    pub(super) fn end_section(&mut self) {
+        let unread =
+            |((ends, _), flow): (_, Flow)| (flow.unread > 0).then_some((ends, flow.unread));
+        let mut gaps: Vec<_> = self.flows.drain().filter_map(unread).collect();
+        gaps.sort_unstable_by_key(|(ends, _)| (ends.client, ends.server));
+        self.gaps.extend(gaps);
+    }
+
+    /// Returns which connection of an ended section has packets that could not be read, once for each.
+    pub(super) fn take_gap(&mut self) -> Option<EntryError> {
+        let (Endpoints { client, server }, packets) = self.gaps.pop_front()?;
+        let connection = format!("{client} to {server}").into();
+        Some(EntryError::NoHead { connection, packets })
+    }
+
     /// Begins a section.
     pub(super) fn begin(&mut self, section: &SectionHeaderBlock<'_>) -> Option<Assembled> {
-        self.flows.clear();
+        self.end_section();
         self.streamed.clear();
         self.stream = None;
         self.head = None;
@@ -173,7 +192,6 @@ impl Assembly {
         let flow = self.flows.entry((frame.ends, frame.tcp.is_some())).or_default();
         if !flow.follows(frame) {
             flow.derived.forget();
-            flow.reported = false;
         }
         flow
     }
@@ -209,8 +227,10 @@ impl Assembly {
         match flow.derived.head(metadata, frame.direction, &bytes) {
             Some(_) if !complete => Some(Err(EntryError::NoFrame)),
             Some(head) => Some(self.rebuilder.streamed(head, at, frame.direction, bytes)),
-            None if mem::replace(&mut flow.reported, true) => None,
-            None => Some(Err(EntryError::NoHead)),
+            None => {
+                flow.unread += 1;
+                None
+            }
         }
     }
 

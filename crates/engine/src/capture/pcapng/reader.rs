@@ -103,7 +103,11 @@ impl<R: Read> PcapngReader<R> {
         }
     }
 
-    fn end(&self) -> Result<Option<Entry>, ReadError> {
+    fn end(&mut self) -> Result<Option<Entry>, ReadError> {
+        self.assembly.end_section();
+        if let Some(gap) = self.assembly.take_gap() {
+            return Err(ReadError::Entry(self.place(), gap));
+        }
         match self.assembly.is_whole() {
             _ if self.assembly.is_foreign() => Err(ReadError::Foreign),
             true => Ok(None),

@@ -21,7 +21,8 @@ impl Views {
 
     const NONE: Self = Self { plain: false, json: false, wire: false };
 
-    const ALL: Self = Self { plain: true, json: true, wire: true };
+    /// All views.
+    pub const ALL: Self = Self { plain: true, json: true, wire: true };
 }
 
 impl FromStr for Views {
