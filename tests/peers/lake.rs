@@ -276,8 +276,10 @@ fn check_statistics(lake: &Lake) {
             fragment = next(dataset.dataset(name).get_fragments())\n    \
             left = [len(fragment.split_by_row_group(dataset.field(column) > bound)) for bound in (most, most - 1)]\n    \
             print(found.has_min_max, found.min == min(values), found.max == most, *left, sep='\\t')";
-    let expected = ["True", "True", "True", "0", "1"];
-    assert_eq!(lake.run(&[code]), [expected, expected]);
+    let found = lake.run(&[code]);
+    assert_eq!(found[0][..3], ["True", "True", "True"]);
+    // Without nulls, which might be anything.
+    assert_eq!(found[1], ["True", "True", "True", "0", "1"]);
 }
 
 fn check_pyarrow(lake: &Lake) {
