@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     let checked = check_filters(&arguments.file, &text, &catalog);
     for fault in &checked.faults {
-        output.line(&fault.render(&name))?;
+        output.lines(&fault.render(&name))?;
     }
     let of = |severity| checked.faults.iter().filter(|it| it.severity == severity).count() as u64;
     let warnings = count(of(Severity::Warning), "warning");

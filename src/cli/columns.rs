@@ -1,6 +1,6 @@
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
 use mitmcraft_engine::capture::{Entry, Record, Sink};
 use mitmcraft_engine::lang::{Vocabulary, split};
@@ -8,6 +8,7 @@ use mitmcraft_engine::text::{Column, Escaped, EscapedJson, field_json, field_tex
 use mitmcraft_protocol::schema::{Catalog, Value};
 use serde_json::Value as Json;
 
+use super::exit::Rendered;
 use super::terminal_writer::stream;
 
 /// `--fields`: one row per packet instead of a line.
@@ -54,7 +55,8 @@ impl ColumnOptions {
         let mut fields: Vec<Column> = Vec::new();
         for (_, name) in split(text, ',') {
             let field = Column::parse(name, &vocabulary);
-            let field = field.map_err(|error| anyhow!("`--fields`: {}", error.render(name)))?;
+            let field =
+                field.map_err(|error| Rendered(format!("`--fields`: {}", error.render(name))))?;
             if fields.iter().any(|known| known.name() == name) {
                 bail!("`--fields`: `{name}` is given twice");
             }

@@ -26,6 +26,6 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut script = Vec::new();
     // Generated in memory: clap panics if stdout is a closed pipe.
     clap_complete::generate(arguments.shell, &mut command, "mitmcraft", &mut script);
-    output.line(String::from_utf8(script)?.trim_end())?;
+    output.lines(String::from_utf8(script)?.trim_end())?;
     Ok(Done::Yes)
 }

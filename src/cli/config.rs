@@ -51,6 +51,6 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         Some(path) => format!("# No configuration file; it would be {}", path.display()),
         None => "# No configuration file".to_owned(),
     };
-    output.line(&format!("{file}\n{}", settings.effective()?.trim_end()))?;
+    output.lines(&format!("{file}\n{}", settings.effective()?.trim_end()))?;
     Ok(Done::Yes)
 }

@@ -5,7 +5,7 @@ use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use mitmcraft_engine::analysis::{DiffSide, Differ, Difference, EqualPairs, Ignore, LegDiffer};
 use mitmcraft_engine::lang::Expr;
-use mitmcraft_engine::text::LineOptions;
+use mitmcraft_engine::text::{Escaped, LineOptions};
 use mitmcraft_protocol::schema::Catalog;
 
 use super::args::{Condition, Memory, Protocols, Verbose};
@@ -227,13 +227,12 @@ impl<'a> Printer<'a> {
         if self.arguments.quiet {
             return Ok(());
         }
-        let mut lines = String::new();
         if self.arguments.json {
-            lines.push_str(&difference.json().to_string());
-        } else {
-            difference.write(&mut lines, &self.options);
+            return Ok(self.output.json(&difference.json())?);
         }
-        Ok(self.output.line(lines.trim_end_matches('\n'))?)
+        let mut lines = String::new();
+        difference.write(&mut lines, &self.options);
+        Ok(self.output.lines(lines.trim_end_matches('\n'))?)
     }
 
     fn print_header(&self) -> anyhow::Result<()> {
@@ -243,7 +242,11 @@ impl<'a> Printer<'a> {
             (self.paths.0.display().to_string(), self.paths.1.display().to_string())
         };
         let (bold, off) = if self.options.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-        self.output.line(&format!("{bold}--- {a}{off}\n{bold}+++ {b}{off}"))?;
+        self.output.lines(&format!(
+            "{bold}--- {}{off}\n{bold}+++ {}{off}",
+            Escaped(a),
+            Escaped(b)
+        ))?;
         Ok(())
     }
 

@@ -1,7 +1,9 @@
 use std::io;
 use std::process::ExitCode;
 
-use super::output::Output;
+use thiserror::Error;
+
+use super::output::{Level, Output};
 
 /// The result of a verb that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +20,11 @@ impl Done {
         if self == Self::Yes { other } else { Self::No }
     }
 }
+
+/// An error that shows lines of what the user wrote, each escaped.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(crate) struct Rendered(pub(crate) String);
 
 /// Returns the exit code of a verb, and prints its error or what clap has to say: 2 for a usage error, 0
 /// for help and version.
@@ -37,6 +44,9 @@ pub(crate) fn code(ended: anyhow::Result<Done>, output: &Output) -> ExitCode {
                 Some(wrong) => {
                     let text = wrong.render().to_string();
                     output.error(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+                }
+                None if error.chain().any(|cause| cause.is::<Rendered>()) => {
+                    output.message_lines(Level::Error, &chain(&error));
                 }
                 None => output.error(&chain(&error)),
             }

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         && let Some(topic) = TOPICS.iter().find(|topic| topic.name == word)
     {
         let page = print_page(topic.text, WIDTH, output.colors_stdout());
-        output.line(page.trim_end())?;
+        output.lines(page.trim_end())?;
         return Ok(Done::Yes);
     }
     let mut command = Cli::command();
@@ -45,13 +45,13 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     let help = found.render_long_help();
     let text = if output.colors_stdout() { help.ansi().to_string() } else { help.to_string() };
-    output.line(text.trim_end())?;
+    output.lines(text.trim_end())?;
     if found.get_name() == "mitmcraft" {
         let topics = TOPICS.iter().fold(String::from("\nTopics of `help`:"), |mut text, topic| {
             let _ = write!(text, "\n  {:<12}{}", topic.name, topic.about);
             text
         });
-        output.line(&topics)?;
+        output.lines(&topics)?;
     }
     Ok(Done::Yes)
 }

@@ -25,6 +25,6 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     let protocol = version::find(&arguments.protocols.catalog()?, &arguments.version)?;
-    output.line(lua_types(&protocol).trim_end())?;
+    output.lines(lua_types(&protocol).trim_end())?;
     Ok(Done::Yes)
 }

@@ -7,7 +7,7 @@ use mitmcraft::proxy::Clock;
 use mitmcraft::tui::Inbox;
 use mitmcraft_engine::capture::{Compression, FileType, Format};
 use mitmcraft_engine::text::{
-    EscapedJson, EscapedJsonWriter, EscapedLines, LineOptions, Verbosity,
+    Composed, Escaped, EscapedJson, EscapedJsonWriter, LineOptions, Verbosity,
 };
 use mitmcraft_protocol::packet::Timestamp;
 
@@ -35,7 +35,18 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// The level of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
 /// Prints everything that the command says: data to stdout, all else to stderr.
+///
+/// Text may quote anyone. What is printed as one line is escaped here; what is composed of several lines, or
+/// coloured, is escaped where it is put together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     color: Color,
@@ -47,19 +58,24 @@ impl Output {
         Self { color, log_format }
     }
 
-    /// Prints information to stderr.
+    /// Prints information to stderr, in one line.
     pub(crate) fn note(&self, text: &str) {
-        self.message("info", None, text);
+        self.message(Level::Info, text, &Escaped(text).to_string());
     }
 
-    /// Prints a warning to stderr.
+    /// Prints a warning to stderr, in one line.
     pub(crate) fn warning(&self, text: &str) {
-        self.message("warning", Some("\x1b[33m"), text);
+        self.message(Level::Warning, text, &Escaped(text).to_string());
     }
 
-    /// Prints an error to stderr.
+    /// Prints an error to stderr, in one line.
     pub(crate) fn error(&self, text: &str) {
-        self.message("error", Some("\x1b[31m"), text);
+        self.message(Level::Error, text, &Escaped(text).to_string());
+    }
+
+    /// Prints a composed message of several lines to stderr.
+    pub(crate) fn message_lines(&self, level: Level, text: &str) {
+        self.message(level, text, &Composed(text, self.colors_stderr()).to_string());
     }
 
     /// Prints a line of data to stdout.
@@ -67,19 +83,23 @@ impl Output {
     /// # Errors
     /// If stdout cannot be written.
     pub(crate) fn line(&self, text: &str) -> io::Result<()> {
-        writeln!(io::stdout().lock(), "{text}")
+        writeln!(io::stdout().lock(), "{}", Escaped(text))
     }
 
-    /// Prints a line of JSON to stdout, safe for a terminal if stdout is one.
+    /// Prints composed data of several lines to stdout.
+    ///
+    /// # Errors
+    /// If stdout cannot be written.
+    pub(crate) fn lines(&self, text: &str) -> io::Result<()> {
+        writeln!(io::stdout().lock(), "{}", Composed(text, self.colors_stdout()))
+    }
+
+    /// Prints a line of JSON to stdout.
     ///
     /// # Errors
     /// If stdout cannot be written.
     pub(crate) fn json(&self, json: &serde_json::Value) -> io::Result<()> {
-        let text = json.to_string();
-        if io::stdout().is_terminal() {
-            return self.line(&EscapedJson(&text).to_string());
-        }
-        self.line(&text)
+        self.line(&EscapedJson(&json.to_string()).to_string())
     }
 
     /// Returns stdout for a capture. JSON is made safe for a terminal if stdout is one; a file or a
@@ -142,26 +162,30 @@ impl Output {
         self.log_format == LogFormat::Json
     }
 
-    /// Prints a message to stderr, in text behind its level if that has a colour. The text may quote
-    /// a peer.
-    fn message(&self, level: &str, color: Option<&str>, text: &str) {
+    /// Prints a message to stderr, as JSON or `shown` behind its level.
+    fn message(&self, level: Level, text: &str, shown: &str) {
+        let diverted = DIVERTED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(to) = &*diverted {
+            to.say(Composed(text, false).to_string().replace('\n', " "));
+            return;
+        }
+        let (name, color) = match level {
+            Level::Info => ("info", None),
+            Level::Warning => ("warning", Some("\x1b[33m")),
+            Level::Error => ("error", Some("\x1b[31m")),
+        };
         let line = match (self.log_format, color) {
             (LogFormat::Json, _) => {
                 let time = Clock::new().now().to_string();
-                let json = serde_json::json!({ "time": time, "level": level, "message": text });
+                let json = serde_json::json!({ "time": time, "level": name, "message": text });
                 EscapedJson(&json.to_string()).to_string()
             }
             (LogFormat::Text, Some(color)) if self.colors_stderr() => {
-                format!("{color}{level}\x1b[0m: {}", EscapedLines(text))
+                format!("{color}{name}\x1b[0m: {shown}")
             }
-            (LogFormat::Text, Some(_)) => format!("{level}: {}", EscapedLines(text)),
-            (LogFormat::Text, None) => EscapedLines(text).to_string(),
+            (LogFormat::Text, Some(_)) => format!("{name}: {shown}"),
+            (LogFormat::Text, None) => shown.to_owned(),
         };
-        let diverted = DIVERTED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(to) = &*diverted {
-            to.say(EscapedLines(text).to_string().replace('\n', " "));
-            return;
-        }
         // A closed stderr has no reader.
         let _ = stream(io::stderr).write_all(format!("{line}\n").as_bytes());
     }

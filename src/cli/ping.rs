@@ -75,7 +75,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
     if arguments.json {
         output.json(&to_json(&server, &status))?;
     } else {
-        output.line(&describe(&status, output.colors_stdout()))?;
+        output.lines(&describe(&status, output.colors_stdout()))?;
     }
     Ok(Done::Yes)
 }
@@ -108,8 +108,11 @@ async fn first_answer(
 
 fn describe(status: &Status, colored: bool) -> String {
     let clean = |text: &str| Escaped(StyledText::from_codes(text).plain()).to_string();
-    let mut lines = vec![Styled(&status.motd(), colored).to_string()];
+    let mut lines = Vec::new();
     let mut line = |name: &str, text: String| lines.push(format!("{name:<9}{text}"));
+    // Each of its lines, so that none looks like one of the program.
+    let motd = Styled(&status.motd(), colored).to_string();
+    motd.split('\n').for_each(|part| line("motd", part.to_owned()));
     match (&status.version, status.protocol) {
         (Some(version), Some(protocol)) => {
             line("version", format!("{} (protocol {protocol})", clean(version)));

@@ -90,8 +90,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
             let packets = selection.packets(&protocol)?;
             let types = |packets| json_schema(&protocol, packets);
             match arguments.emit {
-                Some(Emit::JsonSchema) => output.line(&format!("{:#}", types(packets)))?,
-                Some(Emit::Typescript) => output.line(typescript(&types(packets)).trim_end())?,
+                Some(Emit::JsonSchema) => output.lines(&format!("{:#}", types(packets)))?,
+                Some(Emit::Typescript) => output.lines(typescript(&types(packets)).trim_end())?,
                 None => show(&protocol, &selection, packets, arguments.json, output)?,
             }
             Ok(Done::Yes)
@@ -262,7 +262,7 @@ fn diff(
                 }
             }
         }
-        output.line(&text)?;
+        output.lines(&text)?;
     }
     Ok(if differs { Done::No } else { Done::Yes })
 }

@@ -59,7 +59,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
     if arguments.json {
         output.json(&to_json(&server, &stat))?;
     } else {
-        output.line(&describe(&stat, output.colors_stdout()))?;
+        output.lines(&describe(&stat, output.colors_stdout()))?;
     }
     Ok(Done::Yes)
 }
@@ -73,7 +73,7 @@ fn describe(stat: &Stat, colored: bool) -> String {
     match stat {
         Stat::Basic(basic) => {
             let lines = [
-                clean(&basic.motd),
+                format!("motd     {}", clean(&basic.motd)),
                 format!("game     {}", clean(&basic.game_type)),
                 format!("map      {}", clean(&basic.world)),
                 format!("players  {}/{}", clean(&basic.players), clean(&basic.max_players)),

@@ -8,7 +8,7 @@ use mitmcraft_engine::text::Verbosity;
 
 use super::args::{Annotations, Overwrite};
 use super::exit::Done;
-use super::output::Output;
+use super::output::{Level, Output};
 
 /// Writes the report of a judge in the forms that were asked for.
 pub(super) struct ReportOutput {
@@ -47,8 +47,8 @@ impl ReportOutput {
         let say = |text: &str| -> io::Result<()> {
             match text.trim_end() {
                 "" => {}
-                text if on_stdout => output.line(text)?,
-                text => output.note(text),
+                text if on_stdout => output.lines(text)?,
+                text => output.message_lines(Level::Info, text),
             }
             Ok(())
         };

@@ -5,7 +5,7 @@ use mitmcraft_engine::capture::{CaptureTarget, CreateError, CreateOptions, RingS
 use mitmcraft_engine::filter::{RingCapture, RuleCount, RuleSet};
 
 use super::args::RedactionSeed;
-use super::output::Output;
+use super::output::{Level, Output};
 use super::plural::count;
 
 /// Loads filter files and prints their warnings, or all their faults.
@@ -80,7 +80,10 @@ fn print_faults(loaded: Result<&Loaded, &LoadError>, output: &Output) {
     for FileFault { path, kind } in faults {
         match kind {
             // It has its own prefix, which may be `warning`.
-            FileFaultKind::Text(fault) => output.note(&fault.render(&path.display().to_string())),
+            FileFaultKind::Text(fault) => {
+                let text = fault.render(&path.display().to_string());
+                output.message_lines(Level::Info, &text);
+            }
             kind => output.error(&format!("{}: {kind}", path.display())),
         }
     }

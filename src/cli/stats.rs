@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     } else {
         let mut table = String::new();
         report.write_table(&mut table);
-        output.line(table.trim_end())?;
+        output.lines(table.trim_end())?;
     }
     last_error(damage, output).map_or(Ok(Done::Yes), Err)
 }

@@ -2,7 +2,7 @@ use mitmcraft::proxy::{NamedSink, PassedCounts};
 use mitmcraft_engine::analysis::CountingSink;
 use tokio::sync::oneshot;
 
-use super::output::Output;
+use super::output::{Level, Output};
 use super::report_sink::ReportSink;
 
 /// Receives the summary of a run when its log is complete.
@@ -27,7 +27,7 @@ impl SummaryReceiver {
             let mut overall = summary.overall();
             overall.add(&self.passed.get());
             overall.write_table(&mut table, top);
-            output.note(table.trim_end());
+            output.message_lines(Level::Info, table.trim_end());
         }
     }
 }

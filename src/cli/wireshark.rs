@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     };
     let text = write_dissector(&protocols, &arguments.port);
     let Some(path) = &arguments.output else {
-        output.line(text.trim_end())?;
+        output.lines(text.trim_end())?;
         return Ok(Done::Yes);
     };
     if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {

@@ -1,9 +1,9 @@
-use anyhow::anyhow;
 use clap::Args;
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::schema::Catalog;
 
-use crate::cli::output::Output;
+use crate::cli::exit::Rendered;
+use crate::cli::output::{Level, Output};
 
 /// `-Y`, which selects packets.
 #[derive(Debug, Args)]
@@ -41,10 +41,11 @@ pub(crate) fn compile(
     match Expr::parse(text, catalog) {
         Ok((expr, warnings)) => {
             for warning in warnings {
-                output.warning(&format!("`{option}`: {}", warning.render(text)));
+                let text = format!("`{option}`: {}", warning.render(text));
+                output.message_lines(Level::Warning, &text);
             }
             Ok(Some(expr))
         }
-        Err(error) => Err(anyhow!("`{option}`: {}", error.render(text))),
+        Err(error) => Err(Rendered(format!("`{option}`: {}", error.render(text))).into()),
     }
 }

@@ -4,6 +4,7 @@ use mitmcraft::proxy::ColorStore;
 use mitmcraft::view::{Highlight, HighlightError, Highlights};
 use mitmcraft_protocol::schema::Catalog;
 
+use crate::cli::exit::Rendered;
 use crate::cli::output::Output;
 use crate::cli::settings::default_file;
 
@@ -48,7 +49,7 @@ impl HighlightOptions {
             Highlight::parse(text, catalog).map_err(|error| match error {
                 HighlightError::Condition(error) => {
                     let condition = text.split_once(':').map_or(&**text, |(_, it)| it.trim());
-                    anyhow!("`--highlight`: {}", error.render(condition))
+                    Rendered(format!("`--highlight`: {}", error.render(condition))).into()
                 }
                 error => anyhow!("`--highlight {text}`: {error}"),
             })

@@ -2,7 +2,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use mitmcraft_engine::capture::{
     Cell, ColumnKind, Entry, Record, Sink, TableColumn, TableWriter, WhereSink, session_id,
 };
@@ -10,6 +10,8 @@ use mitmcraft_engine::lang::{Condition, Expr, Path, Vocabulary, split};
 use mitmcraft_engine::text::{Column, field_text};
 use mitmcraft_protocol::packet::FieldPath;
 use mitmcraft_protocol::schema::{Catalog, Kind, Kinds, Value};
+
+use crate::cli::exit::Rendered;
 
 /// `convert --table`: a row per packet of one name, with columns of the types that its fields have.
 pub(super) struct PacketTable {
@@ -39,7 +41,7 @@ impl PacketTable {
         let packet = packet.trim();
         let packets = Expr::parse_in(packet, &vocabulary);
         let (packets, _) =
-            packets.map_err(|error| anyhow!("`--table`: {}", error.render(packet)))?;
+            packets.map_err(|error| Rendered(format!("`--table`: {}", error.render(packet))))?;
         let condition = Condition::parse(packet).ok();
         let named = condition.as_ref().and_then(Condition::path);
         let mut columns: Vec<(Source, TableColumn)> = Vec::new();
@@ -87,7 +89,9 @@ impl Source {
             }
         }
         let column = Column::parse(name, vocabulary);
-        column.map(Self::Value).map_err(|error| anyhow!("`--table`: {}", error.render(name)))
+        Ok(Self::Value(
+            column.map_err(|error| Rendered(format!("`--table`: {}", error.render(name))))?,
+        ))
     }
 
     fn kind(&self, vocabulary: &Vocabulary<'_>) -> ColumnKind {

@@ -17,7 +17,7 @@ use mitmcraft_protocol::schema::Catalog;
 use super::args::{Lines, PlannedCaptures, Quiet, Verbose};
 use super::exit::Done;
 use super::listen::bind;
-use super::output::Output;
+use super::output::{Level, Output};
 use super::rule_effects::RuleEffects;
 use super::rules::print_counts;
 use super::run::Run;
@@ -122,7 +122,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
     summary.print(TOP, output);
     output.note("what the rules did:");
     for line in done_by_rules.try_recv().into_iter().flatten() {
-        output.note(&line);
+        output.message_lines(Level::Info, &line);
     }
     print_counts(std::slice::from_ref(&rules), output);
     for line in lines {

@@ -15,7 +15,7 @@ use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::regress::{Comparison, Normalisation, Regression, Run};
 use mitmcraft_engine::replay::{ClientOptions, Pace, Recording, Tally};
 use mitmcraft_engine::report::Report as _;
-use mitmcraft_engine::text::Verbosity;
+use mitmcraft_engine::text::{Escaped, Verbosity};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -304,7 +304,7 @@ fn compare(
         compared += comparison.compared;
         differ += comparison.deviations.len();
         if !comparison.deviations.is_empty() {
-            output.line(&describe(&run, &comparison, output))?;
+            output.lines(&describe(&run, &comparison, output))?;
         }
     }
     output.note(&format!("{} compared, {differ} differ", count(compared, "packet")));
@@ -317,7 +317,7 @@ fn compare(
 /// Describes how a session differs.
 fn describe(run: &Run, comparison: &Comparison, output: &Output) -> String {
     let mut text =
-        format!("session {} ({}) differs from the recording:\n", run.session, run.player);
+        format!("session {} ({}) differs from the recording:\n", run.session, Escaped(&run.player));
     let options = Output::line_options(Verbosity::Main, output.colors_stdout());
     comparison.write_text(&mut text, &options);
     text.truncate(text.trim_end().len());

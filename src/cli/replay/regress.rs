@@ -116,7 +116,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &Output) -> anyhow::Resul
         normalisation.calibrate(&all);
         let title =
             format!("# What differs between {} of {upstream}.", count(rounds.into(), "run"));
-        output.line(format!("{title}\n{}", normalisation.toml()).trim_end())?;
+        output.lines(format!("{title}\n{}", normalisation.toml()).trim_end())?;
         return Ok(recorded);
     }
     Ok(recorded.and(report(arguments, baseline, &runs, &normalisation, output)?))

@@ -1,7 +1,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::ArgAction;
 use mitmcraft::proxy::read_source;
 use mitmcraft_engine::filter::{Severity, SourceFault};
@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::setting::{Setting, Value, Values};
+use crate::cli::exit::Rendered;
 
 /// Returns the configuration file that is read if none is named.
 pub(in crate::cli) fn default_file() -> Option<PathBuf> {
@@ -48,7 +49,7 @@ pub(super) fn parse(path: &Path, text: &str, settings: &[Setting]) -> anyhow::Re
     }
     faults.sort_by_key(|fault| (fault.line, fault.column));
     let faults: Vec<String> = faults.iter().map(|fault| fault.render(&file)).collect();
-    bail!("the configuration file has faults\n{}", faults.join("\n"))
+    Err(Rendered(format!("the configuration file has faults\n{}", faults.join("\n"))).into())
 }
 
 type Key<'a, 't> = &'a Spanned<DeString<'t>>;

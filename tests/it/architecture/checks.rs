@@ -154,6 +154,33 @@ pub(super) fn command_line_words(sources: &[Source], layers: &[String]) -> Vec<S
     found
 }
 
+/// Text that is written to a standard stream past `printers`, and several lines that are composed elsewhere than
+/// in `composers`.
+pub(super) fn printing(sources: &[Source], printers: &[&str], composers: &[&str]) -> Vec<String> {
+    let raw = [
+        r"\bio :: (stdout|stderr)\b( \( \) \. \w+)?",
+        r"\b(stdout|stderr) \( \)( \. \w+)?",
+        r"\be?print(ln)? !",
+        r"\bdbg !",
+        r"\bindicatif ::",
+    ];
+    let composed = [r"\boutput \. lines \(", r"\bmessage_lines \(", r"\bsaid \. print \( \)"];
+    let own = |source: &Source, files: &[&str]| files.iter().any(|own| source.file.ends_with(own));
+    let mut found = Vec::new();
+    for (forms, files) in [(&raw[..], printers), (&composed, &[composers, printers].concat())] {
+        for source in sources.iter().filter(|source| !own(source, files)) {
+            let (text, lines) = source.joined();
+            for form in forms.iter().map(|form| Regex::new(form).unwrap()) {
+                for it in form.find_iter(&text).filter(|it| !it.as_str().ends_with("is_terminal")) {
+                    let line = lines[lines.partition_point(|(at, _)| *at <= it.start()) - 1].1;
+                    found.push(format!("{}: `{}`", source.at(line), it.as_str()));
+                }
+            }
+        }
+    }
+    found
+}
+
 fn in_layers<'a>(sources: &'a [Source], layers: &'a [String]) -> impl Iterator<Item = &'a Source> {
     sources.iter().filter(|source| layers.iter().any(|layer| layer == source.layer()))
 }
@@ -207,6 +234,29 @@ mod tests {
             let fine = upward_imports(&[file(&["codec", "nbt"], text)], &layers);
             assert_eq!(fine, [""; 0], "{text}");
         }
+    }
+
+    #[test]
+    fn every_way_round_the_printer_is_found() {
+        for text in [
+            "fn f() { io::stdout().write_all(text) }",
+            "fn f() { stream(io::stderr) }",
+            "fn f() { writeln!(std::io::stderr(), \"{x}\") }",
+            "fn f() { stdout().lock() }",
+            "fn f() { println!(\"{x}\") }",
+            "fn f() { eprint!(\"{x}\") }",
+            "fn f() { output.lines(&x) }",
+            "fn f() { self.output.lines(&x) }",
+            "fn f() { output.message_lines(Level::Info, &x) }",
+            "use indicatif::ProgressBar;",
+        ] {
+            let found = printing(&[file(&["cli", "a"], text)], &["cli/b.rs"], &["cli/c.rs"]);
+            assert!(!found.is_empty(), "{text}");
+            let found = printing(&[file(&["cli", "a"], text)], &["cli/a.rs"], &[]);
+            assert_eq!(found, [""; 0], "{text}");
+        }
+        let fine = "fn f() { output.line(&x); io::stdout().is_terminal(); files.on_stdout() }";
+        assert_eq!(printing(&[file(&["cli", "a"], fine)], &[], &[]), [""; 0]);
     }
 
     #[test]

@@ -87,6 +87,42 @@ fn options_and_subcommands_are_named_in_cli_alone() {
 }
 
 #[test]
+fn text_is_printed_by_one_type_which_escapes_it() {
+    // Those that print lines of packets, which `text` writes, and what a terminal gets from a screen.
+    let printers = [
+        "cli/output.rs",
+        "cli/screen.rs",
+        "cli/columns.rs",
+        "cli/replay/progress.rs",
+        "cli/input/progress.rs",
+        "tui/screen.rs",
+    ];
+    // Those that compose several lines, or colours, and escape what they quote.
+    let composers = [
+        "cli/args/condition.rs",
+        "cli/check.rs",
+        "cli/completions.rs",
+        "cli/config.rs",
+        "cli/demo/mod.rs",
+        "cli/diff.rs",
+        "cli/exit.rs",
+        "cli/help.rs",
+        "cli/lua_types.rs",
+        "cli/ping.rs",
+        "cli/protocols.rs",
+        "cli/query.rs",
+        "cli/replay/client.rs",
+        "cli/replay/regress.rs",
+        "cli/report.rs",
+        "cli/rules.rs",
+        "cli/stats.rs",
+        "cli/summary.rs",
+        "cli/wireshark.rs",
+    ];
+    fulfilled(checks::printing(sources(), &printers, &composers));
+}
+
+#[test]
 fn the_tables_have_the_modules_of_the_crates_in_their_order() {
     let page = layers();
     let found: BTreeSet<&str> =

@@ -7,6 +7,7 @@ mod expect;
 mod formats;
 #[cfg(target_os = "linux")]
 mod full_disk;
+mod hostile;
 mod lake;
 mod lint;
 mod log;

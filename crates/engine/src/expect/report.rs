@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::Outcome;
 use crate::report::{Annotation, Case, Finding, Report, Suite, Verdict};
-use crate::text::{LineOptions, count};
+use crate::text::{Escaped, LineOptions, count};
 
 /// The results of all expectations.
 #[derive(Debug, Clone)]
@@ -48,18 +48,20 @@ impl Report for ExpectReport {
         for outcome in &self.outcomes {
             let Outcome { expect, file, .. } = outcome;
             for failure in &outcome.failures {
-                let _ = writeln!(out, "failed: {} ({file}:{})", expect.name, expect.line);
+                let (name, file) = (Escaped(&expect.name), Escaped(file));
+                let _ = writeln!(out, "failed: {name} ({file}:{})", expect.line);
                 write_failure(out, failure, options);
                 out.push('\n');
             }
             if outcome.more() > 0 {
-                let _ = writeln!(out, "and {} more of `{}`\n", outcome.more(), expect.name);
+                let _ =
+                    writeln!(out, "and {} more of `{}`\n", outcome.more(), Escaped(&expect.name));
             }
         }
         let _ = writeln!(out, "{:<8} {:>8} {:>8}  expectation", "result", "judged", "failed");
         for outcome in &self.outcomes {
             let (verdict, failed) = (outcome.verdict().name(), outcome.failed);
-            let (judged, name) = (outcome.passed + failed, &outcome.expect.name);
+            let (judged, name) = (outcome.passed + failed, Escaped(&outcome.expect.name));
             let _ = writeln!(out, "{verdict:<8} {judged:>8} {failed:>8}  {name}");
         }
         let _ = writeln!(out, "{}", self.summary());
@@ -114,6 +116,6 @@ impl Outcome {
 
 /// Appends where and why an expectation failed, and the packets around it.
 fn write_failure(out: &mut String, failure: &Finding, options: &LineOptions) {
-    let _ = writeln!(out, "  {}: {}", failure.place.session(), failure.reason);
+    let _ = writeln!(out, "  {}: {}", failure.place.session(), Escaped(&failure.reason));
     failure.write_packets(out, options);
 }

@@ -21,6 +21,7 @@ pub use rules::{
 };
 pub(crate) use rules::{
     EditPath, Index, Shared, apply_changes, build, encode_json, floor, hex, named, scalar,
+    shortened,
 };
 pub use split_mix::SplitMix64;
 pub use verdict::{Delay, Detail, Effects, Injection, Judgement, Notes, Ring, Verdict};

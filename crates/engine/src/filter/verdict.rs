@@ -99,6 +99,13 @@ impl Notes {
         Self { rules, ..Self::default() }
     }
 
+    /// Returns about how many bytes the notes keep in memory.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let texts = self.rules.iter().chain(&self.comments).chain(&self.tags);
+        size_of::<Self>() + texts.map(|text| size_of::<String>() + text.len()).sum::<usize>()
+    }
+
     /// Returns the rules as text: ``rule `shout` ``; `None` without any.
     #[must_use]
     pub fn named_rules(&self) -> Option<String> {

@@ -2,6 +2,8 @@ use std::ops::Range;
 
 use thiserror::Error;
 
+use mitmcraft_protocol::wire::{Escaped, EscapedLines};
+
 /// An error in an expression, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
@@ -39,14 +41,22 @@ impl ExprError {
         let start = text[..place].rfind('\n').map_or(0, |newline| newline + 1);
         let end = text[place..].find('\n').map_or(text.len(), |newline| place + newline);
         let line = text[start..end].trim_end();
-        // Tabs are kept, so that the carets stay aligned with the text.
-        let blank = |char| if char == '\t' { '\t' } else { ' ' };
-        let indent: String = text[start..place].chars().map(blank).collect();
         let marked = text.get(place..span.end.min(end)).unwrap_or_default();
-        let carets = "^".repeat(marked.chars().count().max(1));
-        let hint = hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default();
-        format!("{message}\n  {line}\n  {indent}{carets}{hint}")
+        let (line, marks) = marked_line(line, &text[start..place], marked);
+        let hint = hint.as_ref().map(|hint| format!(" {}", Escaped(hint))).unwrap_or_default();
+        format!("{}\n  {line}\n  {marks}{hint}", Escaped(message))
     }
+}
+
+/// Returns a line that another file has, safe for a terminal, and the text for below it with carets under
+/// `marked`, which follows `before`.
+pub(crate) fn marked_line(line: &str, before: &str, marked: &str) -> (String, String) {
+    let shown = |text: &str| EscapedLines(text).to_string();
+    // Tabs are kept, so that the carets stay aligned with the text.
+    let blank = |char| if char == '\t' { '\t' } else { ' ' };
+    let indent: String = shown(before).chars().map(blank).collect();
+    let carets = "^".repeat(shown(marked).chars().count().max(1));
+    (shown(line), indent + &carets)
 }
 
 /// A probable mistake in an expression, with its place. It has the form of an error.

@@ -142,7 +142,7 @@ fn write_finding(out: &mut String, finding: &Finding, options: &LineOptions) {
     let Finding { rule, reason, count, place, .. } = finding;
     let label = if finding.certain { "" } else { " (uncertain)" };
     let times = if *count > 1 { format!(", {count} packets") } else { String::new() };
-    let _ = writeln!(out, "{rule}{label} in {}{times}: {reason}", version_name(finding));
+    let _ = writeln!(out, "{rule}{label} in {}{times}: {}", version_name(finding), Escaped(reason));
     let number = finding.packet().map(|it| format!(", packet {}", it.seq())).unwrap_or_default();
     let _ = writeln!(out, "  {}{number}", place.session());
     finding.write_packets(out, options);

@@ -151,7 +151,8 @@ impl Place {
     #[must_use]
     pub fn session(&self) -> String {
         let Context { session, player, .. } = &*self.context;
-        let source = self.source.as_ref().map(|it| format!("{it}, ")).unwrap_or_default();
+        let source =
+            self.source.as_ref().map(|it| format!("{}, ", Escaped(it))).unwrap_or_default();
         let player = player.as_ref().map(|it| format!(" ({})", Escaped(it))).unwrap_or_default();
         format!("{source}session {session}{player}")
     }

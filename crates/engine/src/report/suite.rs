@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::Finding;
-use crate::text::{xml, xml_attribute};
+use crate::text::{EscapedLines, xml, xml_attribute};
 
 /// Test cases that belong together.
 #[derive(Debug, Clone)]
@@ -138,7 +138,7 @@ pub fn github(suites: &[Suite]) -> String {
 
 /// Escapes the message of a workflow command.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    EscapedLines(text).to_string().replace('%', "%25").replace('\n', "%0A")
 }
 
 /// Escapes a property of a workflow command.

@@ -1,6 +1,7 @@
 //! Texts of files and peers in XML and annotations.
 
 use super::*;
+use crate::text::EscapedLines;
 
 /// What a text can have that XML or an annotation has a meaning for, or cannot have.
 const ODD: &str =
@@ -38,9 +39,10 @@ fn junit_escapes_what_xml_has_a_meaning_for_and_replaces_what_it_cannot_have() {
 
 #[test]
 fn an_annotation_is_one_line_whatever_its_texts_have() {
-    let message = ODD.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let message = EscapedLines(ODD).to_string().replace('%', "%25").replace('\n', "%0A");
     let property = message.replace(':', "%3A").replace(',', "%2C");
     let expected = format!("::error file={property},line=7,title={property}::{message}\n");
     assert_eq!(github(&[odd()]), expected);
     assert_eq!(expected.lines().count(), 1);
+    assert!(!expected.contains(['\r', '\0', '\x1b']), "{expected:?}");
 }

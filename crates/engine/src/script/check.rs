@@ -74,7 +74,9 @@ fn check(
                 }
             }
             // Code that is never reached may be wrong, and what it mentions is guessed from the text.
-            for Warning { span, message, hint } in missing(text, &globals, &vocabulary) {
+            for Warning { span, message, hint } in
+                missing(text, &globals, &vocabulary).into_iter().take(MAX_MISSING)
+            {
                 faults.add(Severity::Warning, span, message, hint);
             }
         }
@@ -171,6 +173,9 @@ impl Faults<'_> {
         }
     }
 }
+
+/// Most warnings about names that a script mentions.
+const MAX_MISSING: usize = 100;
 
 /// Bytes after the beginning of a call within which its expression is looked for.
 const NEAR: usize = 300;

@@ -14,7 +14,7 @@ use super::place::{self, fail};
 use super::session_table::VARS;
 use super::timer::{MAX_TIMERS, Timer};
 use super::work::{CALL, charge};
-use crate::filter::{SHORTEST_TIMER, SessionEvent, Var, floor};
+use crate::filter::{SHORTEST_TIMER, SessionEvent, Var, shortened};
 use crate::lang::amount::Period;
 use mitmcraft_protocol::packet::{plain_nbt, plain_text};
 use mitmcraft_protocol::schema::Value;
@@ -38,6 +38,8 @@ pub(super) fn install(lua: &Lua) -> Result<(), Error> {
             move |lua: &Lua, (time, call): (String, Function)| timer(lua, &time, call, repeats);
         all.set(name, lua.create_function(start)?)?;
     }
+    let tostring: Function = all.get("tostring")?;
+    let log = move |lua: &Lua, values| log(lua, &tostring, values);
     let log = lua.create_function(log)?;
     all.set("log", &log)?;
     all.set("print", log)?;
@@ -102,27 +104,20 @@ fn timer(lua: &Lua, time: &str, function: Function, repeats: bool) -> Result<Tim
     Ok(TimerTable(number))
 }
 
-fn log(lua: &Lua, values: MultiValue) -> Result<(), Error> {
+fn log(lua: &Lua, tostring: &Function, values: MultiValue) -> Result<(), Error> {
     let mut text = String::new();
-    for (number, value) in values.iter().enumerate() {
+    for (number, value) in values.into_iter().enumerate() {
         if number > 0 {
             text.push(' ');
         }
-        match value {
-            // As Lua writes it: `10.0`.
-            LuaValue::Number(_) => {
-                let number = lua.coerce_string(value.clone())?;
-                text.push_str(&number.map(|it| it.to_string_lossy()).unwrap_or_default());
-            }
-            value => text.push_str(&value.to_string()?),
+        let shown: LuaString = tostring.call(value)?;
+        for part in shown.as_bytes().utf8_chunks() {
+            text.push_str(part.valid());
+            part.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
         }
+        charge(lua, CALL + shown.as_bytes().len())?;
     }
-    charge(lua, CALL + text.len())?;
-    if text.len() > MAX_MESSAGE {
-        text.truncate(floor(&text, MAX_MESSAGE));
-        text.push_str("..");
-    }
-    host_mut(lua)?.say(text, false);
+    host_mut(lua)?.say(shortened(text, MAX_MESSAGE), false);
     Ok(())
 }
 

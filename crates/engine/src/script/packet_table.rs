@@ -56,14 +56,16 @@ impl UserData for PacketTable {
                 Ok(())
             })
         });
-        methods.add_method("comment", |lua, this, text: String| {
+        methods.add_method("comment", |lua, this, text: LuaString| {
+            let text = text.to_string_lossy();
             with_draft(lua, this.call, |host| {
                 host.has_room(text.len())?;
                 host.effects.notes.comments.push(text);
                 Ok(())
             })
         });
-        methods.add_method("tag", |lua, this, text: String| {
+        methods.add_method("tag", |lua, this, text: LuaString| {
+            let text = text.to_string_lossy();
             with_draft(lua, this.call, |host| {
                 host.has_room(text.len())?;
                 host.effects.notes.tags.push(text);

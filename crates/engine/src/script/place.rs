@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mlua::{Error, Lua};
 
 use super::host::host;
+use crate::filter::shortened;
 
 /// Returns the line of the script that is running, or that calls the function of the host.
 pub(super) fn line(lua: &Lua, file: &str) -> Option<usize> {
@@ -40,7 +41,7 @@ pub(super) struct Placed {
 
 impl Placed {
     pub(super) fn new(file: &Arc<str>, line: usize, text: impl fmt::Display) -> Self {
-        Self { file: Arc::clone(file), line, text: text.to_string() }
+        Self { file: Arc::clone(file), line, text: shortened(text.to_string(), MAX_TEXT) }
     }
 
     /// Finds the place of an error. `file` and `line` are those of the function that was called, for errors that have
@@ -99,6 +100,9 @@ fn cause(error: &Error) -> (String, Option<Arc<str>>) {
         other => (other.to_string(), None),
     }
 }
+
+/// Bytes of the message of an error.
+const MAX_TEXT: usize = 1000;
 
 /// Levels of the stack that are searched for a line of the script.
 const MAX_LEVEL: usize = 16;

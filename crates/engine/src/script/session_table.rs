@@ -1,14 +1,16 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use mlua::{Error, Lua, MetaMethod, Table, UserData, UserDataMethods, Value as LuaValue};
+use mlua::{
+    Error, Lua, LuaString, MetaMethod, Table, UserData, UserDataMethods, Value as LuaValue,
+};
 
 use super::convert::{Read, Writer};
 use super::host::{host, host_mut};
 use super::packet_table::PartTable;
 use super::place;
 use super::work::{CALL, charge};
-use crate::filter::{Injection, build, named};
+use crate::filter::{Injection, build, named, shortened};
 use mitmcraft_protocol::schema::{Direction, Shape};
 
 /// The session of a script: `session`.
@@ -27,7 +29,9 @@ impl UserData for SessionTable {
                 send(lua, &to, &name, fields, before)
             },
         );
-        methods.add_method("kick", |lua, _, reason: Option<String>| {
+        methods.add_method("kick", |lua, _, reason: Option<LuaString>| {
+            charge(lua, CALL)?;
+            let reason = reason.map(|reason| shortened(reason.to_string_lossy(), MAX_REASON));
             let reason = reason.unwrap_or_else(|| "Disconnected".to_owned());
             host_mut(lua)?.effects.close = Some(reason);
             Ok(())
@@ -127,6 +131,9 @@ fn send(
 
 /// The name of `session.vars` in the registry of a state.
 pub(super) const VARS: &str = "session.vars";
+
+/// Bytes of the reason of a kick.
+const MAX_REASON: usize = 32 << 10;
 
 /// Most packets that one call sends.
 const MAX_SENDS: usize = 1000;

@@ -1,29 +1,11 @@
-//! Untrusted text, made safe for a terminal.
+//! Text for a terminal: JSON, formatted text, and what the program composes of untrusted text.
 
 use std::fmt::{self, Display, Write as _};
 use std::io;
 
 use mitmcraft_protocol::packet::StyledText;
-use mitmcraft_protocol::wire::is_unseen;
-
-/// Displays untrusted text safely on a terminal: escapes characters that would move the cursor, or
-/// colour, hide or reorder text.
-pub struct Escaped<T>(pub T);
-
-impl<T: Display> Display for Escaped<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Escaper { out: f, quote: None, lines: false, left: usize::MAX }, "{}", self.0)
-    }
-}
-
-/// Displays untrusted text of several lines like [`Escaped`], but keeps tabs and the ends of lines.
-pub struct EscapedLines<T>(pub T);
-
-impl<T: Display> Display for EscapedLines<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Escaper { out: f, quote: None, lines: true, left: usize::MAX }, "{}", self.0)
-    }
-}
+pub use mitmcraft_protocol::wire::{Escaped, EscapedLines};
+use mitmcraft_protocol::wire::{EscapedQuoted, is_unseen};
 
 /// Displays formatted text for a terminal, in colour if the second value is true. Its characters
 /// are those of [`EscapedLines`], so that the text cannot control the terminal.
@@ -40,6 +22,29 @@ impl Display for Styled<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Displays text that the program has composed, for a terminal: keeps tabs, the ends of lines and, if the second
+/// value is true, colours. What it quotes has to be [`Escaped`] when it is composed, since its lines and colours
+/// would be kept too; nothing else of it can control the terminal.
+pub struct Composed<'a>(pub &'a str, pub bool);
+
+impl Display for Composed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        while let Some(at) = rest.find("\x1b[").filter(|_| self.1) {
+            let codes = &rest[at + 2..];
+            let end = codes.find(|char: char| !char.is_ascii_digit() && char != ';');
+            let end = end.filter(|end| codes[*end..].starts_with('m')).map(|end| at + 2 + end + 1);
+            let kept = at..end.unwrap_or(at);
+            write!(f, "{}{}", EscapedLines(&rest[..at]), &rest[kept.clone()])?;
+            if kept.is_empty() {
+                write!(f, "{}[", Escaped('\x1b'))?;
+            }
+            rest = &rest[end.unwrap_or(at + 2)..];
+        }
+        write!(f, "{}", EscapedLines(rest))
     }
 }
 
@@ -103,9 +108,7 @@ pub(super) struct Quoted<'a>(pub(super) &'a str, pub(super) usize);
 
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        Escaper { out: f, quote: Some('"'), lines: false, left: self.1 }.write_str(self.0)?;
-        f.write_char('"')
+        write!(f, "\"{}\"", EscapedQuoted(self.0, self.1))
     }
 }
 
@@ -121,7 +124,7 @@ impl Display for QuotedText<'_> {
             if let Some(codes) = &codes {
                 write!(f, "\x1b[{codes}m")?;
             }
-            Escaper { out: f, quote: Some('"'), lines: false, left }.write_str(&span.text)?;
+            write!(f, "{}", EscapedQuoted(&span.text, left))?;
             if codes.is_some() {
                 f.write_str("\x1b[0m")?;
             }
@@ -135,37 +138,6 @@ impl Display for QuotedText<'_> {
     }
 }
 
-struct Escaper<'a, 'f> {
-    out: &'a mut fmt::Formatter<'f>,
-    quote: Option<char>,
-    /// `true` if tabs and the ends of lines are kept.
-    lines: bool,
-    /// Number of characters that may still be written.
-    left: usize,
-}
-
-impl fmt::Write for Escaper<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for char in text.chars() {
-            if self.left == 0 {
-                return self.out.write_char('…');
-            }
-            self.left -= 1;
-            match char {
-                '\n' | '\t' if self.lines => self.out.write_char(char)?,
-                '\n' => self.out.write_str("\\n")?,
-                '\r' => self.out.write_str("\\r")?,
-                '\t' => self.out.write_str("\\t")?,
-                '\\' if self.quote.is_some() => self.out.write_str("\\\\")?,
-                char if Some(char) == self.quote => write!(self.out, "\\{char}")?,
-                char if is_unseen(char) => write!(self.out, "\\u{{{:x}}}", u32::from(char))?,
-                char => self.out.write_char(char)?,
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
@@ -173,19 +145,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_character_that_a_terminal_interprets_is_printed() {
-        for code in (0..=0x10_ffff).filter_map(char::from_u32) {
-            let shown = Escaped(code).to_string();
-            let fit = !shown.chars().any(|char| char.is_control() || is_unseen(char));
-            assert!(fit, "{code:?}");
-        }
-        assert_eq!(
-            Escaped("a\x1b[31m\u{9b}\u{202e}b\\").to_string(),
-            r"a\u{1b}[31m\u{9b}\u{202e}b\"
-        );
-        assert_eq!(Quoted("a\"\\\n", 9).to_string(), r#""a\"\\\n""#);
-        assert_eq!(Quoted("\u{e4}\u{f6}\u{fc}", 2).to_string(), "\"\u{e4}\u{f6}…\"");
-        assert_eq!(Quoted("\u{e4}\u{f6}\u{fc}", 3).to_string(), "\"\u{e4}\u{f6}\u{fc}\"");
+    fn composed_text_has_lines_and_colours_and_nothing_else() {
+        let text = "\x1b[1;31ma\x1b[0m\tb\n\x1b[2J\x1b]52;c;eA==\x07\x1b[31\x1b[mc\u{9b}m";
+        let plain = "\\u{1b}[1;31ma\\u{1b}[0m\tb\n\\u{1b}[2J\\u{1b}]52;c;eA==\\u{7}\\u{1b}[31\\u{1b}[mc\\u{9b}m";
+        assert_eq!(Composed(text, false).to_string(), plain);
+        let coloured =
+            plain.replace("\\u{1b}[1;31m", "\x1b[1;31m").replace("\\u{1b}[0m", "\x1b[0m");
+        assert_eq!(Composed(text, true).to_string(), coloured.replace("\\u{1b}[m", "\x1b[m"));
     }
 
     #[test]

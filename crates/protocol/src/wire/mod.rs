@@ -4,6 +4,7 @@
 //! without copying, and an [`Nbt`] document is read and written losslessly.
 
 mod error;
+mod escape;
 mod hex;
 pub mod json;
 mod named;
@@ -14,6 +15,7 @@ mod varint;
 
 pub use error::WireError;
 pub use error::bytes;
+pub use escape::{Escaped, EscapedLines, EscapedQuoted};
 pub use hex::{parse_hex, to_hex};
 #[doc(hidden)]
 pub use named::named;

@@ -89,7 +89,7 @@ impl Change {
         let [of_a, of_b] = self
             .meanings
             .each_ref()
-            .map(|text| text.as_ref().map(|text| format!(" ({text})")).unwrap_or_default());
+            .map(|text| text.as_ref().map(|it| format!(" ({})", Escaped(it))).unwrap_or_default());
         let (a, b) = (a + &of_a, b + &of_b);
         let _ = writeln!(out, "      {}: {red}{a}{off} -> {green}{b}{off}", Escaped(&self.path));
     }

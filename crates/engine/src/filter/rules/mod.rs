@@ -53,5 +53,5 @@ pub(crate) use reader::hex;
 pub use ring_capture::RingCapture;
 pub use rule_set::{Checked, RuleSet};
 pub use rules::Rules;
-pub(crate) use source_fault::floor;
 pub use source_fault::{Severity, SourceFault};
+pub(crate) use source_fault::{floor, shortened};

@@ -3,6 +3,9 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use crate::lang::marked_line;
+use mitmcraft_protocol::wire::Escaped;
+
 /// An error or a warning about a user's file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -16,12 +19,16 @@ pub struct SourceFault {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The text of the line.
+    /// The text of the line, or the part of a long one around the fault.
     pub text: String,
     /// The number of marked characters, at least 1.
     pub width: usize,
     /// Advice on fixing it.
     pub hint: Option<String>,
+    /// The marked bytes of `text`.
+    #[serde(skip)]
+    #[cfg_attr(feature = "test-support", ts(skip))]
+    marked: Range<usize>,
 }
 
 /// The severity of a fault.
@@ -74,20 +81,28 @@ impl SourceFault {
     ) -> Self {
         let at = floor(text, span.start);
         let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
-        let words = text[start..end].trim_end();
-        let marked = floor(text, span.end.min(start + words.len())).max(at);
+        let last = start + text[start..end].trim_end().len();
+        // Of a long line, a part from before the fault.
+        let is_long = last - start > MAX_LINE;
+        let from = if is_long { floor(text, at.saturating_sub(BEFORE).max(start)) } else { start };
+        let to = if is_long { floor(text, last.min(from + MAX_LINE)) } else { last };
+        let front = if from > start { "…" } else { "" };
+        let behind = if to < last { "…" } else { "" };
+        let marked = floor(text, span.end.min(to)).max(at);
+        let place = |at: usize| front.len() + at - from;
         Self {
             severity,
-            message,
+            message: shortened(message, MAX_MESSAGE),
             line,
             column: text[start..at].chars().count() + 1,
-            text: words.to_owned(),
+            text: format!("{front}{}{behind}", &text[from..to.max(from)]),
             width: text[at..marked].chars().count().max(1),
-            hint,
+            hint: hint.map(|hint| shortened(hint, MAX_MESSAGE)),
+            marked: place(at)..place(marked),
         }
     }
 
-    /// Formats the fault with its line, without a newline at the end.
+    /// Formats the fault with its line, without a newline at the end and safe for a terminal.
     ///
     /// ```text
     /// error: unknown key `drp`
@@ -97,16 +112,13 @@ impl SourceFault {
     /// ```
     #[must_use]
     pub fn render(&self, file: &str) -> String {
-        let Self { message, line, column, text, hint, .. } = self;
+        let Self { message, line, column, text, hint, marked, .. } = self;
         let severity = self.severity.name();
-        // Tabs are kept, so that the carets stay aligned with the text.
-        let blank = |char| if char == '\t' { '\t' } else { ' ' };
-        let indent: String = text.chars().take(column - 1).map(blank).collect();
-        let carets = "^".repeat(self.width);
-        let hint = hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default();
-        format!(
-            "{severity}: {message}\n --> {file}:{line}:{column}\n  | {text}\n  | {indent}{carets}{hint}"
-        )
+        let part = |range: Range<usize>| text.get(range).unwrap_or_default();
+        let (text, marks) = marked_line(text, part(0..marked.start), part(marked.clone()));
+        let hint = hint.as_ref().map(|hint| format!(" {}", Escaped(hint))).unwrap_or_default();
+        let (message, file) = (Escaped(message), Escaped(file));
+        format!("{severity}: {message}\n --> {file}:{line}:{column}\n  | {text}\n  | {marks}{hint}")
     }
 }
 
@@ -127,9 +139,60 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
     at
 }
 
+/// Returns a text, or as much of a long one as fits in `most` bytes, and an ellipsis.
+pub(crate) fn shortened(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.truncate(floor(&text, most));
+        text.push_str("..");
+    }
+    text
+}
+
+/// Bytes of a line that is shown whole; of a longer one this many are shown.
+const MAX_LINE: usize = 400;
+
+/// Bytes that are shown before the fault in a long line.
+const BEFORE: usize = 100;
+
+/// Bytes of a message or a hint, which may quote the file.
+const MAX_MESSAGE: usize = 1000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fault_in_a_long_line_is_shown_with_the_part_around_it() {
+        let line = format!("a = '{}' oops {}", "ü".repeat(100_000), "ä".repeat(100_000));
+        let at = line.find("oops").unwrap();
+        let message = "x".repeat(5000);
+        let fault = SourceFault::at(&line, at..at + 4, Severity::Error, message, None);
+        assert_eq!((fault.column, fault.width), (100_008, 4));
+        let shown = fault.render("f");
+        assert!(shown.len() < 2000, "{}", shown.len());
+        let rows: Vec<&str> = shown.lines().collect();
+        let column = |row: &str, part: &str| row[..row.find(part).unwrap()].chars().count();
+        assert_eq!(column(rows[2], "oops"), column(rows[3], "^^^^"), "{shown}");
+        assert!(rows[2].starts_with("  | …ü") && rows[2].ends_with("ä…"), "{shown}");
+        // Everything else in the line is marked too.
+        let fault = SourceFault::at(&line, 0..line.len(), Severity::Error, "odd".into(), None);
+        assert!(fault.render("f").len() < 2000);
+    }
+
+    #[test]
+    fn nothing_of_a_file_controls_a_terminal_or_makes_a_line() {
+        let text = "a = 1 # \x1b[2J\u{202e}\rb\tc";
+        let at = text.find('c').unwrap();
+        let fault = SourceFault::at(text, at..at + 1, Severity::Error, "no\n\x07".into(), None);
+        let shown = fault.render("f\n");
+        let rows = [
+            "error: no\\n\\u{7}",
+            " --> f\\n:1:17",
+            "  | a = 1 # \\u{1b}[2J\\u{202e}\\rb\tc",
+            &format!("  | {}\t^", " ".repeat(28)),
+        ];
+        assert_eq!(shown, rows.join("\n"));
+    }
 
     #[test]
     fn a_fault_within_a_character_is_shown_at_the_character() {

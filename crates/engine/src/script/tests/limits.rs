@@ -136,6 +136,32 @@ fn the_memory_of_a_script_counts_against_the_budget_of_the_run() {
 }
 
 #[test]
+fn the_text_of_an_error_is_bounded_everywhere() {
+    for body in [
+        "error(('x'):rep(1000000))",
+        "p[('x'):rep(1000000)] = 1",
+        "s:send('client', ('x'):rep(1000000), {})",
+    ] {
+        let judgement = judge(&format!("on('chat', function(p, s) {body} end)"), &chat("x"));
+        let texts = [&judgement.effects.messages[0].text, &judgement.effects.notes.comments[0]];
+        for text in texts {
+            assert!(text.len() < 1100 && text.ends_with("xx.."), "{body}: {}", text.len());
+        }
+    }
+    let said = faults(&format!("on('chat', print) {}", "x".repeat(1_000_000))).remove(0);
+    assert!(said.len() < 3000, "{}", said.len());
+}
+
+#[test]
+fn a_log_takes_any_bytes() {
+    let other = "setmetatable({}, {__tostring = function() return '\\x80' end})";
+    let text = format!("on('chat', function(p) log('a\\xff\\nb', 1.0, nil, {other}) end)");
+    assert_eq!(says(&text, &chat("x")), ["a\\xff\nb 1.0 nil \\x80"]);
+    let text = "on('chat', function(p, s) p:comment('\\xff') p:tag('\\xff') s:kick('\\xff') end)";
+    assert_eq!(says(text, &chat("x")), [""; 0]);
+}
+
+#[test]
 fn nothing_of_the_system_is_there() {
     for name in [
         "io",
