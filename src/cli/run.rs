@@ -37,7 +37,9 @@ impl Run {
         let notices = options.notices.clone();
         let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
         let proxy = Proxy::new(listener, options, log.clone());
-        tokio::spawn(on_signals(signals::end(), stop.clone(), drain, *output));
+        let (stopping, output) = (stop.clone(), *output);
+        signals::watch(|| on_signals(signals::end(), stopping, drain, output))
+            .context("cannot wait for signals")?;
         output.note(&format!("listening on {address}, forwarding to {towards}"));
         services.announcements().for_each(|announcement| output.note(announcement));
         let services = services.start(&Shared {
@@ -141,8 +143,10 @@ pub(crate) async fn logged<T>(
 
 /// Stops the run at the first signal to end from now on, and exits at the second. Call it before the run
 /// says that it has begun: until then a signal ends the program without completing anything.
-pub(crate) fn stop_on_signals(stop: &Stop, output: &Output) {
-    tokio::spawn(on_signals(signals::end(), stop.clone(), None, *output));
+pub(crate) fn stop_on_signals(stop: &Stop, output: &Output) -> anyhow::Result<()> {
+    let (stop, output) = (stop.clone(), *output);
+    signals::watch(|| on_signals(signals::end(), stop, None, output))
+        .context("cannot wait for signals")
 }
 
 async fn on_signals(
@@ -211,6 +215,23 @@ mod tests {
             *self.0.lock().unwrap() = true;
             Ok(())
         }
+    }
+
+    #[test]
+    fn a_signal_is_heard_while_all_threads_of_the_runtime_are_busy() {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let stop = Stop::new();
+        let (busy, stopping) = (stop.clone(), stop.clone());
+        let busy = runtime.spawn(async move {
+            while !busy.is_stopped() {
+                std::thread::yield_now();
+            }
+        });
+        let output = Output::new(Color::Never, LogFormat::Text);
+        let _entered = runtime.enter();
+        signals::watch(|| on_signals(async { Ending::Other }, stopping, None, output)).unwrap();
+        runtime.block_on(busy).unwrap();
     }
 
     #[tokio::test]

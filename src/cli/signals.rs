@@ -103,6 +103,24 @@ fn any() -> impl Future<Output = ()> {
     })
 }
 
+/// Runs what waits for signals on a thread of its own, which nothing else keeps busy. What `waiting` calls catches
+/// signals from now on.
+///
+/// # Errors
+/// If the thread cannot be started.
+pub(super) fn watch<F>(waiting: impl FnOnce() -> F) -> io::Result<()>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let waiting = {
+        let _entered = runtime.enter();
+        waiting()
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(waiting))?;
+    Ok(())
+}
+
 /// Whether a person wants a verb that reads to its end to complete what it has written, and stop.
 #[derive(Debug, Clone)]
 pub(super) struct Interrupted(Arc<AtomicBool>);
@@ -115,22 +133,17 @@ impl Interrupted {
     pub(super) fn watch(output: Output) -> io::Result<Self> {
         let interrupted = Self(Arc::default());
         let watched = interrupted.clone();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-        let first = {
-            let _entered = runtime.enter();
-            end()
-        };
-        let watch = async move {
-            first.await;
-            let second = end_at_once();
-            watched.0.store(true, Ordering::Relaxed);
-            output.note("stopping: completing captures (Ctrl-C again ends at once)");
-            second.await;
-            std::process::exit(130);
-        };
-        std::thread::Builder::new()
-            .name("signals".into())
-            .spawn(move || runtime.block_on(watch))?;
+        watch(|| {
+            let first = end();
+            async move {
+                first.await;
+                let second = end_at_once();
+                watched.0.store(true, Ordering::Relaxed);
+                output.note("stopping: completing captures (Ctrl-C again ends at once)");
+                second.await;
+                std::process::exit(130);
+            }
+        })?;
         Ok(interrupted)
     }
 

@@ -102,7 +102,7 @@ pub(super) async fn visit(
     let (log, writer) =
         LogWriter::start(sinks, LogOptions::default()).context("cannot start the log")?;
     let stop = Stop::new();
-    stop_on_signals(&stop, output);
+    stop_on_signals(&stop, output)?;
     let visits = Visits {
         live,
         server,

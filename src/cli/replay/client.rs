@@ -132,7 +132,7 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
     let (log, writer) = LogWriter::start(sinks, log_options).context("cannot start the log")?;
     let tally = Tally::default();
     let context = &recording.context;
-    stop_on_signals(&stop, output);
+    stop_on_signals(&stop, output)?;
     output.note(&format!(
         "replaying session {} of {} against {upstream}: {}, {}",
         context.session,

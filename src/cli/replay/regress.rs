@@ -85,7 +85,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &Output) -> anyhow::Resul
     sinks.push(outcome);
     let (log, writer) =
         LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
-    stop_on_signals(&stop, output);
+    stop_on_signals(&stop, output)?;
     let runner = EngineRunner::new(log.clone());
     let client = ReplayClient::new(upstream.clone(), options, runner, tally.clone());
     let rounds = arguments.calibrate.unwrap_or(1);

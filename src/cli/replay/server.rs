@@ -109,7 +109,7 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
     let runner = runner.with_pipelines(filters.pipelines());
     let serving = serve_replay(listener, options, runner, tally.clone(), &stop);
     let context = &recording.context;
-    stop_on_signals(&stop, output);
+    stop_on_signals(&stop, output)?;
     output.note(&format!(
         "listening on {address}, replaying session {} of {}: {}, {}, {}",
         context.session,

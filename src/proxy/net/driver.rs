@@ -7,7 +7,8 @@ use socket2::SockRef;
 use thiserror::Error;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::task::{JoinError, JoinSet};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::{JoinError, JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
 
 use super::ask;
@@ -193,7 +194,11 @@ impl Driver {
                 break;
             }
             let event = self.next_event().await;
-            self.on_event(event);
+            // Other sessions that wait for this thread of the runtime go on with another one.
+            match self.session.is_slow(self.shared.clock.now()) && has_other_threads() {
+                true => block_in_place(|| self.on_event(event)),
+                false => self.on_event(event),
+            }
         }
     }
 
@@ -538,6 +543,11 @@ impl Driver {
     }
 }
 
+/// Returns whether the runtime has threads to which work can move.
+fn has_other_threads() -> bool {
+    Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread
+}
+
 thread_local! {
     /// Buffer for reads: one per thread, so that an idle session has none.
     static BUFFER: std::cell::RefCell<Vec<u8>> = std::cell::RefCell::new(vec![0; READ]);
@@ -721,6 +731,76 @@ mod tests {
     /// Returns the engine of a driver that has run one.
     fn attentive(driver: Box<Driver>) -> Box<Attentive> {
         (driver.session as Box<dyn Any>).downcast().expect("an attentive engine")
+    }
+
+    /// An engine that is slow: it handles bytes until it hears that something else has been done.
+    struct Slow {
+        begun: std::sync::mpsc::Sender<()>,
+        go_on: std::sync::mpsc::Receiver<()>,
+        is_over: bool,
+    }
+
+    impl Engine for Slow {
+        fn handle(&mut self, _: Timestamp, _: Input<'_>) {
+            if !self.is_over {
+                self.begun.send(()).unwrap();
+                self.go_on.recv().unwrap();
+                self.is_over = true;
+            }
+        }
+
+        fn is_slow(&self, _: Timestamp) -> bool {
+            true
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            None
+        }
+
+        fn take_entries(&mut self, _: &mut Vec<Entry>) {}
+
+        fn advance(&mut self, _: Side, _: usize) {}
+
+        fn pending(&self, _: Side) -> &[u8] {
+            &[]
+        }
+
+        fn wants_read(&self, _: Side) -> bool {
+            true
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            None
+        }
+
+        fn is_over(&self) -> bool {
+            self.is_over
+        }
+    }
+
+    #[test]
+    fn what_takes_long_in_one_session_holds_up_no_other_task() {
+        use std::io::Write as _;
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
+        let ((begun, has_begun), (go, go_on)) =
+            (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+        let engine = Slow { begun, go_on, is_over: false };
+        let driver = runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (accepted, _) = listener.accept().await.unwrap();
+            let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+            let shared = Shared::plain(Clock::new(), log, &Stop::new());
+            let upstream = Upstream { host: String::new(), port: 0 };
+            client.write_all(b"hello").unwrap();
+            Driver::new(Box::new(engine), shared, upstream, Some(accepted))
+        });
+        let running = runtime.spawn(driver.run());
+        has_begun.recv().unwrap();
+        // The only thread of the runtime is taken.
+        runtime.spawn(async move { go.send(()).unwrap() });
+        assert!(runtime.block_on(running).unwrap().session.is_over());
     }
 
     /// An engine with a fault: it panics when it is told anything but to stop.

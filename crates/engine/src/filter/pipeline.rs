@@ -56,6 +56,12 @@ pub trait Filter: Send {
         let _ = (event, moment, effects);
     }
 
+    /// Returns whether the filter has taken long lately, in any session.
+    fn is_slow(&self, at: Timestamp) -> bool {
+        let _ = at;
+        false
+    }
+
     /// Returns when to call [`on_timeout`](Self::on_timeout), if nothing changes before.
     fn poll_timeout(&self) -> Option<Timestamp> {
         None
@@ -156,6 +162,12 @@ impl Pipeline {
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.active
+    }
+
+    /// Returns whether any filter has taken long lately, in any session.
+    #[must_use]
+    pub fn is_slow(&self, at: Timestamp) -> bool {
+        self.active && self.filters.iter().any(|filter| filter.is_slow(at))
     }
 
     /// Returns when to call [`on_timeout`](Self::on_timeout), if nothing changes before.

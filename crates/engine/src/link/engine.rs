@@ -64,6 +64,12 @@ pub trait Engine: Any + Send {
         false
     }
 
+    /// Returns whether handling an input may take long: filters have taken long lately, in any session.
+    fn is_slow(&self, at: Timestamp) -> bool {
+        let _ = at;
+        false
+    }
+
     /// Returns whether the engine is finished. Pending bytes are still to be written.
     fn is_over(&self) -> bool;
 }

@@ -260,6 +260,10 @@ impl<E: Engine> Filtered<E> {
 }
 
 impl<E: Engine> Engine for Filtered<E> {
+    fn is_slow(&self, at: Timestamp) -> bool {
+        self.session.is_slow(at)
+    }
+
     fn handle(&mut self, at: Timestamp, input: Input<'_>) {
         self.now = at;
         if self.is_over() {

@@ -10,6 +10,7 @@ use super::place::Placed;
 use super::run::Run;
 use super::sandbox::Sandbox;
 use super::script::Script;
+use super::work::MAX_WORK;
 use crate::filter::{Checked, RuleSet, Severity, SourceFault};
 use crate::lang::{Expr, Vocabulary, Warning};
 use mitmcraft_protocol::schema::Catalog;
@@ -104,7 +105,8 @@ fn load(file: &Arc<str>, text: &str) -> Result<Loaded, Placed> {
     let placed = |error| Placed::of(&error, file, 1);
     let host = Host::loading(Arc::clone(file), Run::default(), None);
     let sandbox = Sandbox::new(host, None).map_err(placed)?;
-    sandbox.begin();
+    sandbox.work.begin(MAX_WORK);
+    sandbox.grant();
     sandbox.run(file, text).map_err(placed)?;
     let mut host = host_mut(&sandbox.lua).map_err(placed)?;
     let packets = host.loading.take().map(|it| it.packets).unwrap_or_default();

@@ -89,7 +89,7 @@ impl Draft {
     pub(super) fn part(&mut self, steps: &[PathStep]) -> Result<Option<Part<'_>>, DraftError> {
         self.encode()?;
         if self.value.is_none() {
-            self.work += self.packet.size();
+            self.work += CODING + self.packet.size();
             let value = match self.packet.has_payload() {
                 true => self.packet.value_with_payload(),
                 false => self.packet.value(),
@@ -104,7 +104,7 @@ impl Draft {
         if self.changes.is_empty() {
             return Ok(());
         }
-        self.work += 2 * self.packet.size() + std::mem::take(&mut self.pending);
+        self.work += 2 * (CODING + self.packet.size()) + std::mem::take(&mut self.pending);
         let (changes, lines) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.lines));
         let decoded = self.value.take().filter(|_| !self.packet.has_payload());
         let body = apply_changes(&self.packet, decoded, &changes).map_err(|cause| {
@@ -193,6 +193,9 @@ fn tag<'v>(tag: &'v Tag, steps: &[PathStep]) -> Option<&'v Tag> {
 pub(super) fn text(bytes: &[u8]) -> String {
     Encoding::ModifiedUtf8.decode_lossy(bytes).into_owned()
 }
+
+/// Work of decoding or encoding a packet, besides that for its bytes.
+const CODING: usize = 500;
 
 /// Bytes that a change counts for besides its value.
 const CHANGE: usize = 64;

@@ -78,6 +78,7 @@ struct TimerTable(u64);
 impl UserData for TimerTable {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_method("stop", |lua, this, ()| {
+            charge(lua, CALL)?;
             host_mut(lua)?.stopped.push(this.0);
             Ok(())
         });
@@ -175,7 +176,7 @@ impl UserData for RunVars {
                 let run = host(lua)?.run.clone();
                 match run.set(&name, var) {
                     true => Ok(()),
-                    false => Err(fail(lua, "the run has too many variables")),
+                    false => Err(fail(lua, "the variables of the run are too large")),
                 }
             },
         );

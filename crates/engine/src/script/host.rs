@@ -28,6 +28,8 @@ pub(super) struct Host {
     /// The packet of the present call.
     pub(super) draft: Option<Draft>,
     pub(super) work: Work,
+    /// Bytes of the comments and tags that the packet had before the present call.
+    pub(super) noted: usize,
     /// What the present call wants besides the packet.
     pub(super) effects: Effects,
     /// The name under which packets that the call makes are recorded.
@@ -38,9 +40,17 @@ pub(super) struct Host {
     pub(super) states: PerDirection<State>,
 }
 
-/// The work of the present call so far, in instructions of Lua. Clones share it.
+/// The work of a packet, an event or a moment so far, in instructions of Lua, of all functions that are called for it.
+/// Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Work(Arc<AtomicU64>);
+pub(super) struct Work(Arc<Spent>);
+
+#[derive(Debug, Default)]
+struct Spent {
+    work: AtomicU64,
+    /// The work after which every call fails.
+    share: AtomicU64,
+}
 
 /// What a script registers while it is loaded.
 #[derive(Debug, Default)]
@@ -68,11 +78,9 @@ impl Host {
         }
     }
 
-    /// Checks that another comment or tag of `bytes` bytes stays within the limit of the call.
+    /// Checks that another comment or tag of `bytes` bytes stays within the limit of the packet.
     pub(super) fn has_room(&self, bytes: usize) -> Result<(), HostError> {
-        let notes = &self.effects.notes;
-        let texts = notes.comments.iter().chain(&notes.tags);
-        if texts.map(|text| text.len() + NOTE).sum::<usize>() + bytes > MAX_NOTES {
+        if self.noted + noted(&self.effects) + bytes > MAX_NOTES {
             return Err(HostError::TooManyNotes(MAX_NOTES));
         }
         Ok(())
@@ -88,16 +96,31 @@ impl Host {
 }
 
 impl Work {
-    /// Begins a call, which has all of its share.
-    pub(super) fn begin(&self) {
-        self.0.store(0, Relaxed);
+    /// Begins a packet, an event or a moment, whose calls may do `share` together.
+    pub(super) fn begin(&self, share: u64) {
+        self.0.work.store(0, Relaxed);
+        self.0.share.store(share, Relaxed);
     }
 
-    /// Adds work that takes as long as this number of instructions. Returns `true` if the call has had its share.
+    /// Adds work that takes as long as this number of instructions. Returns `true` if the calls have had their share.
     pub(super) fn spend(&self, instructions: usize) -> bool {
-        self.0.fetch_add(instructions as u64, Relaxed);
-        self.0.load(Relaxed) > MAX_WORK
+        self.0.work.fetch_add(instructions as u64, Relaxed);
+        self.is_over()
     }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.spent() > self.0.share.load(Relaxed)
+    }
+
+    pub(super) fn spent(&self) -> u64 {
+        self.0.work.load(Relaxed)
+    }
+}
+
+/// Returns the bytes of comments and tags, with some for each.
+pub(super) fn noted(effects: &Effects) -> usize {
+    let texts = effects.notes.comments.iter().chain(&effects.notes.tags);
+    texts.map(|text| text.len() + NOTE).sum()
 }
 
 /// Returns the data of a state.
@@ -114,11 +137,8 @@ fn gone() -> Error {
     Error::RuntimeError("the session is over".to_owned())
 }
 
-/// Work that a call may do, which takes about 0.1 s.
-const MAX_WORK: u64 = 10_000_000;
-
-/// Bytes of the comments and tags of one call, with some for each.
-const MAX_NOTES: usize = 64 << 10;
+/// Bytes of the comments and tags of one packet, with some for each.
+pub(super) const MAX_NOTES: usize = 64 << 10;
 const NOTE: usize = 64;
 
 /// Most messages of one call.

@@ -18,7 +18,7 @@ pub(super) enum HostError {
     Lua(#[from] LuaError),
     #[error("the packet was kept beyond its callback; copy what you need of it")]
     Kept,
-    #[error("comments and tags of one call are longer than {0} bytes")]
+    #[error("comments and tags of one packet are longer than {0} bytes")]
     TooManyNotes(usize),
     #[error("no packet has a property `pkt.{0}`")]
     NoProperty(String),

@@ -5,12 +5,13 @@ use mlua::{AnyUserData, Error, Function, Table, Value as LuaValue};
 
 use super::convert::{MAX_DEPTH, of_var, to_var};
 use super::draft::{Draft, DraftError};
-use super::host::{Host, Registered, host, host_mut};
+use super::host::{Host, MAX_NOTES, Registered, host, host_mut, noted};
 use super::packet_table::PacketTable;
 use super::place::Placed;
 use super::sandbox::Sandbox;
 use super::script::Script;
 use super::session_table::{SessionTable, VARS};
+use super::work::{MAX_AT_CLOSE, MAX_WORK, SLOW, Second};
 use crate::filter::{
     Effects, Filter, Kept, Message, Moment, Program, RuleCount, SessionEvent, Var, Verdict,
 };
@@ -29,13 +30,14 @@ pub(super) struct LuaFilter {
     states: PerDirection<State>,
     /// When the first timer is due.
     due: Option<Timestamp>,
+    second: Second,
 }
 
 #[derive(Debug)]
 enum Loaded {
     NotYet,
     Running(Box<Machine>),
-    /// The script could not be loaded in this session, or the session is over.
+    /// The script could not be loaded in this session, has taken too long in it, or the session is over.
     Failed,
 }
 
@@ -55,6 +57,8 @@ struct Call<'a> {
     /// The name of the callback in records.
     actor: String,
     moment: &'a Moment<'a>,
+    /// Bytes of the comments and tags that the packet has already.
+    noted: usize,
 }
 
 /// A call that failed: nothing of what it did remains but its messages.
@@ -66,8 +70,16 @@ struct Failed {
 
 impl LuaFilter {
     pub(super) fn new(script: Script) -> Self {
-        let states = PerDirection::default();
-        Self { script, budget: None, kept: None, machine: Loaded::NotYet, states, due: None }
+        let (states, second) = (PerDirection::default(), Second::default());
+        Self {
+            script,
+            budget: None,
+            kept: None,
+            machine: Loaded::NotYet,
+            states,
+            due: None,
+            second,
+        }
     }
 
     /// Loads the script, unless it is.
@@ -90,20 +102,44 @@ impl LuaFilter {
                 Loaded::Failed
             }
         };
-        self.find_due();
+        self.end(moment, effects);
     }
 
-    /// Calls the functions of an event.
+    /// Counts the work of what has been handled. A session whose script has taken too long goes on without it.
+    fn end(&mut self, moment: &Moment<'_>, effects: &mut Effects) {
+        self.find_due();
+        let Loaded::Running(machine) = &self.machine else { return };
+        let spent = machine.sandbox.work.spent();
+        machine.sandbox.work.begin(MAX_WORK);
+        if spent > SLOW {
+            self.script.shared().set_slow(moment.at);
+        }
+        if self.second.count(moment.at, spent) {
+            return;
+        }
+        self.machine = Loaded::Failed;
+        self.due = None;
+        effects.notes.comments.push(format!("script failed: {}: {OFF}", self.script.file()));
+        self.script.turn_off(OFF, moment, effects);
+    }
+
+    /// Calls the functions of an event, until they have had their share.
     fn call_all(
         &mut self,
         functions: Vec<(usize, Function)>,
+        share: u64,
         moment: &Moment<'_>,
         effects: &mut Effects,
     ) {
         let Loaded::Running(machine) = &mut self.machine else { return };
+        machine.sandbox.work.begin(share);
         for (line, function) in &functions {
+            if machine.sandbox.work.is_over() {
+                break;
+            }
             let file = self.script.file();
-            let call = Call { function, line: *line, file, actor: file.to_string(), moment };
+            let call =
+                Call { function, line: *line, file, actor: file.to_string(), moment, noted: 0 };
             self.script.events().count_match();
             match machine.sandbox.call_function(call, None, &machine.session) {
                 Ok((_, done)) => {
@@ -116,7 +152,61 @@ impl LuaFilter {
                 }
             }
         }
-        self.find_due();
+        self.end(moment, effects);
+    }
+
+    /// Calls the functions for a packet, until they have had their share.
+    fn judge(&mut self, packet: &Packet, moment: &Moment<'_>, effects: &mut Effects) -> Verdict {
+        let mut changed: Option<Packet> = None;
+        let mut from = 0;
+        loop {
+            let current = changed.as_ref().unwrap_or(packet);
+            let index = self.script.index(&current.context().protocol);
+            let Some(place) = index.next(current, from) else { break };
+            from = place + 1;
+            let callback = &self.script.callbacks()[place];
+            let Loaded::Running(machine) = &mut self.machine else { break };
+            if machine.sandbox.work.is_over() {
+                break;
+            }
+            if !callback.when.matches(current) {
+                continue;
+            }
+            callback.shared.count_match();
+            let Some((_, line, function)) = machine.registered.packets.get(place) else { continue };
+            let actor = callback.name.clone();
+            let (line, file, noted) = (*line, self.script.file(), noted(effects));
+            let call = Call { function, line, file, actor, moment, noted };
+            let (sandbox, session) = (&mut machine.sandbox, &machine.session);
+            match sandbox.call_function(call, Some(current.clone()), session) {
+                Ok((draft, done)) => {
+                    callback.shared.count_act();
+                    let closes = done.close.is_some();
+                    merge(done, effects);
+                    let Some(draft) = draft else { continue };
+                    if draft.is_dropped || closes {
+                        effects.notes.rules = vec![callback.name.clone()];
+                        return Verdict::Drop;
+                    }
+                    if draft.is_changed {
+                        effects.notes.rules.push(callback.name.clone());
+                        changed = Some(draft.into_packet());
+                    }
+                }
+                Err(Failed { error, said }) => {
+                    callback.shared.count_failure();
+                    effects.messages.extend(said);
+                    if noted < MAX_NOTES {
+                        effects.notes.comments.push(format!("script failed: {error}"));
+                    }
+                    self.script.report(&error, moment, effects);
+                }
+            }
+        }
+        match changed.map(|packet| packet.body()) {
+            Some(Ok(body)) => Verdict::Replace(body),
+            _ => Verdict::Pass,
+        }
     }
 
     /// Returns the bytes that the state uses.
@@ -182,53 +272,9 @@ impl Filter for LuaFilter {
         states[packet.direction()] = packet.state();
         let moment = Moment { at: packet.at(), context: packet.context(), states };
         self.load(&moment, effects);
-        let mut changed: Option<Packet> = None;
-        let mut from = 0;
-        loop {
-            let current = changed.as_ref().unwrap_or(packet);
-            let index = self.script.index(&current.context().protocol);
-            let Some(place) = index.next(current, from) else { break };
-            from = place + 1;
-            let callback = &self.script.callbacks()[place];
-            let Loaded::Running(machine) = &mut self.machine else { break };
-            if !callback.when.matches(current) {
-                continue;
-            }
-            callback.shared.count_match();
-            let Some((_, line, function)) = machine.registered.packets.get(place) else { continue };
-            let actor = callback.name.clone();
-            let (line, file) = (*line, self.script.file());
-            let call = Call { function, line, file, actor, moment: &moment };
-            let (sandbox, session) = (&mut machine.sandbox, &machine.session);
-            match sandbox.call_function(call, Some(current.clone()), session) {
-                Ok((draft, done)) => {
-                    callback.shared.count_act();
-                    let closes = done.close.is_some();
-                    merge(done, effects);
-                    let Some(draft) = draft else { continue };
-                    if draft.is_dropped || closes {
-                        effects.notes.rules = vec![callback.name.clone()];
-                        self.find_due();
-                        return Verdict::Drop;
-                    }
-                    if draft.is_changed {
-                        effects.notes.rules.push(callback.name.clone());
-                        changed = Some(draft.into_packet());
-                    }
-                }
-                Err(Failed { error, said }) => {
-                    callback.shared.count_failure();
-                    effects.messages.extend(said);
-                    effects.notes.comments.push(format!("script failed: {error}"));
-                    self.script.report(&error, &moment, effects);
-                }
-            }
-        }
-        self.find_due();
-        match changed.map(|packet| packet.body()) {
-            Some(Ok(body)) => Verdict::Replace(body),
-            _ => Verdict::Pass,
-        }
+        let verdict = self.judge(packet, &moment, effects);
+        self.end(&moment, effects);
+        verdict
     }
 
     fn set_budget(&mut self, budget: &MemoryBudget) {
@@ -245,11 +291,16 @@ impl Filter for LuaFilter {
         let Loaded::Running(machine) = &self.machine else { return };
         let functions = machine.registered.events.iter().filter(|(of, ..)| *of == event);
         let functions = functions.map(|(_, line, function)| (*line, function.clone())).collect();
-        self.call_all(functions, moment, effects);
+        let share = if event == SessionEvent::Close { MAX_AT_CLOSE } else { MAX_WORK };
+        self.call_all(functions, share, moment, effects);
         if event == SessionEvent::Close {
             self.machine = Loaded::Failed;
             self.due = None;
         }
+    }
+
+    fn is_slow(&self, at: Timestamp) -> bool {
+        self.script.shared().is_slow(at)
     }
 
     fn poll_timeout(&self) -> Option<Timestamp> {
@@ -277,7 +328,7 @@ impl Filter for LuaFilter {
         }
         due.sort_by_key(|(at, ..)| *at);
         let due = due.into_iter().map(|(_, line, function)| (line, function)).collect();
-        self.call_all(due, moment, effects);
+        self.call_all(due, MAX_WORK, moment, effects);
     }
 
     fn take_kept(&mut self) -> Option<Kept> {
@@ -308,7 +359,8 @@ impl Machine {
                 vars.raw_set(of_var(&lua, key)?, of_var(&lua, value)?)?;
             }
         }
-        sandbox.begin();
+        sandbox.work.begin(MAX_WORK);
+        sandbox.grant();
         let run = script.run(&sandbox);
         sandbox.count_memory();
         run?;
@@ -340,7 +392,7 @@ impl Sandbox {
         packet: Option<Packet>,
         session: &AnyUserData,
     ) -> Result<(Option<Draft>, Effects), Failed> {
-        let Call { function, line, file, actor, moment } = call;
+        let Call { function, line, file, actor, moment, noted } = call;
         let lua = self.lua.clone();
         let has_packet = packet.is_some();
         let fail = |error| Failed { error: Placed::of(&error, file, line), said: Vec::new() };
@@ -351,10 +403,11 @@ impl Sandbox {
             host.context = Some(Arc::clone(moment.context));
             host.states = moment.states;
             host.actor = actor;
+            host.noted = noted;
             host.draft = packet.map(Draft::new);
             (host.call, host.last_timer)
         };
-        self.begin();
+        self.grant();
         let called = match has_packet {
             true => function.call::<()>((PacketTable { call: number }, session)),
             false => function.call::<()>(session),
@@ -427,6 +480,8 @@ impl Host {
         }
     }
 }
+
+const OFF: &str = "takes too much time: it is off for the rest of the session";
 
 const DIFFERENT: &str = "`on` was called with other expressions than when the file was checked; they \
                          must not depend on the session";

@@ -6,9 +6,10 @@
 //! `Host`: the packet being judged, the effects, the session. Packets are decoded when a
 //! field is read (`packet_table`), and encoded when a callback has returned (`draft`).
 //!
-//! Nothing that a script does ends a session or stops a run: its memory and its instructions are bounded
-//! per call, and library functions that no hook interrupts are replaced by bounded ones (`pattern`,
-//! `prelude.lua`). The packet of a callback that fails is forwarded as it came.
+//! Nothing that a script does ends a session or stops a run: its memory is bounded per session and by the budget
+//! of the run, its instructions per packet and per second (`work`), and library functions that no hook interrupts
+//! are replaced by bounded ones (`pattern`, `prelude.lua`). The packet of a callback that fails is forwarded as it
+//! came.
 
 mod check;
 mod convert;

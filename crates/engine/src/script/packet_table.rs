@@ -6,11 +6,12 @@ use mlua::{
 
 use super::convert::{Read, Writer, copy, value_of};
 use super::draft::{Draft, DraftError, Part};
-use super::host::{Host, host, host_mut};
+use super::host::{Host, host_mut};
 use super::host_error::HostError;
 use super::place;
+use super::session_table::find;
 use super::work::{CALL, VALUE, charge, too_long};
-use crate::filter::{Delay, EditError, named};
+use crate::filter::{Delay, EditError};
 use crate::lang::amount::Period;
 use crate::lang::shape_at;
 use mitmcraft_protocol::packet::PathStep;
@@ -257,9 +258,7 @@ fn replace(lua: &Lua, this: PacketTable, arguments: MultiValue) -> Result<(), Er
         Ok((protocol, packet.state(), packet.direction(), own))
     })?;
     let kind = match &name {
-        Some(name) => {
-            named(&protocol, state, direction, name).map_err(|why| place::fail(lua, why))?
-        }
+        Some(name) => find(lua, &protocol, state, direction, name)?,
         None => {
             let own = own.ok_or_else(|| place::fail(lua, EditError::UnknownType))?;
             &protocol.packets()[usize::from(own)]
@@ -283,15 +282,20 @@ fn pairs(
         part.map_or((Vec::new(), 0), |part| (part.names(), part.len()))
     })?;
     charge(lua, VALUE * names.len())?;
+    let count = names.len().max(length);
+    // The iterator may be kept: what it has is in the memory of the script.
+    let names = lua.create_sequence_from(names)?;
     let steps = steps.to_vec();
     let mut at = 0;
     let next = lua.create_function_mut(move |lua, _: MultiValue| {
-        let key = match names.get(at) {
-            Some(name) => LuaValue::String(lua.create_string(name)?),
-            None if at < length => LuaValue::Integer(at as i64 + 1),
-            None => return Ok((LuaValue::Nil, LuaValue::Nil)),
-        };
+        if at >= count {
+            return Ok((LuaValue::Nil, LuaValue::Nil));
+        }
         at += 1;
+        let key = match names.raw_get(at)? {
+            LuaValue::Nil => LuaValue::Integer(at as i64),
+            name => name,
+        };
         let value = read(lua, call, &steps, &key)?;
         Ok((key, value))
     })?;
@@ -336,10 +340,7 @@ fn with_packet<T>(
     act: impl FnOnce(&mut Draft) -> Result<T, DraftError>,
 ) -> Result<T, Error> {
     let done = with_host(lua, |host| act(host.draft(call)?))?;
-    done.map_err(|DraftError { line, cause }| match (line, host(lua)) {
-        (Some(line), Ok(host)) => Error::RuntimeError(format!("{}:{line}: {cause}", host.file)),
-        _ => place::fail(lua, cause),
-    })
+    done.map_err(|DraftError { line, cause }| place::fail_at(lua, line, cause))
 }
 
 /// Acts on the packet of a call and its effects.

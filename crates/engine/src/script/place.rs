@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mlua::{Error, Lua};
+use mlua::{Error, Lua, Value as LuaValue};
 
 use super::host::host;
+use super::work::charge;
 use crate::filter::shortened;
 
 /// Returns the line of the script that is running, or that calls the function of the host.
@@ -21,14 +22,45 @@ pub(super) fn line(lua: &Lua, file: &str) -> Option<usize> {
 
 /// Returns the error of a function of the host, with the place of the script that calls it.
 pub(super) fn fail(lua: &Lua, message: impl fmt::Display) -> Error {
+    fail_at(lua, None, message)
+}
+
+/// Returns the error of a function of the host about a line of the script; `None` is the line that calls it.
+pub(super) fn fail_at(lua: &Lua, at: Option<usize>, message: impl fmt::Display) -> Error {
     let file = match host(lua) {
-        Ok(host) => Arc::clone(&host.file),
+        Ok(host) => {
+            host.work.spend(FAILURE);
+            Arc::clone(&host.file)
+        }
         Err(error) => return error,
     };
-    Error::RuntimeError(match line(lua, &file) {
+    let message = shortened(message.to_string(), MAX_TEXT);
+    Error::RuntimeError(match at.or_else(|| line(lua, &file)) {
         Some(line) => format!("{file}:{line}: {message}"),
-        None => message.to_string(),
+        None => message,
     })
+}
+
+/// Returns what a script gets of an error that it has caught: of one of the host the text, since the error itself
+/// would keep memory that is not counted.
+///
+/// # Errors
+/// If the state is out of memory: nothing that goes on there would get far, and each step would cost a collection.
+pub(super) fn shown(lua: &Lua, caught: LuaValue) -> Result<LuaValue, Error> {
+    let LuaValue::Error(error) = caught else { return Ok(caught) };
+    charge(lua, FAILURE)?;
+    let text = match root(&error) {
+        Error::MemoryError(_) => return Err(*error),
+        _ => shortened(cause(&error).0, MAX_TEXT),
+    };
+    lua.create_string(text).map(LuaValue::String)
+}
+
+fn root(error: &Error) -> &Error {
+    match error {
+        Error::CallbackError { cause, .. } => root(cause),
+        other => other,
+    }
 }
 
 /// The message of an error, in one line, with its place in the script.
@@ -87,12 +119,13 @@ fn cause(error: &Error) -> (String, Option<Arc<str>>) {
             let (text, inner) = self::cause(cause);
             (text, inner.or_else(|| Some(traceback.as_str().into())))
         }
+        Error::RuntimeError(text) if text.starts_with(NO_MEMORY) => (MEMORY.to_owned(), None),
         Error::RuntimeError(text) => match text.split_once("\nstack traceback:") {
             Some((text, traceback)) => (text.to_owned(), Some(traceback.into())),
             None => (text.clone(), None),
         },
         Error::SyntaxError { message, .. } => (message.clone(), None),
-        Error::MemoryError(_) => ("the script used more memory than it may".to_owned(), None),
+        Error::MemoryError(_) => (MEMORY.to_owned(), None),
         Error::BadArgument { to, pos, cause, .. } => {
             let to = to.as_deref().map(|to| format!(" to `{to}`")).unwrap_or_default();
             (format!("bad argument {pos}{to}: {}", self::cause(cause).0), None)
@@ -100,6 +133,14 @@ fn cause(error: &Error) -> (String, Option<Arc<str>>) {
         other => (other.to_string(), None),
     }
 }
+
+const MEMORY: &str = "the script used more memory than it may";
+
+/// The message of Lua's own error.
+const NO_MEMORY: &str = "not enough memory";
+
+/// The work of an error: its message, its place, and the way there.
+const FAILURE: usize = 4000;
 
 /// Bytes of the message of an error.
 const MAX_TEXT: usize = 1000;

@@ -1,14 +1,16 @@
 -- Functions that Lua's own are replaced by: those run for as long as they like, which no hook interrupts,
 -- or they catch the error that ends a callback. `charge` counts work as that many instructions, and ends the
--- callback once it has had its share.
-local charge = ...
+-- callback once it has had its share. `shown` is the text of an error of the host.
+local charge, shown = ...
 local error, getmetatable, pcall, rawget, rawlen = error, getmetatable, pcall, rawget, rawlen
 local select, setmetatable, tonumber, type = select, setmetatable, tonumber, type
 local pack, unpack = table.pack, table.unpack
 
-local function through(...)
+local function through(ok, err, ...)
   charge(0)
-  return ...
+  if ok then return ok, err, ... end
+  if err == "not enough memory" then error(err, 0) end
+  return ok, shown(err)
 end
 
 function _G.pcall(...) return through(pcall(...)) end

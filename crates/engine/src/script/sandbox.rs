@@ -3,7 +3,7 @@ use mlua::{Error, HookTriggers, Lua, LuaOptions, StdLib, Table, Value as LuaValu
 
 use super::host::{Host, Work};
 use super::work::{charge, too_long};
-use super::{globals, string_functions};
+use super::{globals, place, string_functions};
 use mitmcraft_protocol::codec::{MemoryBudget, Reservation};
 
 /// A Lua state without files, processes, network, native code and bytecode, whose memory and
@@ -11,7 +11,7 @@ use mitmcraft_protocol::codec::{MemoryBudget, Reservation};
 #[derive(Debug)]
 pub(super) struct Sandbox {
     pub(super) lua: Lua,
-    work: Work,
+    pub(super) work: Work,
     memory: Reservation,
 }
 
@@ -29,8 +29,9 @@ impl Sandbox {
         }
         string_functions::install(&lua, &all.get::<Table>("string")?)?;
         let charge = lua.create_function(|lua, work: usize| charge(lua, work))?;
+        let shown = lua.create_function(place::shown)?;
         let prelude = lua.load(include_str!("prelude.lua")).set_name("=prelude");
-        prelude.set_mode(ChunkMode::Text).call::<()>(charge)?;
+        prelude.set_mode(ChunkMode::Text).call::<()>((charge, shown))?;
         // Reproducible, like the random numbers of rules.
         let math = all.get::<Table>("math")?;
         math.get::<mlua::Function>("randomseed")?.call::<()>(seed as i64)?;
@@ -56,15 +57,14 @@ impl Sandbox {
         chunk.set_mode(ChunkMode::Text).exec()
     }
 
-    /// Gives the next call its share of instructions and memory.
-    pub(super) fn begin(&self) {
-        self.work.begin();
-        let used = self.lua.used_memory();
-        let left = self
-            .memory
-            .budget()
-            .map_or(usize::MAX, |budget| budget.limit().saturating_sub(budget.used()));
-        let limit = MAX_MEMORY.min(used.saturating_add(left)).max(used + FREE);
+    /// Gives the next call the memory that it may use: that which is counted for the state already, and what the
+    /// budget has left for scripts. Half of the budget is never theirs.
+    pub(super) fn grant(&self) {
+        let limit = self.memory.budget().map_or(MAX_MEMORY, |budget| {
+            let left = (budget.limit() / 2).saturating_sub(budget.used());
+            let most = (self.memory.counted() + left) / Reservation::FREE * Reservation::FREE;
+            most.clamp(Reservation::FREE, MAX_MEMORY)
+        });
         // It fails only if the state has an allocator of its own.
         let _ = self.lua.set_memory_limit(limit);
     }
@@ -84,6 +84,3 @@ const COPIED: usize = 8 << 10;
 
 /// Bytes that a state may use at most.
 const MAX_MEMORY: usize = 8 << 20;
-
-/// Bytes that a call may use whatever the budget says, so that it can at least fail with an error.
-const FREE: usize = 64 << 10;

@@ -88,6 +88,21 @@ impl Script {
         self.report(error, moment, effects);
     }
 
+    /// Counts and reports that a session goes on without the script.
+    pub(super) fn turn_off(&self, why: &str, moment: &Moment<'_>, effects: &mut Effects) {
+        self.0.events.count_failure();
+        let (session, file) = (moment.context.session, Arc::clone(&self.0.file));
+        if self.0.run.is_new(&format!("{file} in session {session}")) {
+            let text = format!("{file}: {why}");
+            effects.messages.push(Message { session, file, text, is_error: true });
+        }
+    }
+
+    /// Returns what all sessions share.
+    pub(super) fn shared(&self) -> &Run {
+        &self.0.run
+    }
+
     /// Reports an error, if it is the first one at its place.
     pub(super) fn report(&self, error: &Placed, moment: &Moment<'_>, effects: &mut Effects) {
         if self.0.run.is_new(&error.place()) {

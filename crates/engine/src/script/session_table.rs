@@ -11,7 +11,7 @@ use super::packet_table::PartTable;
 use super::place;
 use super::work::{CALL, charge};
 use crate::filter::{Injection, build, named, shortened};
-use mitmcraft_protocol::schema::{Direction, Shape};
+use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Shape, State};
 
 /// The session of a script: `session`.
 #[derive(Debug, Clone, Copy)]
@@ -87,6 +87,7 @@ fn send(
     before: bool,
 ) -> Result<(), Error> {
     let fail = |why: &dyn Display| place::fail(lua, why);
+    charge(lua, CALL)?;
     let direction = match to {
         "client" => Direction::Clientbound,
         "server" => Direction::Serverbound,
@@ -100,7 +101,7 @@ fn send(
         return Err(fail(&"there is no session while the script is loaded"));
     };
     let protocol = Arc::clone(&context.protocol);
-    let kind = named(&protocol, state, direction, name).map_err(|why| fail(&why))?;
+    let kind = find(lua, &protocol, state, direction, name)?;
     let shape = Some(Shape::of(&protocol, kind));
     let mut writer = Writer::new(lua);
     let fields = match fields {
@@ -108,7 +109,7 @@ fn send(
         Some(fields) => fields,
     };
     let value = writer.value(&fields, shape.as_ref(), 0);
-    charge(lua, CALL + writer.size())?;
+    charge(lua, 2 * writer.size())?;
     let value = value.map_err(|why| fail(&why))?;
     let body = build(&protocol, kind, value).map_err(|why| fail(&why))?;
     charge(lua, body.len())?;
@@ -128,6 +129,23 @@ fn send(
     host.effects.sends.push(Injection { direction, before, body: body.into(), framed: true, rule });
     Ok(())
 }
+
+/// Returns the packet of that name, and charges the search for a similar one if there is none.
+pub(super) fn find<'p>(
+    lua: &Lua,
+    protocol: &'p Protocol,
+    state: State,
+    direction: Direction,
+    name: &str,
+) -> Result<&'p PacketType, Error> {
+    named(protocol, state, direction, name).map_err(|why| {
+        let search = charge(lua, SEARCH + name.len() * SEARCH / 100);
+        search.err().unwrap_or_else(|| place::fail(lua, why))
+    })
+}
+
+/// Work of the search for a name that is similar to a short one.
+const SEARCH: usize = 10_000;
 
 /// The name of `session.vars` in the registry of a state.
 pub(super) const VARS: &str = "session.vars";

@@ -7,7 +7,7 @@ use mlua::{Error, Function, Lua, LuaString, MultiValue, Table, Value as LuaValue
 
 use super::pattern::{Captured, MAX_STEPS, Matcher};
 use super::place::fail;
-use super::work::{VALUE, charge};
+use super::work::{CALL, VALUE, charge};
 
 /// Replaces the functions in the table `string`.
 pub(super) fn install(lua: &Lua, string: &Table) -> Result<(), Error> {
@@ -34,7 +34,7 @@ fn rep(
     if size.is_none_or(|size| size > MAX_TEXT) || count > MAX_TEXT {
         return Err(fail(lua, format!("the text would be longer than {MAX_TEXT} bytes")));
     }
-    charge(lua, count + size.unwrap_or(0) / COPIED)?;
+    charge(lua, CALL + count + size.unwrap_or(0) / COPIED)?;
     let mut out = Vec::with_capacity(size.unwrap_or(0));
     for number in 0..count {
         if number > 0 {
@@ -58,7 +58,7 @@ fn search(
         values.push_back(LuaValue::Nil);
         return Ok(values);
     };
-    charge(lua, (source.len() - start + pattern.len()) / COPIED)?;
+    charge(lua, CALL + (source.len() - start + pattern.len()) / COPIED)?;
     let special = pattern.iter().any(|char| b"^$*+?.([%-".contains(char));
     if find && (plain == Some(true) || !special) {
         match memmem::find(&source[start..], &pattern) {
@@ -125,7 +125,7 @@ fn gsub(
     lua: &Lua,
     (source, pattern, replacement, limit): Replace,
 ) -> Result<(LuaString, i64), Error> {
-    charge(lua, source.as_bytes().len() / COPIED)?;
+    charge(lua, CALL + source.as_bytes().len() / COPIED)?;
     let (source, pattern) = (source.as_bytes().to_vec(), pattern.as_bytes().to_vec());
     let anchored = pattern.first() == Some(&b'^');
     let mut steps = MAX_STEPS;
@@ -259,7 +259,8 @@ fn integer(number: usize) -> LuaValue {
 
 /// Charges the steps that a matcher has taken.
 fn charge_steps(lua: &Lua, matcher: &Matcher<'_>) -> Result<(), Error> {
-    charge(lua, usize::try_from(MAX_STEPS - matcher.left()).unwrap_or(usize::MAX))
+    let steps = usize::try_from(MAX_STEPS - matcher.left()).unwrap_or(usize::MAX);
+    charge(lua, steps.saturating_add(CALL))
 }
 
 /// Charges the steps of a match that failed, and returns its error.

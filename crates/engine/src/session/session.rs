@@ -483,6 +483,10 @@ impl Engine for Session {
         while self.advance_closing() {}
     }
 
+    fn is_slow(&self, at: Timestamp) -> bool {
+        self.delivery.pipeline.is_slow(at)
+    }
+
     fn poll_output(&mut self) -> Option<Output> {
         let said = |message| Output::Notice(Notice::Filter(message));
         self.outputs.pop_front().or_else(|| self.delivery.messages.pop_front().map(said))

@@ -112,6 +112,12 @@ impl Reservation {
         self.set(count(bytes));
     }
 
+    /// Returns the bytes that are counted, 0 if there is no budget.
+    #[must_use]
+    pub fn counted(&self) -> usize {
+        self.counted
+    }
+
     /// Returns the budget, if there is one.
     #[must_use]
     pub fn budget(&self) -> Option<&MemoryBudget> {

@@ -44,6 +44,14 @@ fn chat(text: &str) -> Packet {
     packet_of(47, Direction::Serverbound, "chat", &Value::map([("message", text.into())]))
 }
 
+/// A chat of a session at some second.
+fn packet_at(session: u64, text: &str, second: u64) -> Packet {
+    let chat = chat(text);
+    let at = Timestamp(second * 1_000_000_000);
+    let content = Content::Frame(Frame::from_body(chat.body().unwrap()));
+    Packet::new(context(session, 47), 1, at, Direction::Serverbound, State::Play, content)
+}
+
 fn pipeline(script: &Script) -> Pipeline {
     let mut pipeline = Pipeline::default();
     pipeline.push(script.filter());
