@@ -1109,7 +1109,7 @@ export type RulesFault = {
   line: number,
   /** The column in characters, from 1. */
   column: number,
-  /** The text of the line. */
+  /** The text of the line, or the part of a long one around the fault. */
   text: string,
   /** The number of marked characters, at least 1. */
   width: number,
