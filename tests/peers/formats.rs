@@ -1,5 +1,6 @@
 //! Captures read by gzip, zstd and tshark.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -95,7 +96,16 @@ fn the_views_of_a_run_show_both_legs_and_read_back_once() {
     }
     assert_eq!(tshark(&file, "tcp.analysis.flags or _ws.malformed", "frame.number"), "");
     assert_eq!(show(&file), show(&json));
-    let output = refuses(&["convert", text(&json), text(&file), "--pcap-view", "all"]);
+    // All views that a capture without the wire has.
+    let converted = scratch_file("converted.pcapng");
+    let session = root().join("captures/session-1.8.jsonl");
+    convert(&[text(&session), text(&converted), "--pcap-view", "all"]);
+    assert_eq!(show(&converted), show(&session));
+    let interfaces = tshark(&converted, "frame", "frame.interface_name");
+    let interfaces: BTreeSet<&str> = interfaces.lines().collect();
+    assert!(interfaces.contains("plain") && interfaces.contains("json"), "{interfaces:?}");
+    assert!(!interfaces.iter().any(|name| name.contains("wire")), "{interfaces:?}");
+    let output = refuses(&["convert", text(&json), "x.pcapng", "--pcap-view", "wire"]);
     assert!(output.contains("only `proxy` sees what crosses the wire"), "{output}");
     let output = refuses(&["convert", text(&json), "x.pcap", "--pcap-view", "json"]);
     assert!(output.contains("needs a `.pcapng` file"), "{output}");

@@ -11,7 +11,6 @@ use super::patches::{LAST, Patch};
 /// 776 and 777 have no tables in the npm package; they are derived from those of 26.1 by these
 /// changes. Each change is in the repository of `minecraft-data` (branch `pc_26_2`, and
 /// `data/pc/26.3/proto.yml`) or in ViaVersion's `v26_1to26_2` and `v26_2to26_3`.
-/// `docs/versions.md` says where they disagree.
 pub(crate) const LATER: &[Patch] = &[
     Patch {
         name: "components refer to registries without the name of an entry (26.1)",

@@ -87,10 +87,13 @@ impl Driver {
             // The game's packets are small. A socket without this option works, only slower.
             let _ = client.set_nodelay(true);
         }
+        let route = route.into();
         Box::new(Self {
             session,
             shared,
-            route: route.into(),
+            // A client that is refused is told so, also by a run that drains.
+            drained: route.refused.is_some(),
+            route,
             sockets: PerSide { client, server: None },
             local: None,
             ended: PerSide::default(),
@@ -104,7 +107,6 @@ impl Driver {
             control: None,
             pipe: None,
             stopped: false,
-            drained: false,
         })
     }
 
