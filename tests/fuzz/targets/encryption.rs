@@ -20,7 +20,7 @@ pub fn run(input: &[u8]) -> Features {
     let [taking, always] = [false, true].map(|separate| Talk::play(&script, counted, separate));
     for side in Side::ALL {
         assert!(taking.got[side] == always.got[side], "{side:?} got other bytes");
-        features.see((side == Side::Client, taking.got[side].len().ilog2()));
+        features.see((side == Side::Client, taking.got[side].len().checked_ilog2()));
     }
     let reason = |talk: &Talk| talk.summary().map(|it| it.reason.clone());
     assert_eq!(reason(&taking), reason(&always));
