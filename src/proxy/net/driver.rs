@@ -91,7 +91,7 @@ impl Driver {
         Box::new(Self {
             session,
             shared,
-            // A client that is refused is told so, also by a run that drains.
+            // A refused client gets its refusal even while the run drains.
             drained: route.refused.is_some(),
             route,
             sockets: PerSide { client, server: None },

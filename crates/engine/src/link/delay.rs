@@ -49,11 +49,11 @@ impl Emission {
 /// more than the memory for all sessions has left, it is full, and its owner stops reading the peer.
 #[derive(Debug, Default)]
 pub(crate) struct DelayQueue {
-    /// By the time at which they go out, and then in the order in which they came.
+    /// Waiting emissions, ordered by the time at which they are due and then by arrival.
     waiting: BTreeMap<(Timestamp, u64), Waiting>,
     /// The number of the last one.
     last: u64,
-    /// How many there are that none overtakes, and when the last of them goes out.
+    /// The number of waiting emissions that keep their order, and the time at which the last of them is due.
     ordered: (usize, Timestamp),
     /// Bytes in `waiting`.
     size: usize,

@@ -110,6 +110,6 @@ impl End {
 /// programs and people have sent.
 pub(crate) const MAX_PENDING: usize = 256 << 10;
 
-/// What has been read is not handled while more than this waits: the packets of one read may cause many times
-/// their size. One packet causes at most as much again.
+/// The most bytes that may wait before further packets of the same read are handled, since a packet can cause
+/// many times its own size. One packet causes at most as much again.
 pub(crate) const MAX_BURST: usize = 4 << 20;

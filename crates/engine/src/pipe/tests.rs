@@ -44,7 +44,7 @@ fn actions(broker: &mut Broker) -> Vec<String> {
     actions.map(text).collect()
 }
 
-/// What the program reads now: ids with the sessions and the numbers of their packets there.
+/// Reads the pending questions as the program would: their ids, sessions and packet numbers.
 fn read(broker: &mut Broker) -> Vec<String> {
     let text = String::from_utf8(broker.pending().to_vec()).unwrap();
     broker.advance(BEGIN, text.len());

@@ -91,7 +91,7 @@ fn size(name: &str, value: &Var) -> usize {
 const MAX_VARS: usize = 4 << 20;
 const VAR: usize = 100;
 
-/// How long a script is taken to be slow after it was.
+/// The time for which a script counts as slow after a slow call.
 const SLOW_FOR: Duration = Duration::from_secs(10);
 
 /// Most places whose errors are reported.

@@ -1,4 +1,4 @@
-//! What a script may do: functions of the host count as instructions of Lua.
+//! The budget of work for a script. Functions of the host are charged as instructions of Lua.
 
 use std::time::Duration;
 

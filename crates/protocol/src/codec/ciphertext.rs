@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(&last, b"3456789abcdefxyz");
     }
 
-    /// What becomes of a unit.
+    /// A way in which a test treats a unit.
     #[derive(Debug, Clone)]
     enum Act {
         Forward,

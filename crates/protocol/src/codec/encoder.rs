@@ -84,7 +84,7 @@ impl Encoder {
 
     /// Offers the ciphertext of `unit`, the bytes of the last unit that `from` returned, if `from` keeps it.
     /// Until it is [withdrawn](Self::withdraw), these bytes are sent with this ciphertext instead of being
-    /// encrypted again, if that gives the same. What differs once makes `from` keep no more.
+    /// encrypted again, if the result is the same. After the first difference, `from` no longer keeps ciphertext.
     #[inline]
     pub fn offer(&mut self, from: &mut Decoder, unit: &Bytes) {
         let Some(secret) = from.kept_secret() else { return };

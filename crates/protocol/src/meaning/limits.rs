@@ -27,14 +27,14 @@ pub struct Limit {
 enum Accepted {
     #[default]
     Anything,
-    /// Texts of at most so many UTF-16 units.
+    /// Texts up to a number of UTF-16 units.
     Characters(usize),
     Numbers(RangeInclusive<f64>),
-    /// Buffers of at most so many bytes.
+    /// Buffers up to a number of bytes.
     Bytes(usize),
     /// The name of a thing, as `minecraft:stone`; without a namespace, of the game's own.
     Identifier,
-    /// Lists with such a number of elements.
+    /// Lists whose number of elements is in a range.
     Counts(RangeInclusive<f64>),
     /// The hash of a resource pack, or an empty text.
     Hash {

@@ -159,7 +159,7 @@ impl Login {
     }
 }
 
-/// Has a side send frames with so many bytes after an unassigned id.
+/// Makes a side send frames of an unassigned id, with bodies of the given sizes in bytes.
 fn frames(pair: &mut Pair, side: Side, sizes: &[usize]) {
     let leg = if side == Side::Client { &mut pair.client } else { &mut pair.server };
     sizes.iter().for_each(|size| drop(leg.encoder.send(&[&[0x7e][..], &vec![5; *size]].concat())));

@@ -23,7 +23,7 @@ fn injection(direction: Direction, body: Bytes) -> Injection {
     Injection { direction, before: false, body, framed: true, rule: Some("swamp".into()) }
 }
 
-/// What the filter does at each chat of the client.
+/// The filter's reaction to each chat message of the client.
 #[derive(Clone, Copy)]
 enum Does {
     /// Sends text of this length.
