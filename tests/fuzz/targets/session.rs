@@ -71,7 +71,7 @@ pub(super) struct Talk {
     prompt: bool,
     reached: Reached,
     closed: PerSide<bool>,
-    lost: bool,
+    lost: PerSide<bool>,
     /// The bytes that each side sent.
     sent: PerSide<Vec<u8>>,
     /// The bytes that each side got.
@@ -143,7 +143,7 @@ impl Talk {
             prompt: options & 0x20 == 0,
             reached: Reached::Connecting,
             closed: PerSide::from_fn(|_| false),
-            lost: false,
+            lost: PerSide::default(),
             sent: PerSide::from_fn(|_| Vec::new()),
             got: PerSide::from_fn(|_| Vec::new()),
             entries: Vec::new(),
@@ -257,7 +257,7 @@ impl Talk {
     fn lose(&mut self, side: Side) {
         if self.is_there(side) {
             self.closed[side] = true;
-            self.lost = true;
+            self.lost[side] = true;
             self.handle(Input::Lost(side, ErrorKind::ConnectionReset.into()));
         }
     }
@@ -391,7 +391,7 @@ impl Talk {
                 assert!(!encrypted);
                 let got = &self.got[side.other()];
                 // A peer whose connection was reset gets nothing more.
-                let fits = match self.lost {
+                let fits = match self.lost[side.other()] {
                     true => went.starts_with(got),
                     false => went == *got,
                 };
@@ -407,7 +407,7 @@ impl Talk {
                 }
             }
         }
-        features.see((encrypted, self.lost, self.reached as u8));
+        features.see((encrypted, self.lost.client || self.lost.server, self.reached as u8));
     }
 
     fn lines(&self) -> String {
