@@ -793,6 +793,8 @@ impl Driver for Driven {
         let fields = &self.0.app.details.as_ref().unwrap().details.fields;
         let place = fields.iter().position(|field| field.path == path).unwrap();
         self.0.key(KeyCode::Enter);
+        // The selected field of a packet stays selected while the packet does.
+        self.0.types("g");
         (0..place).for_each(|_| self.0.types("j"));
         self.0.types(match how {
             Combination::Only => "=",
