@@ -143,6 +143,7 @@ enum Verb {
 /// Runs the command line and returns its exit code.
 pub(crate) fn main() -> ExitCode {
     mitmcraft::proxy::raise_descriptor_limit();
+    signals::withstand();
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !catches_panic() {

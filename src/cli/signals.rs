@@ -9,16 +9,31 @@ use super::output::Output;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// Keeps the program alive at signals that mean nothing here (SIGUSR1, SIGUSR2, SIGALRM), and at SIGXFSZ: at the limit
+/// of a file's size the write fails, as on a full disk.
+#[cfg(unix)]
+pub(super) fn withstand() {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else {
+        return;
+    };
+    let _entered = runtime.enter();
+    let too_long = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    for kind in
+        [SignalKind::user_defined1(), SignalKind::user_defined2(), SignalKind::alarm(), too_long]
+    {
+        // A handler stays when the stream of its signals is dropped.
+        let _ = signal(kind);
+    }
+}
+
+/// Does nothing: there are no such signals.
+#[cfg(windows)]
+pub(super) fn withstand() {}
+
 /// Catches the signals to end from now on (Ctrl-C, and on Unix SIGTERM, SIGQUIT and SIGHUP), and returns a
-/// future that waits for one. SIGUSR1 and SIGUSR2, which mean nothing here, no longer end the program, nor does
-/// SIGXFSZ: the write fails.
+/// future that waits for one.
 #[cfg(unix)]
 pub(super) fn end() -> impl Future<Output = Ending> {
-    // A handler stays when the stream of its signals is dropped.
-    let _ = signal(SignalKind::user_defined1());
-    let _ = signal(SignalKind::user_defined2());
-    // A file that reaches the limit of its size is a full disk.
-    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
     let ignored = ignored();
     let unless_ignored = [SignalKind::hangup(), SignalKind::quit()]
         .into_iter()

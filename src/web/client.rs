@@ -13,6 +13,7 @@ use tokio_tungstenite::tungstenite;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
+use super::rules::RuleDesk;
 use super::web_server::Desk;
 use super::{Audience, Viewer, WebOptions};
 use crate::control::Holding;
@@ -106,6 +107,7 @@ impl Client {
             viewer
         };
         let mut viewer = tokio::task::spawn_blocking(create).await.ok()?;
+        let mut rules = RuleDesk::new(rules);
         let mut next = Instant::now();
         let (mut state, mut state_at) = (None, next);
         // Detached when this returns, so that nothing is held for a page that is gone.
@@ -153,6 +155,10 @@ impl Client {
                     self.send(&message).await?;
                     continue;
                 }
+                Some(answer) = rules.next() => {
+                    self.send(&answer).await?;
+                    continue;
+                }
                 () = sleep_until(next) => None,
             };
             let query = match text.map(|text| Query::read(&text)).transpose() {
@@ -178,16 +184,22 @@ impl Client {
                 }
                 continue;
             }
+            let query = match query {
+                Some(query) if RuleDesk::answers(&query.request) => {
+                    if let Err(refused) = rules.take(query) {
+                        self.send(&refused).await?;
+                    }
+                    continue;
+                }
+                query => query,
+            };
             let asked = query.is_some();
-            let editor = rules.clone();
             let work = move || {
                 let mut messages = Vec::new();
                 let mut busy = true;
                 match query {
                     Some(Query { id, request }) => {
-                        let answer = super::rules::answer(editor.as_ref(), &request)
-                            .unwrap_or_else(|| viewer.handle(request));
-                        messages.push(Message::answer(id, answer));
+                        messages.push(Message::answer(id, viewer.handle(request)));
                     }
                     None => {
                         let mut pushes = Vec::new();

@@ -1,7 +1,63 @@
 //! Requests about filter files.
 
+use tokio::sync::mpsc;
+
 use crate::proxy::{RuleEditor, SaveError};
-use crate::view::protocol::{Answer, Failure, Request, RuleFile, SavedRules};
+use crate::view::protocol::{Answer, Failure, Message, Query, Request, RuleFile, SavedRules};
+
+/// The requests of one page about filter files, answered one after the other beside all others: a file that does not
+/// answer delays nothing else.
+pub(super) struct RuleDesk {
+    questions: mpsc::Sender<Query>,
+    answered: mpsc::Receiver<Message>,
+}
+
+impl RuleDesk {
+    /// Creates a desk, which works until it is dropped.
+    pub(super) fn new(editor: Option<RuleEditor>) -> Self {
+        let (questions, mut asked) = mpsc::channel::<Query>(MAX_WAITING);
+        let (sender, answered) = mpsc::channel(1);
+        tokio::spawn(async move {
+            while let Some(Query { id, request }) = asked.recv().await {
+                let editor = editor.clone();
+                let work = move || answer(editor.as_ref(), &request);
+                let Ok(answer) = tokio::task::spawn_blocking(work).await else { return };
+                if let Some(answer) = answer
+                    && sender.send(Message::answer(id, answer)).await.is_err()
+                {
+                    return;
+                }
+            }
+        });
+        Self { questions, answered }
+    }
+
+    /// Returns whether a request is about filter files.
+    pub(super) fn answers(request: &Request) -> bool {
+        use Request::{CheckRules, RuleCounts, Rules, SaveRules};
+        matches!(request, Rules {} | RuleCounts {} | CheckRules { .. } | SaveRules { .. })
+    }
+
+    /// Takes a request about filter files.
+    ///
+    /// # Errors
+    /// The answer, if too many wait for a file that does not answer.
+    pub(super) fn take(&self, query: Query) -> Result<(), Message> {
+        let id = query.id;
+        self.questions.try_send(query).map_err(|_| {
+            let error = Failure::new("earlier requests about filter files still wait for a file");
+            Message::Error { id, error }
+        })
+    }
+
+    /// Returns the next answer.
+    pub(super) async fn next(&mut self) -> Option<Message> {
+        self.answered.recv().await
+    }
+}
+
+/// Maximum number of requests that wait for a file.
+const MAX_WAITING: usize = 16;
 
 /// Answers a request about filter files. This reads and writes them. Returns `None` for other requests.
 pub(super) fn answer(

@@ -6,7 +6,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::*;
-use crate::proxy::{ControlHandle, Listener, Stop};
+use crate::proxy::{ControlHandle, FilterFiles, Listener, RuleEditor, Stop};
 use crate::web::files::FILES;
 use crate::web::{Audience, WebOptions, WebServer};
 
@@ -24,6 +24,10 @@ impl Running {
     }
 
     async fn of(audience: Audience) -> Self {
+        Self::with(audience, None).await
+    }
+
+    async fn with(audience: Audience, rules: Option<RuleEditor>) -> Self {
         let address = ([127, 0, 0, 1], 0).into();
         let listener = Listener::bind(address, WebServer::MAX_CONNECTIONS).await.unwrap();
         let store = store(1000);
@@ -31,6 +35,7 @@ impl Running {
         let mut options = WebOptions::new(Arc::clone(&store), Arc::clone(&catalog));
         options.control = Some(ControlHandle::start(catalog, None));
         options.audience = audience;
+        options.rules = rules;
         let server = WebServer::new(listener, options).unwrap();
         let port = server.local_addr().unwrap().port();
         let token = server.url().split_once('#').unwrap().1.to_owned();
@@ -212,6 +217,52 @@ async fn a_page_with_the_token_is_answered() {
     );
     running.stop.stop("the test has ended");
     while next(&mut page).await.is_some() {}
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_filter_file_that_does_not_answer_delays_only_requests_about_filter_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("rules.toml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let files = FilterFiles::new(vec![pipe.clone()], Catalog::embedded().clone());
+    let editor = RuleEditor::new(files, tokio::sync::watch::channel(Vec::new()).1);
+    let running = Running::with(Audience::Page, Some(editor)).await;
+    let mut page = running.welcome_page().await;
+    for id in 100..120 {
+        let request = json!({ "do": "rules", "id": id });
+        page.send(Message::text(request.to_string())).await.unwrap();
+    }
+    let mut refused = Vec::new();
+    let request = json!({ "do": "sessions", "id": 1 });
+    page.send(Message::text(request.to_string())).await.unwrap();
+    loop {
+        let message = next(&mut page).await.expect("an answer");
+        match message["id"].as_u64() {
+            Some(1) => break assert!(message["error"].is_null(), "{message}"),
+            Some(id) => {
+                let error = message["error"]["message"].as_str().unwrap_or_default();
+                assert!(error.contains("still wait for a file"), "{message}");
+                refused.push(id);
+            }
+            None => {}
+        }
+    }
+    assert!(!refused.is_empty() && refused.len() < 20, "{refused:?}");
+    // The first is answered once somebody writes the pipe.
+    let name = pipe.clone();
+    let write = tokio::task::spawn_blocking(move || std::fs::write(name, "[[rule]]"));
+    loop {
+        let message = next(&mut page).await.expect("an answer");
+        if message["id"] == 100 {
+            break assert_eq!(message["files"][0]["text"], "[[rule]]", "{message}");
+        }
+    }
+    write.await.unwrap().unwrap();
+    // The others, too, so that none of them still waits.
+    let both = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    std::fs::remove_file(&pipe).unwrap();
+    drop(both);
 }
 
 #[tokio::test]

@@ -168,6 +168,35 @@ fn a_damaged_file_never_panics() {
     }
 }
 
+/// Millions of rows take a few bytes: whoever reads them does not wait for all.
+#[test]
+fn a_file_of_rows_that_say_nothing_is_not_read_to_its_end() {
+    use ColumnKind::{Int, Json, Short, Text, Time};
+    let shared = Shared::default();
+    let columns = [
+        ("session_number", Int),
+        ("seq", Int),
+        ("time", Time),
+        ("event", Text),
+        ("direction", Text),
+        ("state", Text),
+        ("protocol", Short),
+        ("wire", Int),
+        ("fields", Json),
+    ];
+    let columns = columns.map(|(name, kind)| TableColumn { name: name.into(), kind });
+    let mut table = TableWriter::new(Box::new(shared.clone()), &columns, &[]).unwrap();
+    (0..250_000).for_each(|_| table.end_row().unwrap());
+    table.finish().unwrap();
+    let bytes = shared.bytes();
+    assert!(bytes.len() < 20_000, "{}", bytes.len());
+    let (entries, errors) = from_parquet(&bytes);
+    assert!(entries.is_empty());
+    assert_eq!(errors.len(), 100_000);
+    let last = errors.last().unwrap().to_string();
+    assert!(last.starts_with("row 100000: the file is damaged: 100000 rows"), "{last}");
+}
+
 #[test]
 fn options_of_convert_select_what_the_rows_are() {
     let from = root().join("captures/session-1.8.jsonl");

@@ -9,7 +9,7 @@ use mitmcraft_protocol::codec::{Leg, Unit};
 use mitmcraft_protocol::schema::{Direction, State, Value};
 
 use crate::support::game::{Upstream, body, first_body, hello};
-use crate::support::{Program, read_lines, scratch_file, text};
+use crate::support::{Program, read_lines, root, scratch_file, text};
 
 /// Which end closes first, while the other keeps sending 2,000 packets per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,6 +222,22 @@ fn a_capture_that_reaches_the_limit_of_files_ends_neither_the_run_nor_a_session(
     assert!(said.contains("is incomplete: "), "{said}");
     let length = std::fs::metadata(&capture).unwrap().len();
     assert!((8 << 10..=16 << 10).contains(&length), "{length}");
+}
+
+/// The same limit under a command that only reads and writes files.
+#[cfg(unix)]
+#[test]
+fn a_conversion_that_reaches_the_limit_of_files_says_so() {
+    let capture = scratch_file("limited-conversion.jsonl");
+    let from = root().join("captures/session-1.20.4-wire.pcapng");
+    let mut command = std::process::Command::new("bash");
+    let limited = r#"ulimit -f 16; exec "$0" "$@""#;
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_mitmcraft"), "convert", text(&from)]);
+    command.arg(&capture);
+    let converted = command.output().unwrap();
+    let said = String::from_utf8(converted.stderr).unwrap();
+    assert_eq!(converted.status.code(), Some(2), "{said}");
+    assert!(said.contains("limited-conversion.jsonl") && said.contains("large"), "{said}");
 }
 
 /// A second signal does not wait for the players.

@@ -275,8 +275,7 @@ fn a_signal_that_means_nothing_ends_nothing() {
     let upstream = Upstream::answering();
     let mut proxy = Program::proxy(&upstream.address, &[]);
     let port = proxy.listening();
-    proxy.signal("USR1");
-    proxy.signal("USR2");
+    ["USR1", "USR2", "ALRM"].into_iter().for_each(|name| proxy.signal(name));
     let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
     client.write_all(&hello(2)).unwrap();
     assert!(!first_body(&mut client).is_empty());
