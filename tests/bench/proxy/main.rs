@@ -23,7 +23,6 @@ mod traffic;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::time::Instant;
 
 use game::Server;
 use mitmcraft_protocol::codec::Leg;
@@ -49,21 +48,23 @@ fn main() {
     let kinds = [
         Kind::direct(),
         Kind::relay(),
-        Kind::ours("no capture", &[]),
+        Kind::ours(PLAIN, &[]),
         Kind::ours("no capture, 200 rules", &["-f", rules]),
-        Kind::ours("pcapng", &["-w", "{}.pcapng"]),
+        Kind::ours(PCAPNG, &["-w", "{}.pcapng"]),
         Kind::ours("pcapng.zst", &["-w", "{}.pcapng.zst"]),
         Kind::ours(JSONL, &["-w", "{}.jsonl"]),
         Kind::ours(WITH_A_PAGE, &["-w", "{}.jsonl", "--web", "127.0.0.1:0"]),
-        Kind::ours("no capture, encrypted", &[]).encrypted(),
+        Kind::ours(PLAIN, &[]).encrypted(),
+        Kind::ours(PCAPNG, &["-w", "{}.pcapng"]).encrypted(),
+        Kind::ours(JSONL, &["-w", "{}.jsonl"]).encrypted(),
         Kind::relay().sessions(100),
-        Kind::ours("no capture", &[]).sessions(100),
+        Kind::ours(PLAIN, &[]).sessions(100),
         Kind::node(),
         Kind::quarry(),
     ];
     let mut kinds: Vec<Kind> = kinds
         .into_iter()
-        .filter(|kind| kind.is_floor() || only.is_empty() || only.contains(&kind.name.as_str()))
+        .filter(|kind| kind.is_floor() || only.is_empty() || only.contains(&&*kind.title()))
         .collect();
     let ours = kinds.len();
     for build in values("against=") {
@@ -72,7 +73,7 @@ fn main() {
         kinds.extend(others);
     }
     let many: Vec<Kind> =
-        [Kind::relay(), Kind::ours("no capture", &[])].map(|it| it.sessions(1000)).into();
+        [Kind::relay(), Kind::ours(PLAIN, &[])].map(|it| it.sessions(1000)).into();
     for (traffic, kinds) in [
         (Traffic::play_of(200_000), &kinds),
         (Traffic::chunks_of(20_000), &kinds),
@@ -99,13 +100,19 @@ fn main() {
 fn idle() {
     let server = Server::start(&Traffic::play_of(1));
     println!("\nAn idle session of the game takes");
-    for kind in
-        [Kind::relay(), Kind::ours("no capture", &[]), Kind::ours("pcapng", &["-w", "{}.pcapng"])]
-    {
-        println!("* {}: {:.1} KiB", kind.name, Target::idle_memory(&kind, &server) / 1024.0);
+    let kinds = [
+        Kind::relay(),
+        Kind::ours(PLAIN, &[]),
+        Kind::ours(PLAIN, &[]).encrypted(),
+        Kind::ours(PCAPNG, &["-w", "{}.pcapng"]),
+    ];
+    for kind in kinds {
+        println!("* {}: {:.1} KiB", kind.title(), Target::idle_memory(&kind, &server) / 1024.0);
     }
 }
 
+const PLAIN: &str = "no capture";
+const PCAPNG: &str = "pcapng";
 const JSONL: &str = "JSONL";
 const WITH_A_PAGE: &str = "JSONL, with a page";
 
@@ -151,7 +158,7 @@ fn print(traffic: &Traffic, kinds: &[Kind], measured: &[Vec<Measured>]) {
         );
     }
     println!();
-    let place = |name: &str| kinds.iter().position(|kind| kind.name == name);
+    let place = |title: &str| kinds.iter().position(|kind| kind.title() == title);
     if let (Some(plain), Some(page)) = (place(JSONL), place(WITH_A_PAGE)) {
         let ratio = median(page, |it| 1.0 / it.wall) / median(plain, |it| 1.0 / it.wall);
         println!(
@@ -159,7 +166,21 @@ fn print(traffic: &Traffic, kinds: &[Kind], measured: &[Vec<Measured>]) {
             100.0 * ratio
         );
     }
-    println!("Floor of encryption, both directions of a leg: {:.3} µs per frame", aes(traffic));
+    let decrypting = crypt(traffic, false);
+    println!("Decrypting once: {decrypting:.3} µs per frame");
+    println!("Decrypting and encrypting once: {:.3} µs per frame", crypt(traffic, true));
+    for (name, floor, bar) in [(PLAIN, decrypting, 1.3), (PCAPNG, 0.0, 1.2), (JSONL, 0.0, 1.2)] {
+        if let (Some(plain), Some(encrypted)) = (place(name), place(&format!("{name}, encrypted")))
+        {
+            let [plain, encrypted] =
+                [plain, encrypted].map(|place| median(place, |it| it.cpu) * 1e6 / frames);
+            println!(
+                "{name}, encrypted: {:.2} of plain{} (at most {bar})",
+                encrypted / (plain + floor),
+                if floor > 0.0 { " and decrypting once" } else { "" },
+            );
+        }
+    }
     for (place, kind) in kinds.iter().enumerate() {
         let written = median(place, |it| it.written);
         if written > 0.0 {
@@ -172,21 +193,23 @@ fn print(traffic: &Traffic, kinds: &[Kind], measured: &[Vec<Measured>]) {
     }
 }
 
-/// Returns the processor time in microseconds per frame that decrypting and encrypting take.
-fn aes(traffic: &Traffic) -> f64 {
+/// Returns the processor time in microseconds per frame that decrypting takes, and then encrypting if `both`.
+fn crypt(traffic: &Traffic, both: bool) -> f64 {
     let mut times: Vec<f64> = (0..5)
         .map(|_| {
             let mut leg = Leg::default();
             leg.set_cipher(b"0123456789abcdef");
             leg.decoder.set_opaque();
-            let begun = Instant::now();
+            let before = target::thread_cpu();
             for read in traffic.bytes().chunks(64 << 10) {
                 leg.decoder.receive(read);
                 leg.decoder.poll();
-                leg.encoder.put(read);
-                leg.encoder.advance(read.len());
+                if both {
+                    leg.encoder.put(read);
+                    leg.encoder.advance(read.len());
+                }
             }
-            begun.elapsed().as_secs_f64()
+            target::thread_cpu() - before
         })
         .collect();
     times.sort_by(f64::total_cmp);

@@ -97,9 +97,10 @@ impl Kind {
     }
 
     pub fn title(&self) -> String {
+        let encrypted = if self.encrypted { ", encrypted" } else { "" };
         match self.sessions {
-            1 => self.name.clone(),
-            many => format!("{}, {many} sessions", self.name),
+            1 => format!("{}{encrypted}", self.name),
+            many => format!("{}{encrypted}, {many} sessions", self.name),
         }
     }
 }

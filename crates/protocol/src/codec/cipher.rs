@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::Arc;
 
 use aes::Aes128;
 use aes::cipher::consts::U16;
@@ -8,13 +9,29 @@ use aes::cipher::{
 
 use super::ciphertext::{Ciphertext, shift};
 
+/// A shared secret, expanded once for all streams that use it: the schedule of its keys is most of a cipher.
+#[derive(Clone)]
+pub(super) struct Key {
+    aes: Arc<Aes128>,
+    secret: [u8; 16],
+}
+
+impl Key {
+    pub(super) fn new(secret: &[u8; 16]) -> Self {
+        Self { aes: Arc::new(Aes128::new(secret.into())), secret: *secret }
+    }
+
+    pub(super) fn secret(&self) -> &[u8; 16] {
+        &self.secret
+    }
+}
+
 /// Encrypts a stream with AES-128 in CFB8 mode. Each byte depends on the previous one, so the work
 /// is serial.
 pub(super) struct Encryptor {
-    aes: Aes128,
+    key: Key,
     /// The last 16 bytes of ciphertext, the oldest in the lowest bits.
     window: u128,
-    secret: [u8; 16],
     /// The bytes that are being forwarded, if their ciphertext is known.
     pub(super) offered: Option<Ciphertext>,
     /// `false` once received bytes would have had other ciphertext here.
@@ -26,11 +43,10 @@ pub(super) struct Encryptor {
 
 impl Encryptor {
     /// Starts a stream. The shared secret is both the key and the initialisation vector.
-    pub(super) fn new(secret: &[u8; 16]) -> Self {
+    pub(super) fn new(key: &Key) -> Self {
         Self {
-            aes: Aes128::new(secret.into()),
-            window: u128::from_le_bytes(*secret),
-            secret: *secret,
+            key: key.clone(),
+            window: u128::from_le_bytes(key.secret),
             offered: None,
             in_step: true,
             #[cfg(any(test, feature = "test-support"))]
@@ -40,12 +56,12 @@ impl Encryptor {
 
     /// Returns whether bytes that were encrypted with `secret` may have the same ciphertext here.
     pub(super) fn is_in_step(&self, secret: &[u8; 16]) -> bool {
-        self.in_step && self.secret == *secret
+        self.in_step && self.key.secret == *secret
     }
 
     /// Returns whether nothing has been encrypted yet.
     pub(super) fn is_unused(&self) -> bool {
-        self.window.to_le_bytes() == self.secret
+        self.window.to_le_bytes() == self.key.secret
     }
 
     /// Appends the ciphertext of the next bytes of the stream to `out`: the one that is offered, if they would
@@ -71,7 +87,7 @@ impl Encryptor {
         {
             self.encrypted += bytes.len();
         }
-        self.aes.encrypt_with_backend(Serial { window: &mut self.window, bytes });
+        self.key.aes.encrypt_with_backend(Serial { window: &mut self.window, bytes });
     }
 }
 
@@ -95,15 +111,15 @@ impl fmt::Debug for Encryptor {
 ///    [-- window 1 ---]         c1 ^= aes(window 1)[0]
 /// ```
 pub(super) struct Decryptor {
-    aes: Aes128,
+    aes: Arc<Aes128>,
     /// The last 16 bytes of ciphertext.
     before: [u8; 16],
 }
 
 impl Decryptor {
     /// Starts a stream. The shared secret is both the key and the initialisation vector.
-    pub(super) fn new(secret: &[u8; 16]) -> Self {
-        Self { aes: Aes128::new(secret.into()), before: *secret }
+    pub(super) fn new(key: &Key) -> Self {
+        Self { aes: Arc::clone(&key.aes), before: key.secret }
     }
 
     /// Decrypts the next bytes of the stream in place.
@@ -180,11 +196,11 @@ mod tests {
 
         let mut bytes = plain;
         let window = u128::from_le_bytes(before);
-        let mut encryptor = Encryptor { window, ..Encryptor::new(&key) };
+        let mut encryptor = Encryptor { window, ..Encryptor::new(&Key::new(&key)) };
         encryptor.encrypt(&mut bytes);
         assert_eq!(bytes, secret);
 
-        let mut decryptor = Decryptor { aes: Aes128::new(&key.into()), before };
+        let mut decryptor = Decryptor { aes: Key::new(&key).aes, before };
         decryptor.decrypt(&mut bytes);
         assert_eq!(bytes, plain);
     }
@@ -199,8 +215,8 @@ mod tests {
             let mut theirs = plain.clone();
             cfb8::Encryptor::<Aes128>::new(&secret.into(), &secret.into()).encrypt(&mut theirs);
 
-            let mut encryptor = Encryptor::new(&secret);
-            let mut decryptor = Decryptor::new(&secret);
+            let mut encryptor = Encryptor::new(&Key::new(&secret));
+            let mut decryptor = Decryptor::new(&Key::new(&secret));
             let mut encrypted = Vec::new();
             let mut decrypted = Vec::new();
             for mut part in parts {

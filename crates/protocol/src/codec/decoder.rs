@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
-use super::cipher::Decryptor;
+use super::cipher::{Decryptor, Key};
 use super::ciphertext::{Ciphertext, KeptCiphertext};
 use super::{Bare, CodecError, Frame, FrameView, Limits, MemoryBudget, Reservation, Unit};
 use crate::wire::VarInt;
@@ -100,14 +100,18 @@ impl Decoder {
     /// Decrypts all bytes not yet polled with `secret`, received or not. Does nothing if a cipher
     /// is already set.
     pub fn set_cipher(&mut self, secret: &[u8; 16]) {
+        self.set_key(&Key::new(secret));
+    }
+
+    pub(super) fn set_key(&mut self, key: &Key) {
         if self.cipher.is_some() {
             return;
         }
         if let Some(kept) = &mut self.kept {
-            kept.start(secret);
+            kept.start(key.secret());
             kept.append(&self.buffer, 0, self.allocated);
         }
-        self.cipher.insert(Box::new(Decryptor::new(secret))).decrypt(&mut self.buffer);
+        self.cipher.insert(Box::new(Decryptor::new(key))).decrypt(&mut self.buffer);
     }
 
     /// Keeps the ciphertext of what is buffered once a cipher is set, for an encoder to which it is

@@ -1,6 +1,6 @@
 use bytes::Bytes;
 
-use super::cipher::Encryptor;
+use super::cipher::{Encryptor, Key};
 use super::{Decoder, Frame, MemoryBudget, Reservation};
 
 /// Frames and encrypts the packets of one direction of a leg.
@@ -151,7 +151,11 @@ impl Encoder {
 
     /// Encrypts with `secret` from the next byte on. Does nothing if a cipher is already set.
     pub fn set_cipher(&mut self, secret: &[u8; 16]) {
-        self.cipher.get_or_insert_with(|| Box::new(Encryptor::new(secret)));
+        self.set_key(&Key::new(secret));
+    }
+
+    pub(super) fn set_key(&mut self, key: &Key) {
+        self.cipher.get_or_insert_with(|| Box::new(Encryptor::new(key)));
     }
 
     /// Returns whether a cipher is set, and nothing has been encrypted with it yet.

@@ -1,3 +1,4 @@
+use super::cipher::Key;
 use super::{Decoder, Encoder, Limits, MemoryBudget};
 
 /// One of the proxy's two connections: both directions, with their cipher and compression.
@@ -35,8 +36,9 @@ impl Leg {
     /// Sets the cipher of both directions: decrypts all bytes not yet polled, and encrypts all
     /// bytes not yet added.
     pub fn set_cipher(&mut self, secret: &[u8; 16]) {
-        self.decoder.set_cipher(secret);
-        self.encoder.set_cipher(secret);
+        let key = Key::new(secret);
+        self.decoder.set_key(&key);
+        self.encoder.set_key(&key);
     }
 }
 
@@ -81,6 +83,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What a leg keeps for ciphertext in step is less than what its two streams share.
+    #[test]
+    fn both_directions_of_a_leg_share_the_schedule_of_their_keys() {
+        use crate::codec::cipher::{Decryptor, Encryptor};
+        use crate::codec::ciphertext::KeptCiphertext;
+        let streams = size_of::<Encryptor>() + size_of::<Decryptor>() + size_of::<KeptCiphertext>();
+        assert!(streams < size_of::<aes::Aes128>(), "{streams}");
     }
 
     #[test]
