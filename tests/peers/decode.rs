@@ -31,6 +31,10 @@ fn an_encrypted_session_needs_the_key_log_to_equal_the_proxys_capture() {
     let decoded = decode(&played.recording, &["--keys", text(&played.keys)]);
     assert!(!decoded.stderr.contains("warning"), "{}", decoded.stderr);
     compare(&played, &decoded);
+    // So does what the proxy itself says has crossed its sockets: nothing was encrypted again on the way.
+    let decoded = decode(&played.wire, &["--keys", text(&played.keys)]);
+    assert!(!decoded.stderr.contains("warning"), "{}", decoded.stderr);
+    compare(&played, &decoded);
     // Both interfaces show it.
     crate::web::shows_a_recording(&played.recording, &played.keys);
     crate::screen::shows_a_recording(&played.recording, &played.keys);
@@ -60,6 +64,8 @@ fn an_encrypted_session_needs_the_key_log_to_equal_the_proxys_capture() {
 /// A session through the proxy, recorded next to it.
 struct Played {
     recording: PathBuf,
+    /// The proxy's own recording of the bytes on its sockets.
+    wire: PathBuf,
     keys: PathBuf,
     capture: Vec<Json>,
     /// The ports that the client and the proxy connected to.
@@ -72,8 +78,10 @@ fn play(server_options: &[&str]) -> Played {
     let server_leg = server.port();
     let (capture, recording) = (scratch_file("proxy.jsonl"), scratch_file("tcpdump.pcap"));
     let upstream = format!("127.0.0.1:{server_leg}");
-    let keys = scratch_file("keys.txt");
-    let mut proxy = Program::proxy(&upstream, &["-w", text(&capture), "--key-log", text(&keys)]);
+    let (keys, wire) = (scratch_file("keys.txt"), scratch_file("wire.pcapng"));
+    let options = ["-w", text(&capture), "-w", text(&wire), "--pcap-view", "wire"];
+    let mut proxy =
+        Program::proxy(&upstream, &[&options[..], &["--key-log", text(&keys)]].concat());
     let client_leg = proxy.listening();
 
     let filter = format!("tcp port {server_leg} or tcp port {client_leg}");
@@ -93,7 +101,7 @@ fn play(server_options: &[&str]) -> Played {
     wait_for_ends(&recording);
     tcpdump.interrupt();
     tcpdump.succeed();
-    Played { recording, keys, capture: read_lines(&capture), client_leg, server_leg }
+    Played { recording, wire, keys, capture: read_lines(&capture), client_leg, server_leg }
 }
 
 /// Waits until the recording has the ends of both connections: tcpdump writes a little later.
