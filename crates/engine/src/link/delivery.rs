@@ -48,6 +48,7 @@ impl Wire for PerSide<End> {
         self[Side::from(direction).other()].write(emission)
     }
 
+    #[inline(always)]
     fn forward(&mut self, direction: Direction, frame: &Frame) {
         self[Side::from(direction).other()].forward(frame);
     }
@@ -352,7 +353,7 @@ impl Delivery {
     }
 
     /// Forwards a packet as it came, after everything already delayed in its direction.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn forward(&mut self, wire: &mut impl Wire, packet: Packet) {
         match packet.frame() {
             // The usual case: nothing is cloned.

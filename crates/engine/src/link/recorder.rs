@@ -67,7 +67,7 @@ impl Recorder {
         packet.set_seq(self.sequence);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&mut self, record: Record) {
         if let Some(tally) = &mut self.tally
             && record.is_plain()

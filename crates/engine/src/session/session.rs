@@ -163,7 +163,7 @@ impl Session {
                     if side == Side::Server && self.answers_ping() {
                         continue;
                     }
-                    if self.is_congested(direction) {
+                    if self.is_backed_up(direction) {
                         self.congested[direction] = true;
                         break;
                     }
@@ -185,9 +185,12 @@ impl Session {
     /// Returns whether packets of a direction wait until a peer has read what earlier ones have caused: the
     /// receiver all of it, the sender what it was sent by rules, scripts and programs.
     pub(super) fn is_congested(&self, direction: Direction) -> bool {
-        let sender = Side::from(direction);
-        self.ends[sender].is_full_of_own(MAX_BURST)
-            || self.ends[sender.other()].is_full(MAX_BURST)
+        self.ends[Side::from(direction)].is_full_of_own(MAX_BURST) || self.is_backed_up(direction)
+    }
+
+    /// Returns whether the receiver of a direction has to read first.
+    fn is_backed_up(&self, direction: Direction) -> bool {
+        self.ends[Side::from(direction).other()].is_full(MAX_BURST)
             || self.delivery.queues[direction].is_overfull()
     }
 
@@ -287,6 +290,7 @@ impl Session {
     }
 
     /// Handles a packet when nothing is held before it.
+    #[inline(always)]
     pub(super) fn on_packet(&mut self, mut incoming: Incoming) {
         let Incoming { packet, role, .. } = &mut incoming;
         let (role, direction) = (*role, packet.direction());
@@ -359,6 +363,7 @@ impl Session {
     }
 
     /// Ends the session if a rule gave a reason to.
+    #[inline(always)]
     pub(super) fn close_by_rule(&mut self, reason: Option<String>) {
         if let Some(reason) = reason {
             self.close_with(&reason, format!("closed by a rule: {reason}"));

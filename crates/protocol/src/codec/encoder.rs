@@ -39,10 +39,15 @@ impl Encoder {
 
     /// Forwards a frame: as the bytes that were received if they suit this leg's compression,
     /// otherwise framed again. A frame whose body does not inflate is forwarded as received.
+    #[inline]
     pub fn forward(&mut self, frame: &Frame) {
-        if self.bare || frame.suits(self.threshold) {
-            return self.put(frame.wire());
+        match self.bare || frame.suits(self.threshold) {
+            true => self.put(frame.wire()),
+            false => self.reframe(frame),
         }
+    }
+
+    fn reframe(&mut self, frame: &Frame) {
         match frame.body() {
             Ok(body) => {
                 self.send(&body);
@@ -176,12 +181,14 @@ impl Encoder {
     }
 
     /// Returns whether what is still to be written takes more memory than is left for others.
+    #[inline]
     #[must_use]
     pub fn is_pressed(&self) -> bool {
         self.reservation.is_pressed()
     }
 
     /// Returns the encrypted bytes that are still to be written.
+    #[inline]
     #[must_use]
     pub fn pending(&self) -> &[u8] {
         &self.out[self.start..]

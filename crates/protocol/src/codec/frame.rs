@@ -211,6 +211,7 @@ impl Frame {
     /// Returns whether a leg with this threshold accepts the frame as it is.
     ///
     /// The thresholds may differ, as long as the body has the same form under both.
+    #[inline]
     pub(super) fn suits(&self, threshold: Option<usize>) -> bool {
         if self.threshold == threshold {
             return true;

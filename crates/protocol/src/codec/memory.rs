@@ -126,6 +126,7 @@ impl Reservation {
 
     /// Returns `true` if the owner has more than what is free, and more than its budget has left. Whoever
     /// stops growing then leaves as much as it has to the others, however many there are.
+    #[inline]
     #[must_use]
     pub fn is_pressed(&self) -> bool {
         self.counted > 0
