@@ -227,7 +227,7 @@ fn the_newest_engines_answer_as_the_pinned_ones_do() {
         for row in rows.collect().rows(): print(*row, sep='\\t')";
     let pandas = "import pandas\n\
         rows = pandas.read_parquet('lake')\n\
-        rows = rows[rows.packet == 'chat'].groupby('player', dropna=False).wire.agg(['count', 'sum'])\n\
+        rows = rows[rows.packet == 'chat'].groupby('player', dropna=False).wire.agg(['count', 'sum']).astype('int64')\n\
         for row in rows.itertuples(): print(*row, sep='\\t')";
     let expected = sorted(lake.answer("With [pyarrow]"));
     for code in [polars, pandas] {
