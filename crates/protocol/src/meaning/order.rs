@@ -3,7 +3,8 @@ use std::sync::LazyLock;
 use toml::de::DeValue;
 
 use super::rows::{Entry, Table, texts};
-use crate::schema::{Family, PacketType, Release};
+use crate::packet::Packet;
+use crate::schema::{Family, PacketType, Release, Value};
 
 /// Returns whether a packet changes the world or the player, which exist from Join Game on.
 #[must_use]
@@ -34,6 +35,70 @@ impl NeededRegistries {
     }
 }
 
+/// Something for which the game waits after Join Game before it shows the world.
+#[derive(Debug)]
+pub struct Awaited {
+    /// What the packet brings, in words.
+    pub what: &'static str,
+    /// The names of the packets that bring it.
+    packets: Vec<&'static str>,
+    /// The value of the packet's field `reason`, if only one counts.
+    reason: Option<i64>,
+}
+
+impl Awaited {
+    /// Returns what a version waits for.
+    #[must_use]
+    pub fn of(release: Release) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        let mut rows: Vec<_> = awaited()
+            .iter()
+            .filter(|((family, ..), ..)| *family == release.family())
+            .flat_map(|(_, name, fields)| fields.at("", release).map(move |row| (row.entry, name)))
+            .collect();
+        rows.sort_by_key(|(entry, name)| (&entry.what, *name));
+        for (AwaitedRow { what, reason }, name) in rows {
+            match found.iter_mut().find(|known| known.what == what) {
+                Some(known) => known.packets.push(name),
+                None => found.push(Self { what, packets: vec![name], reason: *reason }),
+            }
+        }
+        found
+    }
+
+    /// Returns whether a packet of the server brings it.
+    #[must_use]
+    pub fn is_in(&self, packet: &Packet) -> bool {
+        let is_named = packet.kind().is_some_and(|kind| self.packets.contains(&&**kind.name()));
+        let reason = || packet.value().ok()?.get("reason").and_then(Value::as_int);
+        is_named && self.reason.is_none_or(|wanted| reason() == Some(wanted))
+    }
+}
+
+/// A row of `[[awaited]]`.
+#[derive(Debug, Default)]
+pub(crate) struct AwaitedRow {
+    what: String,
+    reason: Option<i64>,
+}
+
+impl Entry for AwaitedRow {
+    fn take(&mut self, key: &str, value: &DeValue<'_>) -> Option<()> {
+        match key {
+            "what" => self.what = value.as_str()?.to_owned(),
+            "reason" => self.reason = Some(value.as_integer()?.as_str().parse().ok()?),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// Returns whether a client sends a packet by itself, also while it loads the world.
+#[must_use]
+pub fn is_automatic(release: Release, packet: &PacketType) -> bool {
+    automatic().of(release, packet).is_some_and(|fields| fields.at("", release).next().is_some())
+}
+
 impl Default for NeededRegistries {
     fn default() -> Self {
         Self { names: Box::default(), certain: true }
@@ -62,6 +127,20 @@ pub(crate) fn world() -> &'static Table<()> {
 pub(crate) fn registries() -> &'static Table<NeededRegistries> {
     static TABLE: LazyLock<Table<NeededRegistries>> =
         LazyLock::new(|| Table::read(&[(Family::Java, FILE)], "registries", str::to_owned));
+    &TABLE
+}
+
+/// Returns the packets for which the game waits, read from the data file on first use.
+pub(crate) fn awaited() -> &'static Table<AwaitedRow> {
+    static TABLE: LazyLock<Table<AwaitedRow>> =
+        LazyLock::new(|| Table::read(&[(Family::Java, FILE)], "awaited", str::to_owned));
+    &TABLE
+}
+
+/// Returns the packets that need no player, read from the data file on first use.
+pub(crate) fn automatic() -> &'static Table<()> {
+    static TABLE: LazyLock<Table<()>> =
+        LazyLock::new(|| Table::read(&[(Family::Java, FILE)], "automatic", str::to_owned));
     &TABLE
 }
 

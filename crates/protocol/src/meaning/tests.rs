@@ -237,6 +237,7 @@ fn the_tables_are_small() {
     let text: usize = FILES.iter().map(|(_, text)| text.len()).sum();
     let rows = [
         include_str!("data/components.toml"),
+        super::disconnects::FILE,
         include_str!("data/limits.toml"),
         include_str!("data/metadata.toml"),
         include_str!("data/names.toml"),
@@ -245,5 +246,5 @@ fn the_tables_are_small() {
     ];
     let rows: usize = rows.iter().map(|text| text.len()).sum();
     let size = text + rows + super::registries::FILE.len();
-    assert!(size < 170_000, "{size} bytes; docs/meanings.md has the sizes too");
+    assert!(size < 185_000, "{size} bytes; docs/meanings.md has the sizes too");
 }

@@ -82,6 +82,8 @@ fn every_row_is_of_a_packet_and_a_field_that_every_version_of_its_range_has() {
     known.check(crate::meaning::redaction::table());
     known.check(crate::meaning::order::world());
     known.check(crate::meaning::order::registries());
+    known.check(crate::meaning::order::awaited());
+    known.check(crate::meaning::order::automatic());
     known.check(crate::meaning::renamed::table());
     assert!(!crate::meaning::GameWords::get().members.is_empty());
 }
