@@ -41,6 +41,7 @@
 //! | [`replay`] | recorded sessions played to a client or a server, or through filters |
 //! | [`regress`] | how a server behaves differently from a recorded one |
 //! | [`lint`] | what a server sends, judged as the game would |
+//! | [`explain`] | how sessions ended, and the likely cause |
 //!
 //! # A session in memory
 //!
@@ -152,3 +153,5 @@ pub mod replay;
 
 pub mod lint;
 pub mod regress;
+
+pub mod explain;

@@ -4,7 +4,7 @@ use mitmcraft_protocol::schema::{Direction, Role, State, Value};
 /// A kind of request that is answered with the number in it. The time until the answer is a round
 /// trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Exchange {
+pub(crate) enum Exchange {
     StatusPing,
     KeepAlive,
     Ping,
@@ -17,12 +17,12 @@ pub(super) enum Exchange {
 
 /// The part of a packet in exchanges of request and answer: what it answers, and what it asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ExchangeRole {
+pub(crate) struct ExchangeRole {
     /// The exchange of which it answers a request, if one with its number is open.
-    pub(super) answers: Option<Exchange>,
+    pub(crate) answers: Option<Exchange>,
     /// The exchange of which it is a request, if it is no answer.
-    pub(super) asks: Option<Exchange>,
-    pub(super) number: i64,
+    pub(crate) asks: Option<Exchange>,
+    pub(crate) number: i64,
 }
 
 impl Exchange {
@@ -47,7 +47,7 @@ impl Exchange {
     }
 
     /// Returns the role of a packet if it belongs to an exchange.
-    pub(super) fn role(packet: &Packet) -> Option<ExchangeRole> {
+    pub(crate) fn role(packet: &Packet) -> Option<ExchangeRole> {
         let is_clientbound = packet.direction() == Direction::Clientbound;
         let known = packet.kind()?;
         let game = matches!(packet.state(), State::Play | State::Configuration);

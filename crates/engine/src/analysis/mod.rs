@@ -28,6 +28,7 @@ pub use counts_by_packet::{CountedPacket, CountsByPacket};
 pub use diagnostic_counts::DiagnosticCounts;
 pub use diff::{Change, DiffSide, Differ, Difference, EqualPairs, Ignore, IgnoreError, LegDiffer};
 pub(crate) use diff::{entity_ids, fingerprint};
+pub(crate) use exchange::{Exchange, ExchangeRole};
 pub use named_counts::NamedCounts;
 pub use packet_counts::PacketCounts;
 pub use redact::{RedactSink, Redactor};

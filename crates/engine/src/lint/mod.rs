@@ -17,7 +17,7 @@ mod report;
 mod rule;
 mod session;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod values;
 
 use linter::Fault;

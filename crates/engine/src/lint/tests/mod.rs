@@ -1,6 +1,6 @@
 //! Faults of each rule, written as bytes by the documents of the protocol, and packets without one.
 
-mod planted;
+pub(crate) mod planted;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn hex(digits: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }
 
-fn context(version: i32) -> Context {
+pub(crate) fn context(version: i32) -> Context {
     let catalog = Catalog::embedded();
     let protocol = match version {
         ..=6 => catalog.alpha(version).protocol,

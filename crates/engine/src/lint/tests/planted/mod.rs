@@ -2,9 +2,9 @@
 //! place, and the same packets without the error have no finding. The packets are written here from the
 //! documents of the protocol, not with the descriptions by which the linter reads them.
 
-mod body;
+pub(crate) mod body;
 mod entities;
-mod packets;
+pub(crate) mod packets;
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -24,27 +24,27 @@ use mitmcraft_protocol::packet::{
 use mitmcraft_protocol::schema::{Catalog, Direction, State};
 
 /// An error that is planted into packets.
-struct Plant {
-    name: &'static str,
-    rule: Rule,
+pub(crate) struct Plant {
+    pub(crate) name: &'static str,
+    pub(crate) rule: Rule,
     /// Builds the packets with the error or without.
-    build: Box<dyn Fn(bool) -> Vec<Packet>>,
+    pub(crate) build: Box<dyn Fn(bool) -> Vec<Packet>>,
 }
 
 /// A packet of the server.
 #[derive(Clone)]
-struct Packet {
+pub(crate) struct Packet {
     state: &'static str,
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// The id, if the version has none of that name.
     id: Option<i32>,
     body: Body,
     /// Seconds after the packet before it.
-    after: u64,
+    pub(crate) after: u64,
     /// `true` if the packet is compressed, `false` if not, where there is a threshold of 256.
     compressed: Option<bool>,
     /// `true` for the packet with the error, if it is not the only one.
-    is_at_fault: bool,
+    pub(crate) is_at_fault: bool,
 }
 
 /// A packet of the game.
@@ -87,7 +87,7 @@ impl Packet {
     }
 
     /// Returns the packet as it comes out of a connection, with its number and time.
-    fn judged(&self, context: &Arc<Context>, seq: u64, at: Timestamp) -> Judged {
+    pub(crate) fn judged(&self, context: &Arc<Context>, seq: u64, at: Timestamp) -> Judged {
         let version = context.protocol.version();
         let bytes = self.bytes(version);
         let Some(is_compressed) = self.compressed else {

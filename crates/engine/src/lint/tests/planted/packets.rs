@@ -12,7 +12,7 @@ const NOTHING: i32 = 60_000;
 /// The number of an entry, and the end of its compound.
 const NUMBERED: [u8; 10] = [3, 0, 2, b'i', b'd', 0, 0, 0, 0, 0];
 
-pub(super) fn plants(version: i32) -> Vec<Plant> {
+pub(crate) fn plants(version: i32) -> Vec<Plant> {
     let mut plants = wire(version);
     plants.extend(texts(version));
     plants.extend(metadata(version));
@@ -170,7 +170,7 @@ fn wire(version: i32) -> Vec<Plant> {
 }
 
 /// The way into the game, without Join Game and without some registries.
-pub(super) fn entered(version: i32, missing: &[&str]) -> Vec<Packet> {
+pub(crate) fn entered(version: i32, missing: &[&str]) -> Vec<Packet> {
     let success = match version {
         ..735 => body().text("069a79f4-44e9-4726-a5be-fca90e38aaf5").text("Steve"),
         735..759 => body().uuid().text("Steve"),
@@ -218,7 +218,7 @@ pub(super) fn entered(version: i32, missing: &[&str]) -> Vec<Packet> {
 }
 
 /// Join Game, of the versions that differ in what matters here.
-fn joined(version: i32) -> Packet {
+pub(crate) fn joined(version: i32) -> Packet {
     let world = "minecraft:overworld";
     match version {
         ..108 => game("login", body().i32(1).i8(0).i8(0).i8(1).i8(20).text("flat").i8(0)),
@@ -446,7 +446,7 @@ fn slot(version: i32) -> Plant {
 }
 
 /// A chunk whose last section has an array of another length than its palette asks for.
-fn chunk(version: i32) -> Plant {
+pub(crate) fn chunk(version: i32) -> Plant {
     let rule = Rule::ChunkInvalid;
     Plant::new("section with a wrong array", rule, move |is_bad| {
         let at = body().i32(3).i32(-4);

@@ -1,0 +1,25 @@
+//! How sessions ended, and why: who ended each, with which words, and the packets that are its likely cause.
+//!
+//! An [`Explainer`] is a [`Sink`](crate::capture::Sink) for the entries of captures. Its [`ExplainReport`] has
+//! an [`Explained`] for each session: an [`Ending`], and [`Evidence`] in the order of its certainty. Evidence
+//! is a packet and a rule that it breaks; nothing is claimed without a packet. `docs/disconnected.md` is the
+//! page behind it.
+
+mod causes;
+mod ending;
+mod evidence;
+mod explainer;
+mod join;
+mod report;
+#[cfg(test)]
+mod tests;
+mod watched;
+
+use causes::causes;
+pub use ending::{EndKind, Ending, Words};
+use evidence::ending_of;
+pub use evidence::{Certainty, Evidence};
+pub use explainer::Explainer;
+use join::Join;
+pub use report::{ExplainReport, Explained};
+use watched::Watched;
