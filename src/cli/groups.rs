@@ -7,7 +7,7 @@ use clap::Command;
 /// The groups of commands.
 pub(super) const GROUPS: &[(&str, &[&str])] = &[
     ("Watch and record", &["demo", "proxy", "view", "show"]),
-    ("Work with captures", &["convert", "stats", "diff", "decode", "replay"]),
+    ("Work with captures", &["convert", "stats", "diff", "decode", "explain", "replay"]),
     ("Test servers and clients", &["lint", "expect", "regress", "check"]),
     ("Look up", &["ping", "query", "protocols"]),
     (

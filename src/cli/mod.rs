@@ -14,6 +14,7 @@ mod diff;
 mod exit;
 mod expect;
 mod expectations;
+mod explain;
 mod groups;
 mod help;
 mod input;
@@ -121,6 +122,7 @@ enum Verb {
     Stats(stats::Arguments),
     Diff(diff::Arguments),
     Decode(decode::Arguments),
+    Explain(Box<explain::Arguments>),
     Replay(Box<replay::Arguments>),
     Lint(Box<lint::Arguments>),
     Expect(expect::Arguments),
@@ -171,6 +173,7 @@ fn run(settings: &Settings, output: &Output) -> anyhow::Result<Done> {
         Verb::Stats(arguments) => stats::run(&arguments, output),
         Verb::Diff(arguments) => diff::run(&arguments, output),
         Verb::Decode(arguments) => decode::run(&arguments, output),
+        Verb::Explain(arguments) => explain::run(&arguments, output),
         Verb::Replay(arguments) => replay::run(*arguments, output),
         Verb::Lint(arguments) => lint::run(&arguments, output),
         Verb::Expect(arguments) => expect::run(arguments, output),

@@ -170,6 +170,8 @@ fn no_verb_prints_anything_that_a_terminal_interprets() {
             (&["diff", plain, capture, "--json"], true),
             (&["lint", "--capture", capture], false),
             (&["lint", "--capture", capture, "--json"], false),
+            (&["explain", capture], false),
+            (&["explain", capture, "--json"], false),
             (&["convert", capture, HOSTILE], false),
             (&["protocols", HOSTILE], true),
         ] {

@@ -4,6 +4,7 @@ mod accounts;
 mod captures;
 mod closing;
 mod expect;
+mod explain;
 mod formats;
 #[cfg(target_os = "linux")]
 mod full_disk;
