@@ -42,11 +42,11 @@ impl RuleDesk {
     ///
     /// # Errors
     /// The answer, if too many wait for a file that does not answer.
-    pub(super) fn take(&self, query: Query) -> Result<(), Message> {
+    pub(super) fn take(&self, query: Query) -> Result<(), Box<Message>> {
         let id = query.id;
         self.questions.try_send(query).map_err(|_| {
             let error = Failure::new("earlier requests about filter files still wait for a file");
-            Message::Error { id, error }
+            Box::new(Message::Error { id, error })
         })
     }
 
