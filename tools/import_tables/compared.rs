@@ -96,19 +96,16 @@ pub(crate) const COMPARED: &[Patch] = &[
                  entity.",
         versions: 765..=765,
         apply: |tables| {
-            let to_block = json!("position");
-            let to_entity =
-                container(&[("entityId", json!("varint")), ("entityEyeHeight", json!("f32"))]);
             let kind = json!(["mapper", { "type": "varint", "mappings": { "0": "block", "1": "entity" } }]);
-            let place = json!(["switch", {
-                "compareTo": "positionType", "fields": { "block": to_block, "entity": to_entity }
-            }]);
-            let vibration = container(&[
-                ("positionType", kind),
-                ("position", place),
-                ("ticks", json!("varint")),
-            ]);
-            define(&mut tables["types"]["particleData"][1]["fields"]["43"], vibration)
+            set_vibration(tables, kind, ["block", "entity"])
+        },
+    },
+    Patch {
+        name: "where a vibration goes is a block or an entity with its eyes (1.19)",
+        reason: "As above, with a name in front. The tables have three VarInts for an entity.",
+        versions: 759..=764,
+        apply: |tables| {
+            set_vibration(tables, json!("string"), ["minecraft:block", "minecraft:entity"])
         },
     },
     Patch {
@@ -275,4 +272,18 @@ pub(crate) const COMPARED: &[Patch] = &[
 fn place() -> Json {
     let global = container(&[("dimensionName", json!("string")), ("location", json!("position"))]);
     json!(["option", global])
+}
+
+/// Sets the layout of the particle `vibration`, for these names of its two targets.
+fn set_vibration(tables: &mut Json, kind: Json, [block, entity]: [&str; 2]) -> bool {
+    let to_entity = container(&[("entityId", json!("varint")), ("entityEyeHeight", json!("f32"))]);
+    let place = json!(["switch", {
+        "compareTo": "positionType", "fields": { block: "position", entity: to_entity }
+    }]);
+    let layout =
+        container(&[("positionType", kind), ("position", place), ("ticks", json!("varint"))]);
+    let particles = tables["types"]["particleData"][1]["fields"].as_object_mut();
+    let vibration = particles
+        .and_then(|particles| particles.values_mut().find(|it| it[1][0]["name"] == "positionType"));
+    vibration.is_some_and(|it| define(it, layout))
 }

@@ -20,6 +20,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::compared::COMPARED;
 use crate::items::ITEMS;
+use crate::known::KNOWN;
 use crate::later::LATER;
 use crate::named::NAMED;
 use crate::patches::{DERIVED, EXCLUDED, PATCHES};
@@ -27,6 +28,7 @@ use crate::patches::{DERIVED, EXCLUDED, PATCHES};
 mod compared;
 mod edit;
 mod items;
+mod known;
 mod later;
 mod lists;
 mod metadata;
@@ -158,7 +160,8 @@ fn patch(tables: &mut BTreeMap<i32, Json>) -> Outcome<()> {
         }
         tables.insert(version, table);
     }
-    for patch in PATCHES.iter().chain(COMPARED).chain(ITEMS).chain(LATER).chain(NAMED) {
+    for patch in PATCHES.iter().chain(COMPARED).chain(ITEMS).chain(LATER).chain(NAMED).chain(KNOWN)
+    {
         let mut fitting = 0;
         for (version, table) in tables.range_mut(patch.versions.clone()) {
             let applied = panic::catch_unwind(AssertUnwindSafe(|| (patch.apply)(table)));

@@ -40,6 +40,19 @@ pub(crate) const PATCHES: &[Patch] = &[
         },
     },
     Patch {
+        name: "a node of commands with both bits of its type has no data",
+        reason: "The game and ViaVersion read data for the types 1 and 2 only.",
+        versions: 351..=SNAPSHOT_21W07A,
+        apply: |tables| add_void(field(command_node(tables), "extraNodeData"), "3"),
+    },
+    Patch {
+        name: "`minecraft:nbt_tag` is a parser of commands (1.14)",
+        reason: "The argument of `data modify .. value`; the tables list it from 1.19 on. A parser that they do not \
+                 list has no layout.",
+        versions: 477..=758,
+        apply: add_nbt_tag,
+    },
+    Patch {
         name: "the window of a click is a signed byte (1.8)",
         reason: "The document has a Byte in both packets, and the game reads one: -1 stands for no \
                  window. The tables have an unsigned byte.",
@@ -322,5 +335,29 @@ fn below_zero(field: &mut Json, void: &str) -> bool {
     true
 }
 
+/// The nodes of commands, which 17w50a has in the packet itself.
+fn command_node(tables: &mut Json) -> &mut Json {
+    if tables["types"]["command_node"].is_array() {
+        return &mut tables["types"]["command_node"];
+    }
+    &mut field(packet(tables, "declare_commands"), "nodes")[1]["type"]
+}
+
+/// Adds the parser of any NBT to a list of names.
+pub(crate) fn add_nbt_tag(tables: &mut Json) -> bool {
+    let argument = &mut field(command_node(tables), "extraNodeData")[1]["fields"]["2"];
+    add_void(field(argument, "properties"), "minecraft:nbt_tag")
+}
+
+/// Adds a case without data to a `switch` without a default.
+fn add_void(switch: &mut Json, case: &str) -> bool {
+    let is_closed = switch[1].get("default").is_none();
+    let cases = switch[1]["fields"].as_object_mut();
+    is_closed && cases.is_some_and(|cases| cases.insert(case.into(), json!("void")).is_none())
+}
+
 /// The highest number that is no snapshot's.
 pub(crate) const LAST: i32 = (1 << 30) - 1;
+
+/// The number of the only snapshot after 1.13 that has a table.
+pub(crate) const SNAPSHOT_21W07A: i32 = (1 << 30) + 15;
