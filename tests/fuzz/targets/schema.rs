@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mitmcraft_protocol::schema::{
-    Catalog, Family, JsonVisitor, PacketType, Protocol, SpanVisitor, Value,
+    Catalog, DecodeCause, DecodeError, Family, Flow, JsonVisitor, Leaf, PacketType, Protocol,
+    Scalar, SpanVisitor, Value, Visitor,
 };
 use mitmcraft_protocol::wire::write_varint;
 use serde_json::{Value as Json, json};
@@ -83,6 +84,9 @@ pub fn check(
         Err(error) if error.to_string().contains("recursion limit") => None,
         Err(error) => panic!("{error} in {}", String::from_utf8_lossy(&out)),
     };
+    if let Err(error) = &walked {
+        check_end(protocol, packet, body, start, error);
+    }
     let measured = protocol.measure(packet, body, start);
     let decoded = protocol.decode(packet, body, start);
     let value = match (decoded, measured) {
@@ -116,6 +120,64 @@ pub fn check(
         assert_eq!(encoded.as_deref(), Ok(body), "{packet:?}: {json}");
     }
     json
+}
+
+/// Checks that each value that is shown of a body that does not decode has bytes, and that a value which the
+/// version does not have ends the decoding: other bytes after what was read change nothing.
+fn check_end(
+    protocol: &Protocol,
+    packet: &PacketType,
+    body: &[u8],
+    start: usize,
+    error: &DecodeError,
+) {
+    let shown = |body: &[u8]| {
+        let mut shown = Shown { end: start, size: body.len(), leaves: Vec::new() };
+        let walked = protocol.walk(packet, body, start, &mut shown);
+        (walked, shown)
+    };
+    let (walked, before) = shown(body);
+    assert_eq!(walked.as_ref(), Err(error), "{packet:?}");
+    assert!(before.end <= body.len(), "{packet:?}");
+    if !matches!(error.cause, DecodeCause::UnknownNumber(_) | DecodeCause::UnknownName(_)) {
+        return;
+    }
+    assert!(error.at < before.end, "{error} at {} of {packet:?}", error.at);
+    let mut other = body.to_vec();
+    // The byte of an option, which no leaf has, still says that a value is there.
+    let read = before.end..;
+    other[read].iter_mut().filter(|byte| !matches!(byte, 0 | 1 | 0x54)).for_each(|it| *it ^= 0x54);
+    let (walked, after) = shown(&other);
+    assert_eq!(walked.as_ref(), Err(error), "{packet:?}");
+    assert_eq!(before.leaves, after.leaves, "{packet:?}");
+}
+
+/// What a walk shows: the leaves, and the end of their bytes.
+struct Shown {
+    end: usize,
+    /// Bytes of the body.
+    size: usize,
+    leaves: Vec<String>,
+}
+
+impl Visitor for Shown {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        let may_be_empty = match leaf.value {
+            Scalar::Absent => true,
+            Scalar::Bytes(bytes) | Scalar::Text(bytes, _) => bytes.is_empty(),
+            _ => false,
+        };
+        assert!(may_be_empty || !leaf.wire.is_empty(), "{leaf:?} has no bytes");
+        self.end = self.end.max(leaf.span().end);
+        self.leaves.push(format!("{leaf:?}"));
+        Flow::Continue(())
+    }
+
+    fn open_list(&mut self, at: usize, _count: Option<usize>) -> Flow {
+        // The count of the list, in any form.
+        self.end = self.end.max((at + 5).min(self.size));
+        Flow::Continue(())
+    }
 }
 
 /// Whatever encodes must decode to a body that encodes to itself.

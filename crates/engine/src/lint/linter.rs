@@ -10,7 +10,7 @@ use crate::report::{Around, Finding, Place};
 use mitmcraft_protocol::contents::{Contents, ContentsError};
 use mitmcraft_protocol::meaning::{SessionMemory, diagnose};
 use mitmcraft_protocol::packet::{Diagnostic, RawReason, Undecoded, any_position};
-use mitmcraft_protocol::schema::{DecodeCause, Direction, Family};
+use mitmcraft_protocol::schema::{DecodeCause, Direction, Family, Release};
 
 /// Judges the packets of servers by the rules of the game: a sink for the entries of captures.
 ///
@@ -153,6 +153,9 @@ impl Linter {
                 let rule = match &error.cause {
                     DecodeCause::UnknownId { .. } => LintRule::IdUnknown,
                     DecodeCause::Trailing(_) => LintRule::BytesLeft,
+                    DecodeCause::UnknownNumber(_) | DecodeCause::UnknownName(_) => {
+                        LintRule::EntryUnknown
+                    }
                     DecodeCause::Empty => LintRule::BytesMissing,
                     DecodeCause::Wire(error) if error.is_incomplete() => LintRule::BytesMissing,
                     _ => LintRule::FieldInvalid,
@@ -163,7 +166,10 @@ impl Linter {
                 (rule, field, Some(start..end))
             }
         };
-        self.add(record, Fault { field, span, ..Fault::new(rule, error.to_string()) });
+        // Mods have names and numbers of their own.
+        let protocol = &record.packet.context().protocol;
+        let certain = rule != LintRule::EntryUnknown || protocol.release() >= Release::V1_20_5;
+        self.add(record, Fault { certain, field, span, ..Fault::new(rule, error.to_string()) });
     }
 
     fn add(&mut self, record: &Record, fault: Fault) {

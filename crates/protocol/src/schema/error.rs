@@ -60,6 +60,12 @@ pub enum DecodeCause {
     /// This many bytes remain after the last field.
     #[error("{} left after the last field", bytes(*.0))]
     Trailing(usize),
+    /// A number that the version does not have, although the layout of what follows depends on it.
+    #[error("{0} is not known in this version, so that what follows has no layout")]
+    UnknownNumber(i64),
+    /// A name that the version does not have, although the layout of what follows depends on it.
+    #[error("`{0}` is not known in this version, so that what follows has no layout")]
+    UnknownName(Name),
     /// Types nested deeper than this many levels.
     #[error("nested deeper than {0} levels")]
     Depth(usize),

@@ -378,7 +378,7 @@ impl Protocol {
         match Walk::new(&self.types, &self.sizes, reader, visitor).run(packet.ty) {
             Ok(end) => Ok(Some(end)),
             Err(Stop::Done) => Ok(None),
-            Err(Stop::Fault(fault)) => Err(*fault),
+            Err(Stop::Fault(fault) | Stop::Unknown(fault, _)) => Err(*fault),
         }
     }
 }

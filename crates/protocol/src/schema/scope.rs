@@ -4,7 +4,15 @@ use super::types::{Path, Symbol, Type, TypeId};
 ///
 /// A container opens a frame. A path refers to its own frame or, with `..`, to the surrounding one.
 pub(super) struct Scope<'a> {
-    entries: Vec<(Symbol, FieldValue<'a>)>,
+    entries: Vec<Entry<'a>>,
+}
+
+/// A field that a path refers to.
+struct Entry<'a> {
+    symbol: Symbol,
+    /// Offset of the field in the body, for errors.
+    at: u32,
+    value: FieldValue<'a>,
 }
 
 /// A field value that a path can refer to.
@@ -13,7 +21,10 @@ pub(super) enum FieldValue<'a> {
     Absent,
     Bool(bool),
     Int(i64),
-    Text(&'a str),
+    /// A text, as its bytes; it is not necessarily UTF-8.
+    Text(&'a [u8]),
+    /// The name of a mapped number.
+    Name(&'a str),
     /// A bitfield or flags as one number, with the type.
     Bits(u64, TypeId),
 }
@@ -38,24 +49,35 @@ impl<'a> Scope<'a> {
         self.entries.truncate(mark.start);
     }
 
-    pub(super) fn see(&mut self, symbol: Symbol, seen: FieldValue<'a>) {
-        self.entries.push((symbol, seen));
+    /// Remembers a field, which begins at offset `at` of the body.
+    pub(super) fn see(&mut self, symbol: Symbol, value: FieldValue<'a>, at: usize) {
+        // No body is that long; an offset in an error is all that depends on it.
+        let at = u32::try_from(at).unwrap_or(u32::MAX);
+        self.entries.push(Entry { symbol, at, value });
     }
 
     /// Returns the field that a path refers to; `Absent` if there is none.
     pub(super) fn find(&self, path: &Path, mark: FrameMark, types: &'a [Type]) -> FieldValue<'a> {
-        let frame = match path.up {
-            0 => &self.entries[mark.start..],
-            _ => &self.entries[mark.parent..mark.start],
-        };
-        let found = frame.iter().rev().find(|(symbol, _)| *symbol == path.symbol);
-        let Some((_, seen)) = found else { return FieldValue::Absent };
-        match (seen, &path.part) {
+        let Some(found) = self.entry(path, mark) else { return FieldValue::Absent };
+        match (&found.value, &path.part) {
             (FieldValue::Bits(raw, ty), Some(part)) => bit_part(&types[ty.0 as usize], *raw, part),
             (FieldValue::Bits(raw, _), None) => FieldValue::Int(raw.cast_signed()),
             (seen, None) => *seen,
             (_, Some(_)) => FieldValue::Absent,
         }
+    }
+
+    /// Returns the offset of the field that a path refers to.
+    pub(super) fn place(&self, path: &Path, mark: FrameMark) -> Option<usize> {
+        self.entry(path, mark).map(|found| found.at as usize)
+    }
+
+    fn entry(&self, path: &Path, mark: FrameMark) -> Option<&Entry<'a>> {
+        let frame = match path.up {
+            0 => &self.entries[mark.start..],
+            _ => &self.entries[mark.parent..mark.start],
+        };
+        frame.iter().rev().find(|entry| entry.symbol == path.symbol)
     }
 }
 

@@ -8,6 +8,9 @@ pub(super) enum Stop {
     /// The visitor needs no more.
     Done,
     Fault(Box<DecodeError>),
+    /// A value that the version does not have, found where its layout is needed. The error is that of an
+    /// earlier field, whose container is so many containers further out.
+    Unknown(Box<DecodeError>, u8),
 }
 
 impl Stop {
@@ -19,6 +22,17 @@ impl Stop {
             put_before(&mut fault.path, step);
         }
         self
+    }
+
+    /// Leaves the container in which the error occurred.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn outside(self) -> Self {
+        match self {
+            Self::Unknown(fault, 0) => Self::Fault(fault),
+            Self::Unknown(fault, further) => Self::Unknown(fault, further - 1),
+            stop => stop,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 use std::ops::RangeInclusive;
 
 use super::Name;
+use super::scope::FieldValue;
 use super::text_forms::TextForms;
 use crate::wire::Encoding;
 
@@ -204,30 +205,41 @@ pub(crate) struct Switch {
     /// documents have fields that exist "if > 0" and "if >= 0".
     pub(crate) negative: Option<TypeId>,
     pub(crate) default: TypeId,
+    /// `true` if the description has no default: a number or text without a case is one that the version does
+    /// not have, and what follows it has no layout. Booleans, absent values and numbers with a name in their
+    /// mapper are known without a case, and have no data then.
+    pub(crate) closed: bool,
 }
 
 impl Switch {
-    pub(crate) fn int(&self, int: i64) -> TypeId {
+    /// Returns the type for a value; `None` if the version does not have the value.
+    #[inline]
+    pub(super) fn case(&self, value: FieldValue<'_>) -> Option<TypeId> {
+        let (case, is_known) = match value {
+            FieldValue::Int(int) => (self.int(int), !self.closed),
+            FieldValue::Text(text) => (self.text(text), !self.closed),
+            FieldValue::Name(name) => (self.text(name.as_bytes()), true),
+            FieldValue::Bool(bool) => {
+                let name = if bool { "true" } else { "false" };
+                (self.text(name.as_bytes()).or_else(|| self.int(bool.into())), true)
+            }
+            FieldValue::Absent | FieldValue::Bits(..) => (None, true),
+        };
+        case.or_else(|| is_known.then_some(self.default))
+    }
+
+    /// Returns the case of a number.
+    fn int(&self, int: i64) -> Option<TypeId> {
         match self.ints.binary_search_by_key(&int, |(key, _)| *key) {
-            Ok(index) => self.ints[index].1,
-            Err(_) if int < 0 => self.negative.unwrap_or(self.default),
-            Err(_) => self.default,
+            Ok(index) => Some(self.ints[index].1),
+            Err(_) => self.negative.filter(|_| int < 0),
         }
     }
 
-    pub(crate) fn text(&self, text: &str) -> TypeId {
-        match self.texts.binary_search_by(|(key, _)| (**key).cmp(text)) {
-            Ok(index) => self.texts[index].1,
-            Err(_) => self.default,
-        }
-    }
-
-    pub(crate) fn bool(&self, bool: bool) -> TypeId {
-        let name = if bool { "true" } else { "false" };
-        match self.texts.binary_search_by(|(key, _)| (**key).cmp(name)) {
-            Ok(index) => self.texts[index].1,
-            Err(_) => self.int(i64::from(bool)),
-        }
+    /// Returns the case of a text.
+    fn text(&self, text: &[u8]) -> Option<TypeId> {
+        let index = self.texts.binary_search_by(|(key, _)| key.as_bytes().cmp(text)).ok()?;
+        Some(self.texts[index].1)
     }
 
     pub(crate) fn cases(&self) -> impl Iterator<Item = TypeId> {

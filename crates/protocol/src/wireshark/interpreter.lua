@@ -546,7 +546,8 @@ end
 
 local value
 
--- What a path leads to: a number, a text, a boolean; nil when there is no such field.
+-- What a path leads to: a number, a text, a boolean, the name of a mapped number in a table; nil when there
+-- is no such field.
 local function find(w, path, mark)
   local from, to = mark.start, #w.scope
   if path[1] ~= 0 then from, to = mark.parent, mark.start end
@@ -554,7 +555,7 @@ local function find(w, path, mark)
     local entry = w.scope[i]
     if entry[1] == path[2] then
       local seen, part = entry[2], path[3]
-      if type(seen) ~= "table" then
+      if type(seen) ~= "table" or seen.name then
         if part then return nil end
         return seen
       end
@@ -764,7 +765,7 @@ ops[13] = function(w, ty, tree, node, mark, inside)
     if name then
       w.where = name
       seen = value(w, field[2], into, child(node, name), own, false)
-      if root then root[name] = seen end
+      if root then root[name] = type(seen) == "table" and seen.name or seen end
     else
       seen = value(w, field[2], into, node, own, true)
     end
@@ -775,19 +776,24 @@ ops[13] = function(w, ty, tree, node, mark, inside)
   return nil
 end
 
--- switch: path, numbers, texts, case of negative numbers, default
+-- switch: path, numbers, texts, case of negative numbers, default, and the path as a text if a number or text
+-- without a case is one that the version does not have
 ops[14] = function(w, ty, tree, node, mark, inside)
   local on = find(w, ty[2], mark)
   local case
   if type(on) == "boolean" then
-    case = ty[4][tostring(on)]
-    if not case then on = on and 1 or 0 end
-  end
-  if type(on) == "number" then
+    case = ty[4][tostring(on)] or ty[3][on and 1 or 0]
+  elseif type(on) == "number" then
     case = ty[3][on]
     if not case and on < 0 then case = ty[5] end
   elseif type(on) == "string" then
     case = ty[4][on]
+  elseif type(on) == "table" then
+    case = ty[4][on.name]
+  end
+  if not case and ty[7] and (type(on) == "number" or type(on) == "string") then
+    local shown = type(on) == "number" and string.format("%d", on) or on:sub(1, 100)
+    fail(w, ty[7] .. " is " .. shown .. ", which this version does not have")
   end
   return value(w, case or ty[6], tree, node, mark, inside)
 end
@@ -894,7 +900,7 @@ ops[20] = function(w, ty, tree, node)
   local name = ty[3][number]
   show(tree, w.tvb, node.path, "text", at, w.at - at, name or string.format("%d", number))
   w.seen[node.path] = name and { number, without_namespace(name) } or number
-  return name or number
+  return name and { name = name } or number
 end
 
 -- a number that counts another field's elements

@@ -95,11 +95,12 @@ impl Table<'_> {
                     .map(|(key, ty)| format!("[{}]={}", quoted(key), self.refer(ty)));
                 let negative = switch.negative.map_or_else(no, |ty| self.refer(&ty).to_string());
                 format!(
-                    "{{14,{},{{{}}},{{{}}},{negative},{}}}",
+                    "{{14,{},{{{}}},{{{}}},{negative},{},{}}}",
                     path(&switch.on),
                     list(ints),
                     list(texts),
-                    self.refer(&switch.default)
+                    self.refer(&switch.default),
+                    if switch.closed { quoted(&switch.on.text) } else { no() }
                 )
             }
             Type::Array { count: length, element } => {

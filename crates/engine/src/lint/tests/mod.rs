@@ -174,6 +174,24 @@ fn every_fault_is_found_in_its_packet_and_at_its_place() {
         (769, "73 09 00 00000000 00".to_owned(), TextInvalid, true, Some(1..7)),
         (769, "73 0a 01 0001 61 01 00 00".to_owned(), TextInvalid, false, Some(1..8)),
         (769, "73 63 00 00".to_owned(), FieldInvalid, true, Some(1..2)),
+        // Metadata of type 102 (1.16.5), a parser of a mod (1.16.5), a particle beyond the registry (1.20.1 and
+        // 1.21.4): what follows cannot be read.
+        (754, "44 05 08 66 01 09 00 01 ff".to_owned(), EntryUnknown, false, Some(3..4)),
+        (
+            754,
+            format!("10 02 00 01 01 06 00 {} {} 00", string("a"), string("forge:enum")),
+            EntryUnknown,
+            false,
+            Some(9..10),
+        ),
+        (763, format!("26 ac02 00 {} 00000001", "00".repeat(40)), EntryUnknown, false, Some(1..2)),
+        (
+            769,
+            format!("2a 00 00 {} 00000001 ac02", "00".repeat(40)),
+            EntryUnknown,
+            true,
+            Some(47..48),
+        ),
         // Alpha: a chat packet without its text.
         (6, "03".to_owned(), BytesMissing, true, Some(1..2)),
     ] {

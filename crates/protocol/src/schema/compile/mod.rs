@@ -328,8 +328,9 @@ impl<'j> Compiler<'j> {
             Some(ty) => self.compile(ty)?,
             None => self.push(Type::Void),
         };
+        let closed = options.get("default").is_none() && cases.values().any(|case| case != "void");
         let (ints, texts) = (ints.into(), texts.into());
-        Ok(Type::Switch(Box::new(Switch { on, ints, texts, negative, default })))
+        Ok(Type::Switch(Box::new(Switch { on, ints, texts, negative, default, closed })))
     }
 
     fn bitfield(&mut self, options: &'j Json) -> Result<Type, SchemaError> {

@@ -113,7 +113,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 let bytes = encoding.encode(text);
                 self.count(count, bytes.len() / encoding.unit(), mark)?;
                 self.out.extend_from_slice(&bytes);
-                return Ok(FieldValue::Text(text));
+                return Ok(FieldValue::Text(text.as_bytes()));
             }
             Type::Terminated(encoding) => {
                 let text = text(value)?;
@@ -123,7 +123,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 }
                 self.out.extend_from_slice(&bytes);
                 self.out.push(0);
-                return Ok(FieldValue::Text(text));
+                return Ok(FieldValue::Text(text.as_bytes()));
             }
             Type::Buffer(count) => {
                 let bytes = buffer(value)?;
@@ -134,18 +134,16 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::RestText => {
                 let text = text(value)?;
                 self.out.extend_from_slice(text.as_bytes());
-                return Ok(FieldValue::Text(text));
+                return Ok(FieldValue::Text(text.as_bytes()));
             }
             Type::RestTexts => self.rest_texts(list(value)?)?,
             Type::Container(fields) => self.container(fields, value, mark, enclosing.inside)?,
             Type::Switch(switch) => {
-                let case = match self.scope.find(&switch.on, mark, types) {
-                    FieldValue::Int(int) => switch.int(int),
-                    FieldValue::Text(text) => switch.text(text),
-                    FieldValue::Bool(bool) => switch.bool(bool),
-                    FieldValue::Absent | FieldValue::Bits(..) => switch.default,
-                };
-                return self.value(case, given, mark, enclosing);
+                let on = &switch.on;
+                let case = switch.case(self.scope.find(on, mark, types));
+                let unknown =
+                    || invalid(format!("no layout for this `{}` in this version", on.text));
+                return self.value(case.ok_or_else(unknown)?, given, mark, enclosing);
             }
             Type::Array { count, element } if self.takes_bytes(*element, value) => {
                 let bytes = buffer(value)?;
@@ -340,7 +338,11 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(Some(match exact.value.plain() {
             Value::Bool(bool) => FieldValue::Bool(*bool),
             Value::Int(int) => FieldValue::Int(*int),
-            Value::Text(text) => FieldValue::Text(text),
+            // A mapped number in an unusual form.
+            Value::Text(name) if matches!(types[id.0 as usize], Type::Mapper { .. }) => {
+                FieldValue::Name(name)
+            }
+            Value::Text(text) => FieldValue::Text(text.as_bytes()),
             _ => FieldValue::Absent,
         }))
     }
@@ -387,7 +389,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 }
             };
             if let Some(symbol) = field.symbol {
-                self.scope.see(symbol, seen);
+                self.scope.see(symbol, seen, 0);
             }
         }
         self.scope.close(mark);

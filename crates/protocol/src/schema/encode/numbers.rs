@@ -35,7 +35,7 @@ impl<'a> Encode<'a, '_> {
             raw = if it.size == 64 { 0 } else { raw << it.size } | (value.cast_unsigned() & mask);
             total += it.size;
             if let Some(symbol) = it.symbol.filter(|_| inside) {
-                self.scope.see(symbol, FieldValue::Int(value));
+                self.scope.see(symbol, FieldValue::Int(value), 0);
             }
         }
         let bytes = raw.to_be_bytes();
@@ -54,7 +54,7 @@ impl<'a> Encode<'a, '_> {
             // What depends on it sees the name, as in a packet that is decoded.
             return Ok(match seen {
                 FieldValue::Int(number) => {
-                    names.name(number).map_or(seen, |it| FieldValue::Text(it))
+                    names.name(number).map_or(seen, |it| FieldValue::Name(it))
                 }
                 seen => seen,
             });
@@ -65,7 +65,7 @@ impl<'a> Encode<'a, '_> {
             return Err(fault(EncodeCause::UnknownName { name, known }));
         };
         self.number(base, number.into())?;
-        Ok(FieldValue::Text(name))
+        Ok(FieldValue::Name(name))
     }
 
     pub(super) fn count(

@@ -14,6 +14,8 @@ pub(super) struct Maker<'a, 'c> {
     /// Fields of the surrounding containers, innermost last.
     frames: Vec<Vec<(Symbol, FieldValue)>>,
     depth: usize,
+    /// Whether a value may be one that the version does not have.
+    strays: bool,
     pub(super) made: Made,
 }
 
@@ -24,13 +26,21 @@ enum FieldValue {
     Bool(bool),
     Int(i64),
     Text(Name),
+    /// The name of a mapped number.
+    Name(Name),
     Bits(u64, TypeId),
 }
 
 impl<'a, 'c> Maker<'a, 'c> {
     pub(super) fn new(shapes: &'a Shapes<'a>, choices: Choices<'c>) -> Self {
-        let made = Made { bytes: Vec::new(), open: false };
-        Self { shapes, choices, frames: Vec::new(), depth: 0, made }
+        let made = Made { bytes: Vec::new(), open: false, unknown: None };
+        Self { shapes, choices, frames: Vec::new(), depth: 0, strays: false, made }
+    }
+
+    /// Lets values be some that the version does not have, although the layout depends on them.
+    #[cfg(test)]
+    pub(super) fn straying(self) -> Self {
+        Self { strays: true, ..self }
     }
 
     pub(super) fn run(mut self, root: TypeId) -> Made {
@@ -83,7 +93,7 @@ impl<'a, 'c> Maker<'a, 'c> {
             Type::Container(fields) => self.container(id, fields),
             Type::Switch(switch) => {
                 let case = self.case(switch);
-                return self.value(case, inside, wishes);
+                return self.value(case.unwrap_or(switch.default), inside, wishes);
             }
             Type::Array { count, element } => {
                 for _ in 0..self.count(count) {
@@ -113,7 +123,7 @@ impl<'a, 'c> Maker<'a, 'c> {
                 return FieldValue::Bits(raw, id);
             }
             Type::Flags { base, .. } => {
-                let FieldValue::Int(raw) = self.integer(*base, &[]) else {
+                let FieldValue::Int(raw) = self.integer(*base, wishes) else {
                     return FieldValue::Absent;
                 };
                 return FieldValue::Bits(raw.cast_unsigned(), id);
@@ -204,14 +214,26 @@ impl<'a, 'c> Maker<'a, 'c> {
         }
     }
 
-    fn case(&self, switch: &Switch) -> TypeId {
-        match self.find(&switch.on) {
-            FieldValue::Int(int) => switch.int(int),
-            FieldValue::Text(text) => switch.text(&text),
-            FieldValue::Bool(bool) => switch.bool(bool),
-            FieldValue::Bits(raw, _) => switch.int(raw.cast_signed()),
-            FieldValue::Absent => switch.default,
+    fn case(&mut self, switch: &Switch) -> Option<TypeId> {
+        let found = self.find(&switch.on);
+        let case = switch.case(match &found {
+            FieldValue::Int(int) => Part::Int(*int),
+            FieldValue::Text(text) => Part::Text(text.as_bytes()),
+            FieldValue::Name(name) => Part::Name(name),
+            FieldValue::Bool(bool) => Part::Bool(*bool),
+            FieldValue::Bits(raw, _) => Part::Int(raw.cast_signed()),
+            FieldValue::Absent => Part::Absent,
+        });
+        if case.is_none() && self.made.unknown.is_none() {
+            let value = match found {
+                FieldValue::Text(text) => format!("`{text}`"),
+                FieldValue::Bits(raw, _) => raw.cast_signed().to_string(),
+                FieldValue::Int(int) => int.to_string(),
+                _ => String::new(),
+            };
+            self.made.unknown = Some((self.made.bytes.len(), value));
         }
+        case
     }
 
     /// Writes a length if it is encoded here, and returns it.
@@ -237,7 +259,8 @@ impl<'a, 'c> Maker<'a, 'c> {
         });
         let texts: Vec<&Name> = texts.collect();
         let mut bytes = Vec::new();
-        if !texts.is_empty() && self.choices.chance(200) {
+        let is_known = self.is_closed(wishes) || self.choices.chance(200);
+        if !texts.is_empty() && is_known {
             bytes.extend_from_slice(texts[self.choices.below(texts.len())].as_bytes());
         } else if let Count::Prefix(_) = count {
             let odd = self.choices.chance(16);
@@ -260,8 +283,8 @@ impl<'a, 'c> Maker<'a, 'c> {
             other => bytes = vec![b'x'; self.count(other) * encoding.unit()],
         }
         self.made.bytes.extend_from_slice(&bytes);
-        match str::from_utf8(&bytes) {
-            Ok(text) if encoding.unit() == 1 => FieldValue::Text(text.into()),
+        match encoding.unit() {
+            1 => FieldValue::Text(String::from_utf8_lossy(&bytes).into()),
             _ => FieldValue::Absent,
         }
     }
@@ -283,7 +306,8 @@ impl<'a, 'c> Maker<'a, 'c> {
             _ => None,
         });
         let mut ints: Vec<(i64, u32)> = ints.collect();
-        let value = if ints.is_empty() || !(self.frugal() || self.choices.chance(200)) {
+        let is_known = self.is_closed(wishes) || self.frugal() || self.choices.chance(200);
+        let value = if ints.is_empty() || !is_known {
             self.choices.int(range.end().ilog2() + 1)
         } else {
             self.cheapest(&mut ints);
@@ -299,18 +323,27 @@ impl<'a, 'c> Maker<'a, 'c> {
         let wished = wishes.iter().filter_map(|wish| match wish {
             Wish::Text(name, cost) => names.number(name).map(|number| (number, *cost)),
             Wish::Int(int, cost) => Some((*int, *cost)),
-            Wish::Count => None,
+            Wish::Count | Wish::Closed => None,
         });
         let mut numbers: Vec<(i64, u32)> = wished.collect();
         if numbers.is_empty() || (!self.frugal() && self.choices.chance(60)) {
             numbers = names.iter().map(|(number, _)| (*number, 0)).collect();
-            numbers.push((self.choices.int(7), 0));
+            if !self.is_closed(wishes) {
+                numbers.push((self.choices.int(7), 0));
+            }
         }
         numbers.retain(|(number, _)| range.contains(&i128::from(*number)));
         self.cheapest(&mut numbers);
         let number = numbers[self.choices.below(numbers.len())].0;
         self.number(base, number);
-        names.name(number).map_or(FieldValue::Int(number), |name| FieldValue::Text(name.clone()))
+        names.name(number).map_or(FieldValue::Int(number), |name| FieldValue::Name(name.clone()))
+    }
+
+    /// Returns whether a value has to be one of the wishes, so that what follows has a layout.
+    fn is_closed(&mut self, wishes: &[Wish]) -> bool {
+        let is_closed = wishes.iter().any(|wish| matches!(wish, Wish::Closed));
+        // Where the test asks for it, at most one value in a packet is left open.
+        is_closed && !(self.strays && self.made.unknown.is_none() && self.choices.chance(200))
     }
 
     /// Keeps only the smallest cases once the generation should end.
@@ -372,6 +405,7 @@ impl<'a, 'c> Maker<'a, 'c> {
             self.value(element, false, &[]);
             if self.made.bytes.get(start).is_none_or(|first| *first == end) {
                 self.made.bytes.truncate(start);
+                self.made.unknown.take_if(|(at, _)| *at >= start);
             }
         }
         self.made.bytes.push(end);

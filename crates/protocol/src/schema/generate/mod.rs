@@ -46,6 +46,9 @@ pub(in crate::schema) struct Made {
     pub(in crate::schema) bytes: Vec<u8>,
     /// `true` if a part of it extends to the end of the input.
     pub(in crate::schema) open: bool,
+    /// The first value that the version does not have, and the offset at which something without a layout
+    /// begins.
+    pub(in crate::schema) unknown: Option<(usize, String)>,
 }
 
 impl<'a> Shapes<'a> {
@@ -61,6 +64,13 @@ impl<'a> Shapes<'a> {
     /// Generates bytes of that type.
     pub(in crate::schema) fn make(&'a self, root: TypeId, choices: &[u8]) -> Made {
         Maker::new(self, Choices::new(choices)).run(root)
+    }
+
+    /// Generates bytes of that type. Some of the values on which the layout depends are ones that the version
+    /// does not have; what follows them means nothing.
+    #[cfg(test)]
+    pub(in crate::schema) fn make_unknown(&'a self, root: TypeId, choices: &[u8]) -> Made {
+        Maker::new(self, Choices::new(choices)).straying().run(root)
     }
 
     /// The paths that led to no field in generated packets.

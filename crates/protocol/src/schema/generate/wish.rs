@@ -10,6 +10,8 @@ pub(super) enum Wish {
     Int(i64, u32),
     Text(Name, u32),
     Count,
+    /// No other value has a layout.
+    Closed,
 }
 
 impl<'a> Shapes<'a> {
@@ -54,6 +56,9 @@ impl<'a> Shapes<'a> {
                     wishes.extend(texts.map(|(key, ty)| Wish::Text(key.clone(), self.height(*ty))));
                     if let Some(negative) = switch.negative {
                         wishes.push(Wish::Int(-2, self.height(negative)));
+                    }
+                    if switch.closed {
+                        wishes.push(Wish::Closed);
                     }
                 }
                 for case in switch.cases() {

@@ -2,4 +2,5 @@
 
 mod odd;
 mod properties;
+mod unknown;
 mod witnesses;

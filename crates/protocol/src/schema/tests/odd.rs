@@ -145,7 +145,7 @@ fn a_packet_with_more_fields_than_anyone_can_read_is_an_error_and_not_endless() 
     let case = json!({ "1": "level40" });
     types["it"] = json!(["container", [
         { "name": "kind", "type": "u8" },
-        { "name": "value", "type": ["switch", { "compareTo": "kind", "fields": case }] },
+        { "name": "value", "type": ["switch", { "compareTo": "kind", "fields": case, "default": "void" }] },
     ]]);
     let protocol = with_types(json!("it"), types).unwrap();
     assert!(decoded(&protocol, &hex!("00")).is_ok());
@@ -266,7 +266,7 @@ fn decoded(protocol: &Protocol, fields: &[u8]) -> Result<Value, DecodeCause> {
 }
 
 /// A protocol with a single packet of that type, with id 0.
-fn protocol(ty: Json) -> Result<Protocol, SchemaError> {
+pub(super) fn protocol(ty: Json) -> Result<Protocol, SchemaError> {
     with_types(ty, json!({}))
 }
 

@@ -90,6 +90,33 @@ fn any_bytes_that_decode_encode_to_themselves_and_none_panic() {
 }
 
 #[test]
+fn a_value_that_a_version_does_not_have_ends_the_decoding() {
+    let tried = std::cell::Cell::new(0);
+    each_packet(vec(any::<u8>(), 0..300), |protocol, shapes, packet, choices| {
+        let mut choices = choices.to_vec();
+        for _ in 0..8 {
+            let turn = choices.len().min(3);
+            choices.rotate_right(turn);
+            let made = shapes.make_unknown(packet.ty, &choices);
+            let Some((offset, unknown)) = made.unknown else { continue };
+            tried.set(tried.get() + 1);
+            let (body, start) = body(packet, &made.bytes);
+            let mut visitor = SpanVisitor::default();
+            let walked = protocol.walk(packet, &body, start, &mut visitor);
+            let error = walked.map_or_else(|error| error.to_string(), |_| "none".to_owned());
+            let named = error.contains(&format!(": {unknown} is not known"));
+            prop_assert!(named, "{error}, not {unknown} in {body:02x?} of {packet:?}");
+            for span in visitor.finish() {
+                let end = span.bytes.end;
+                prop_assert!(end <= start + offset, "{span:?} in {body:02x?} of {packet:?}");
+            }
+        }
+        Ok(())
+    });
+    assert!(tried.get() > 500, "{}", tried.get());
+}
+
+#[test]
 fn every_path_of_every_version_leads_to_a_field() {
     each_packet(vec(any::<u8>(), 300..900), |_, shapes, packet, choices| {
         shapes.make(packet.ty, choices);

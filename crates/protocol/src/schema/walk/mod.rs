@@ -3,9 +3,9 @@ use std::ops::ControlFlow;
 use super::number::{Number, read_int};
 use super::scope::{FieldValue, FrameMark, Scope, bit_value};
 use super::stop::{Stop, fault};
-use super::types::{Bits, Count, Field, Switch, Type, TypeId};
+use super::types::{Bits, Count, Field, Path, Type, TypeId};
 use super::vec3;
-use super::{DecodeCause, Flow, Leaf, Name, Scalar, Visitor};
+use super::{DecodeCause, DecodeError, Flow, Leaf, Name, Scalar, Visitor};
 use crate::wire::{Nbt, Reader, WireError};
 
 mod text;
@@ -120,7 +120,9 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
             Type::RestTexts => self.rest_texts(at)?,
             Type::Container(fields) => self.container(fields, mark, inside, at)?,
             Type::Switch(switch) => {
-                let case = self.case(switch, mark);
+                let value = self.scope.find(&switch.on, mark, types);
+                let case = switch.case(value);
+                let case = case.ok_or_else(|| self.unknown(&switch.on, value, mark, at))?;
                 return self.value(case, mark, inside);
             }
             Type::Array { count, element } => self.array(count, *element, mark, at)?,
@@ -150,7 +152,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
                     return Ok(number.seen());
                 };
                 self.leaf(Scalar::Name(name, int), at, canonical)?;
-                return Ok(FieldValue::Text(name));
+                return Ok(FieldValue::Name(name));
             }
             Type::TextForms(forms) => self.text_forms(forms, mark, inside, at)?,
             Type::CountFor { base, .. } | Type::RestLength { base } => {
@@ -227,15 +229,17 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
             self.open_map(at)?;
         }
         for field in fields {
+            let at = self.reader.position();
             let seen = match &field.name {
-                None => self.value(field.ty, mark, true)?,
+                None => self.value(field.ty, mark, true).map_err(Stop::outside)?,
                 Some(name) => {
                     self.member(name)?;
-                    self.value(field.ty, mark, false).map_err(|stop| stop.inside(name))?
+                    let seen = self.value(field.ty, mark, false);
+                    seen.map_err(|stop| stop.inside(name).outside())?
                 }
             };
             if let Some(symbol) = field.symbol {
-                self.scope.see(symbol, seen);
+                self.scope.see(symbol, seen, at);
             }
         }
         if !inside {
@@ -332,7 +336,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
             self.member(&it.name)?;
             self.leaf(Scalar::Int(value), at, true)?;
             if let Some(symbol) = it.symbol.filter(|_| inside) {
-                self.scope.see(symbol, FieldValue::Int(value));
+                self.scope.see(symbol, FieldValue::Int(value), at);
             }
         }
         if !inside {
@@ -437,13 +441,22 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
         self.close()
     }
 
-    fn case(&self, switch: &Switch, mark: FrameMark) -> TypeId {
-        match self.scope.find(&switch.on, mark, self.types) {
-            FieldValue::Int(int) => switch.int(int),
-            FieldValue::Text(text) => switch.text(text),
-            FieldValue::Bool(bool) => switch.bool(bool),
-            FieldValue::Absent | FieldValue::Bits(..) => switch.default,
-        }
+    /// Returns the error of a value without a layout for what follows, at the field that has it.
+    #[cold]
+    fn unknown(&self, on: &Path, value: FieldValue<'_>, mark: FrameMark, at: usize) -> Stop {
+        let cause = match value {
+            FieldValue::Text(text) => {
+                let text = String::from_utf8_lossy(text);
+                let end = text.char_indices().nth(MAX_SHOWN).map_or(text.len(), |(end, _)| end);
+                DecodeCause::UnknownName(text[..end].into())
+            }
+            FieldValue::Int(int) => DecodeCause::UnknownNumber(int),
+            // Known without a case.
+            _ => DecodeCause::UnknownName("".into()),
+        };
+        let at = self.scope.place(on, mark).unwrap_or(at);
+        let path = on.text.trim_start_matches("../").replace('/', ".");
+        Stop::Unknown(Box::new(DecodeError { at, path, cause }), on.up)
     }
 
     /// Reads a length and checks it against the remaining bytes, of which each element takes at
@@ -559,6 +572,9 @@ const MAX_EMPTY_ELEMENTS: usize = 1 << 16;
 
 /// A count that no packet reaches: more elements than the largest configurable frame has bytes.
 const MAX_COUNT: usize = 128 << 20;
+
+/// Characters of an unknown name that an error has. No name of the game is as long.
+const MAX_SHOWN: usize = 100;
 
 /// Returns the limit of the fields in a packet whose fields take up `bytes` bytes. Containers of
 /// containers can have more fields than a packet has bytes, and in a description written by hand

@@ -98,9 +98,6 @@ impl<'a, V: Visitor + ?Sized> Walk<'a, '_, V> {
         at: usize,
     ) -> Walked<FieldValue<'a>> {
         self.leaf(Scalar::Text(bytes, encoding), at, canonical)?;
-        Ok(match str::from_utf8(bytes) {
-            Ok(text) if encoding.unit() == 1 => FieldValue::Text(text),
-            _ => FieldValue::Absent,
-        })
+        Ok(if encoding.unit() == 1 { FieldValue::Text(bytes) } else { FieldValue::Absent })
     }
 }
