@@ -14,8 +14,8 @@ pub(super) struct KeepAlives {
     /// The time by which the next one of the server has to come: counted from its last one, or from its first
     /// packet of the game.
     due: Option<Timestamp>,
-    /// `true` if the server has sent one.
-    has_asked: bool,
+    /// `true` if packets of the server are not understood, so that one of them may ask.
+    is_blind: bool,
     /// `true` if a packet is marked as being later than `due`.
     is_marked: bool,
 }
@@ -46,6 +46,11 @@ impl KeepAlives {
         Diagnostics::NONE
     }
 
+    /// Takes note that packets of a direction are no longer understood.
+    pub(super) fn lose(&mut self, direction: Direction) {
+        self.is_blind |= direction == Direction::Clientbound;
+    }
+
     /// Takes a keep-alive or a Disconnect and returns what is wrong with it.
     pub(super) fn take(&mut self, packet: &Packet) -> Diagnostics {
         let (at, release) = (packet.at(), packet.context().protocol.release());
@@ -67,8 +72,7 @@ impl KeepAlives {
                     found.insert(Diagnostic::KeepAliveLate);
                 }
                 Some(_) => {}
-                // Sessions whose beginning was missed have an answer to what was not seen.
-                None if strict && self.has_asked => {
+                None if strict && !self.is_blind => {
                     found.insert(Diagnostic::KeepAliveUnasked);
                 }
                 None => {}
@@ -85,7 +89,7 @@ impl KeepAlives {
         }
         let Some(number) = number else { return found };
         let due = at.plus(silence(packet));
-        (self.due, self.has_asked, self.is_marked) = (Some(due), true, false);
+        (self.due, self.is_marked) = (Some(due), false);
         if self.unanswered.len() == MAX {
             self.unanswered.pop_front();
         }

@@ -135,6 +135,7 @@ impl Session {
             return self.on_start_missed();
         }
         self.ends[side].leg.decoder.set_missing(bytes);
+        self.keep_alives.lose(side.sends());
         match (&self.phase, side) {
             (&Phase::AwaitResponse(challenge), Side::Client) => self.on_encryption(challenge),
             (Phase::ChooseSecret(_), Side::Server) => self.relay(RawReason::Opaque(

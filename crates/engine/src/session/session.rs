@@ -234,6 +234,7 @@ impl Session {
     }
 
     fn on_opaque(&mut self, direction: Direction, bytes: Bytes, fault: Option<Arc<CodecError>>) {
+        self.keep_alives.lose(direction);
         match &self.phase {
             Phase::LegacyPing(_) if direction == Direction::Serverbound => {
                 self.on_ping_bytes(bytes);

@@ -46,7 +46,7 @@ fn keep_alives_are_timed_by_the_rules_of_their_version() {
     play(
         340,
         &[
-            (0, Serverbound, Some(7), &[]),
+            (0, Serverbound, Some(7), &[KeepAliveUnasked]),
             (0, Clientbound, Some(1), &[]),
             (14, Serverbound, Some(1), &[]),
             (0, Serverbound, Some(1), &[KeepAliveUnasked]),
