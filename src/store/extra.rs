@@ -77,7 +77,7 @@ impl Extra {
             raw,
             magic: magic.as_u64().and_then(|it| usize::try_from(it).ok()),
             seq: seq.as_u64(),
-            noted: Diagnostics::of_bits(u16::try_from(noted.as_u64()?).ok()?),
+            noted: Diagnostics::of_bits(u32::try_from(noted.as_u64()?).ok()?),
         })
     }
 

@@ -3,22 +3,23 @@ mod live;
 use std::path::PathBuf;
 
 use clap::Args;
-use mitmcraft_engine::lint::{LintReport, Linter};
+use mitmcraft_engine::lint::{LintReport, LintSide, Linter};
 
-use super::args::{Memory, OutputFiles, Protocols};
+use super::args::{Choice, Memory, OutputFiles, Protocols, one_of};
 use super::exit::{Done, last_error};
 use super::input::{InOrder, Input, Reading, capture_files};
 use super::output::Output;
 use super::report::ReportOutput;
 use super::run::block_on;
 
-/// Find packets of a server that the game would refuse
+/// Find packets that the game would refuse
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft lint localhost:25565
   mitmcraft lint localhost --versions 1.20.4..latest --junit results.xml
   mitmcraft lint localhost --versions 1.8.9,1.21.4 -w visits.jsonl
   mitmcraft lint --capture session.jsonl
+  mitmcraft lint --capture session.jsonl --side both
   mitmcraft lint --capture a.jsonl b.pcapng --json | jq '.findings[].rule'
 
 With a server, joins it as several versions of the game, one after the other. The player walks, \
@@ -45,6 +46,15 @@ pub(crate) struct Arguments {
         value_name = "FILE"
     )]
     capture: Vec<PathBuf>,
+
+    /// Whose packets to judge in captures
+    #[arg(
+        long,
+        default_value = "server",
+        value_parser = one_of(SIDES),
+        conflicts_with = "upstream"
+    )]
+    side: LintSide,
 
     /// Also write the matrix as XML, in the format of JUnit
     #[arg(long, value_name = "FILE")]
@@ -73,10 +83,10 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         return Ok(recorded.and(print(arguments, &report, output)?));
     }
     let catalog = arguments.protocols.catalog()?;
-    let files = capture_files(&arguments.capture)?;
+    let (files, side) = (capture_files(&arguments.capture)?, arguments.side);
     let reading = Reading::new(&files, true, &catalog, &arguments.memory, output);
     let judged = InOrder::new(files.len(), move |place, outlet| {
-        let mut linter = Linter::default();
+        let mut linter = Linter::new(side);
         let damage = Input::judge(&files[place], &reading, &mut linter, Linter::begin).err();
         outlet.put((linter, damage), 0);
     })?;
@@ -94,3 +104,9 @@ fn print(arguments: &Arguments, report: &LintReport, output: &Output) -> anyhow:
     let Arguments { junit, json, files, .. } = arguments;
     ReportOutput::create(junit.as_deref(), *json, files.overwrite)?.print(report, true, output)
 }
+
+const SIDES: &[Choice<LintSide>] = &[
+    ("server", "What the server sends, as a client of its version takes it", LintSide::Server),
+    ("client", "What the client sends, as a server of its version takes it", LintSide::Client),
+    ("both", "What both send", LintSide::Both),
+];

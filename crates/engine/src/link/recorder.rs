@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use super::End;
 use crate::capture::{Entry, Event, EventKind, LegState, Record, Summary};
-use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, Tally, Timestamp};
+use mitmcraft_protocol::packet::{
+    Content, Context, Diagnostic, Diagnostics, Origin, Packet, Tally, Timestamp,
+};
 use mitmcraft_protocol::schema::{Direction, PerDirection, State};
 
 /// Numbers and records the packets and events of one session, and counts them.
@@ -58,7 +60,12 @@ impl Recorder {
     #[inline]
     fn make(&self, number: u64, direction: Direction, content: Content) -> Packet {
         let (context, state) = (Arc::clone(&self.context), self.states[direction]);
-        Packet::new(context, number, self.now, direction, state, content)
+        let is_too_long = matches!(&content, Content::Frame(frame) if frame.has_long_length());
+        let mut packet = Packet::new(context, number, self.now, direction, state, content);
+        if is_too_long {
+            packet.note(Diagnostics::from_iter([Diagnostic::FrameTooLong]));
+        }
+        packet
     }
 
     /// Gives a packet the session's next number.

@@ -7,18 +7,22 @@ use super::values::Values;
 use super::{LintReport, LintRule, LintSession};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::report::{Around, Finding, Place};
+use mitmcraft_protocol::codec::CodecError;
 use mitmcraft_protocol::contents::{Contents, ContentsError};
-use mitmcraft_protocol::meaning::{SessionMemory, diagnose};
-use mitmcraft_protocol::packet::{Diagnostic, RawReason, Undecoded, any_position};
+use mitmcraft_protocol::meaning::{Breach, SessionMemory, diagnose};
+use mitmcraft_protocol::packet::{
+    Diagnostic, Packet, RawReason, Timestamp, Undecoded, any_position,
+};
 use mitmcraft_protocol::schema::{DecodeCause, Direction, Family, Release};
 
-/// Judges the packets of servers by the rules of the game: a sink for the entries of captures.
+/// Judges packets by the rules of the game: a sink for the entries of captures.
 ///
-/// Packets are judged as the server sent them. A packet is kept for each kind of packet and field that has a
+/// Packets are judged as they were sent. A packet is kept for each kind of packet and field that has a
 /// fault, up to 64 MiB; beyond that, one for each rule.
 #[derive(Debug, Default)]
 pub struct Linter {
     source: Option<Arc<str>>,
+    side: LintSide,
     sessions: HashMap<u64, LintSession>,
     memory: SessionMemory,
     /// The number of judged packets by version.
@@ -49,6 +53,12 @@ impl Fault {
 }
 
 impl Linter {
+    /// Creates a linter of what one side sends, or both.
+    #[must_use]
+    pub fn new(side: LintSide) -> Self {
+        Self { side, ..Self::default() }
+    }
+
     /// Begins a capture, whose session numbers are independent of those of the one before.
     pub fn begin(&mut self, source: &str) {
         self.end();
@@ -81,11 +91,18 @@ impl Linter {
         sessions.sort_by_key(|(session, _)| *session);
         for (number, session) in sessions {
             self.memory.forget(number);
-            self.end_session(session);
+            self.end_session(session, None);
         }
     }
 
-    fn end_session(&mut self, session: LintSession) {
+    /// Ends a session, which was closed at a time, if that is known.
+    fn end_session(&mut self, session: LintSession, closed: Option<Timestamp>) {
+        if !self.side.judges(Direction::Clientbound) {
+            return;
+        }
+        for (record, fault) in closed.into_iter().flat_map(|at| session.take_end(at)) {
+            self.add(&record, fault);
+        }
         if let Some(begin) = session.bundle.begin {
             let reason = "the session ended within this bundle";
             let fault = Fault::new(LintRule::BundleOpen, reason);
@@ -98,29 +115,32 @@ impl Linter {
         let protocol = &packet.context().protocol;
         let version = (protocol.version(), protocol.newest_name().to_owned());
         *self.judged.entry(version).or_default() += 1;
+        if let Some(Breach { diagnostic, certain, reason }) = Breach::of_inflated(packet) {
+            let fault = Fault::new(LintRule::Diagnosed(diagnostic), reason);
+            self.add(record, Fault { certain, ..fault });
+        }
+        if packet.noted().has(Diagnostic::FrameTooLong) {
+            self.add(record, Fault::new(LintRule::FrameInvalid, FRAME_TOO_LONG));
+        }
         if let Some(error) = packet.error() {
             self.undecoded(record, &error);
             return;
         }
         let about = self.memory.take(packet);
+        let is_server = packet.direction() == Direction::Clientbound;
         let session = self.sessions.entry(packet.context().session).or_default();
-        let faults = session.take_clientbound(record);
+        let faults = if is_server { session.take_clientbound(record) } else { Vec::new() };
         let Some(kind) = packet.kind() else { return };
         let mut values = Values::read(packet, kind, about);
         for fault in faults {
             let span = fault.field.as_deref().and_then(|field| values.place(field));
             self.add(record, Fault { span, ..fault });
         }
-        for diagnostic in diagnose(packet).iter() {
-            // The values have those of components, with their places.
-            let rule = LintRule::Diagnosed(diagnostic);
-            if diagnostic != Diagnostic::JsonInvalid && LintRule::ALL.contains(&rule) {
-                let field = field_of(diagnostic);
-                let span = field.and_then(|field| values.place(field));
-                let (certain, field) = (is_certain(diagnostic), field.map(str::to_owned));
-                let fault = Fault::new(rule, diagnostic.description());
-                self.add(record, Fault { certain, field, span, ..fault });
-            }
+        if diagnose(packet).has(Diagnostic::StanceIllegal) {
+            let diagnostic = Diagnostic::StanceIllegal;
+            let fault = Fault::new(LintRule::Diagnosed(diagnostic), diagnostic.description());
+            let (field, span) = (Some("stance".to_owned()), values.place("stance"));
+            self.add(record, Fault { field, span, ..fault });
         }
         for fault in std::mem::take(&mut values.faults) {
             self.add(record, fault);
@@ -140,14 +160,49 @@ impl Linter {
         }
     }
 
+    /// Takes the diagnostics that follow from earlier packets or from the form of the frame. Some are the fault
+    /// of the peer to which the packet goes.
+    fn take_noted(&mut self, record: &Record) {
+        let packet = &record.packet;
+        for diagnostic in packet.noted().iter() {
+            let at_fault = match diagnostic {
+                Diagnostic::FrameTooLong => continue,
+                Diagnostic::KeepAliveOverdue => Direction::Clientbound,
+                Diagnostic::KeepAliveUnanswered => Direction::Serverbound,
+                _ => packet.direction(),
+            };
+            if self.side.judges(at_fault) {
+                let fault = Fault::new(LintRule::Diagnosed(diagnostic), diagnostic.description());
+                self.add(record, Fault { certain: is_certain(diagnostic, packet), ..fault });
+            }
+        }
+    }
+
     fn undecoded(&mut self, record: &Record, error: &Undecoded) {
-        let len = record.packet.body_or_bytes().len();
+        let packet = &record.packet;
+        let len = packet.body_or_bytes().len();
         let at = error.at();
+        let release = packet.context().protocol.release();
+        let mut certain = true;
         let (rule, field, span) = match error {
-            Undecoded::Raw(RawReason::Opaque(_)) | Undecoded::Codec(_) => {
+            Undecoded::Raw(RawReason::Opaque(_)) => (LintRule::FrameInvalid, None, None),
+            // The peer that was to receive it may have left.
+            Undecoded::Raw(RawReason::CutOff) => {
+                certain = false;
                 (LintRule::FrameInvalid, None, None)
             }
-            // Nothing that the server got wrong.
+            // It is judged by the number of bytes that the game inflates.
+            Undecoded::Codec(CodecError::InflatedLimit { .. }) => return,
+            Undecoded::Codec(error) => {
+                let is_of_length = matches!(
+                    error,
+                    CodecError::InflatedShort { .. } | CodecError::InflatedLong { .. }
+                );
+                // Before, the game reads as much as there is.
+                certain = !is_of_length || release >= Release::V1_20_2;
+                (LintRule::FrameInvalid, None, None)
+            }
+            // Nothing that a peer got wrong.
             Undecoded::Raw(_) | Undecoded::Foreign(_) => return,
             Undecoded::Decode(error) => {
                 let rule = match &error.cause {
@@ -160,25 +215,32 @@ impl Linter {
                     DecodeCause::Wire(error) if error.is_incomplete() => LintRule::BytesMissing,
                     _ => LintRule::FieldInvalid,
                 };
+                certain = match &error.cause {
+                    // Before, the game ignores empty frames.
+                    DecodeCause::Empty => release >= Release::V1_21_11,
+                    // Mods have names and numbers of their own.
+                    DecodeCause::UnknownNumber(_) | DecodeCause::UnknownName(_) => {
+                        release >= Release::V1_20_5
+                    }
+                    _ => true,
+                };
                 let end = if rule == LintRule::BytesLeft { len } else { at + 1 };
                 let start = if rule == LintRule::IdUnknown { 0 } else { at };
                 let field = Some(any_position(&error.path)).filter(|path| !path.is_empty());
                 (rule, field, Some(start..end))
             }
         };
-        // Mods have names and numbers of their own.
-        let protocol = &record.packet.context().protocol;
-        let certain = rule != LintRule::EntryUnknown || protocol.release() >= Release::V1_20_5;
         self.add(record, Fault { certain, field, span, ..Fault::new(rule, error.to_string()) });
     }
 
     fn add(&mut self, record: &Record, fault: Fault) {
         let Fault { rule, certain, reason, field, span } = fault;
         let context = record.packet.context();
-        let name = record.packet.kind().map_or_else(
+        let packet = record.packet.kind().map_or_else(
             || record.packet.id().map(|id| format!("0x{id:02x}")).unwrap_or_default(),
             |kind| format!("{} {}", kind.state(), kind.name()),
         );
+        let name = format!("{} {packet}", record.packet.direction());
         let mut key = (context.protocol.version(), rule, name, field.clone());
         let size = size_of::<Finding>() + record.packet.memory();
         if !self.findings.contains_key(&key) {
@@ -211,19 +273,26 @@ impl Sink for Linter {
                     return Ok(());
                 }
                 let session = self.sessions.entry(packet.context().session).or_default();
-                if let Some((record, fault)) = session.take(record) {
+                let silence = session.take(record);
+                if let Some((record, fault)) =
+                    silence.filter(|_| self.side.judges(Direction::Clientbound))
+                {
                     self.add(&record, fault);
                 }
-                if packet.direction() == Direction::Clientbound && record.outcome.came() {
-                    self.judge(record);
+                if record.outcome.came() {
+                    self.take_noted(record);
+                    if self.side.judges(packet.direction()) {
+                        self.judge(record);
+                    }
                 }
             }
             Entry::Event(event) => {
                 if let EventKind::Open | EventKind::Close(_) = event.kind {
                     let number = event.context.session;
                     self.memory.forget(number);
+                    let is_end = matches!(event.kind, EventKind::Close(_));
                     if let Some(session) = self.sessions.remove(&number) {
-                        self.end_session(session);
+                        self.end_session(session, is_end.then_some(event.at));
                     }
                 }
             }
@@ -237,30 +306,47 @@ impl Sink for Linter {
     }
 }
 
-/// The bytes of packets with faults that are kept at most, one for each kind of fault.
-const MOST_KEPT: usize = 64 << 20;
+/// The side whose packets are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LintSide {
+    /// What the server sends, as a client of its version takes it.
+    #[default]
+    Server,
+    /// What the client sends, as a server of its version takes it.
+    Client,
+    /// What both send.
+    Both,
+}
 
-/// Returns the field that a diagnostic is about.
-fn field_of(diagnostic: Diagnostic) -> Option<&'static str> {
-    match diagnostic {
-        Diagnostic::DimensionInvalid => Some("dimension"),
-        Diagnostic::HeldItemInvalid => Some("currentItem"),
-        Diagnostic::MetadataMissing => Some("metadata"),
-        Diagnostic::PaintingTitleTooLong => Some("title"),
-        Diagnostic::TeamMemberTooLong => Some("players"),
-        Diagnostic::PackHashInvalid => Some("hash"),
-        _ => None,
+impl LintSide {
+    /// Returns whether packets of a direction are judged.
+    #[must_use]
+    pub fn judges(self, direction: Direction) -> bool {
+        match self {
+            Self::Server => direction == Direction::Clientbound,
+            Self::Client => direction == Direction::Serverbound,
+            Self::Both => true,
+        }
     }
 }
 
+/// The bytes of packets with faults that are kept at most, one for each kind of fault.
+const MOST_KEPT: usize = 64 << 20;
+
 /// Returns `false` for what the game may bear.
-fn is_certain(diagnostic: Diagnostic) -> bool {
-    !matches!(
-        diagnostic,
+fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {
+    let release = packet.context().protocol.release();
+    match diagnostic {
         // The game inflates what it is told to; only a length below the threshold is refused. It waits for
-        // any packet, not for keep-alives alone, and takes a pack that it cannot verify.
-        Diagnostic::UncompressedAboveThreshold
-            | Diagnostic::KeepAliveOverdue
-            | Diagnostic::PackHashInvalid
-    )
+        // any packet, not for keep-alives alone.
+        Diagnostic::UncompressedAboveThreshold | Diagnostic::KeepAliveOverdue => false,
+        // Since then, only servers compare the length with the threshold.
+        Diagnostic::CompressedBelowThreshold => {
+            packet.direction() == Direction::Serverbound || release < Release::V1_17
+        }
+        _ => true,
+    }
 }
+
+const FRAME_TOO_LONG: &str =
+    "the length of the frame takes more than three bytes, the game reads up to three";

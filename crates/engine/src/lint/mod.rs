@@ -21,7 +21,7 @@ pub(crate) mod tests;
 mod values;
 
 use linter::Fault;
-pub use linter::Linter;
+pub use linter::{LintSide, Linter};
 pub use live::{Stage, Visit, VisitOptions, Visitor};
 pub use report::LintReport;
 pub use rule::LintRule;

@@ -34,12 +34,6 @@ pub enum LintRule {
     ServerSilent,
     /// A value in the metadata of an entity is of another type than the game reads.
     MetadataInvalid,
-    /// A text is longer than the game reads.
-    TextTooLong,
-    /// An identifier has a character that the game does not accept.
-    IdentifierInvalid,
-    /// A number is outside of what the game has.
-    NumberInvalid,
     /// A message of a plugin has a channel that the client has not registered.
     ChannelUnregistered,
     /// A diagnostic of `docs/diagnostics.md`.
@@ -47,9 +41,8 @@ pub enum LintRule {
 }
 
 impl LintRule {
-    /// All rules: first those of decoding, then those about values, then the diagnostics of what a server
-    /// sends.
-    pub const ALL: [Self; 29] = [
+    /// All rules: first those of decoding, then those about sessions, then the diagnostics.
+    pub const ALL: [Self; 38] = [
         Self::FrameInvalid,
         Self::IdUnknown,
         Self::BytesMissing,
@@ -65,13 +58,22 @@ impl LintRule {
         Self::RegistryMissing,
         Self::ServerSilent,
         Self::MetadataInvalid,
-        Self::TextTooLong,
-        Self::IdentifierInvalid,
-        Self::NumberInvalid,
         Self::ChannelUnregistered,
         Self::Diagnosed(Diagnostic::CompressedBelowThreshold),
         Self::Diagnosed(Diagnostic::UncompressedAboveThreshold),
+        Self::Diagnosed(Diagnostic::InflatedTooLong),
+        Self::Diagnosed(Diagnostic::KeepAliveLate),
+        Self::Diagnosed(Diagnostic::KeepAliveUnanswered),
+        Self::Diagnosed(Diagnostic::KeepAliveUnasked),
         Self::Diagnosed(Diagnostic::KeepAliveOverdue),
+        Self::Diagnosed(Diagnostic::TextTooLong),
+        Self::Diagnosed(Diagnostic::LengthInvalid),
+        Self::Diagnosed(Diagnostic::NumberInvalid),
+        Self::Diagnosed(Diagnostic::IdentifierInvalid),
+        Self::Diagnosed(Diagnostic::NbtTooLarge),
+        Self::Diagnosed(Diagnostic::ChatTooLong),
+        Self::Diagnosed(Diagnostic::PositionOutOfRange),
+        Self::Diagnosed(Diagnostic::StanceIllegal),
         Self::Diagnosed(Diagnostic::JsonInvalid),
         Self::Diagnosed(Diagnostic::DimensionInvalid),
         Self::Diagnosed(Diagnostic::HeldItemInvalid),
@@ -100,9 +102,6 @@ impl LintRule {
             Self::RegistryMissing => "registry-missing",
             Self::ServerSilent => "server-silent",
             Self::MetadataInvalid => "metadata-invalid",
-            Self::TextTooLong => "text-too-long",
-            Self::IdentifierInvalid => "identifier-invalid",
-            Self::NumberInvalid => "number-invalid",
             Self::ChannelUnregistered => "channel-unregistered",
             Self::Diagnosed(diagnostic) => diagnostic.name(),
         }
@@ -142,29 +141,42 @@ impl LintRule {
             Self::MetadataInvalid => {
                 "the game crashes, or since 1.20.5 the connection is lost: `Network Protocol Error`"
             }
-            Self::TextTooLong => {
-                "the connection is lost: `The received encoded string buffer length is longer ..`"
-            }
-            Self::IdentifierInvalid => {
-                "the connection is lost: `Non [a-z0-9_.-] character in namespace of location`"
-            }
-            Self::NumberInvalid => {
-                "the connection is lost or the game crashes: `ArrayIndexOutOfBoundsException`, or \
-                 `IndexOutOfBoundsException`"
-            }
             Self::ChannelUnregistered => "nothing: the mods of the client do not read the message",
             Self::Diagnosed(diagnostic) => match diagnostic {
-                Diagnostic::CompressedBelowThreshold => {
+                Diagnostic::CompressedBelowThreshold | Diagnostic::InflatedTooLong => {
                     "the connection is lost: `Badly compressed packet`"
                 }
-                Diagnostic::KeepAliveOverdue => "the connection is lost: `Timed out`",
+                Diagnostic::KeepAliveOverdue
+                | Diagnostic::KeepAliveLate
+                | Diagnostic::KeepAliveUnanswered
+                | Diagnostic::KeepAliveUnasked => "the connection is lost: `Timed out`",
+                Diagnostic::LengthInvalid => {
+                    "the connection is lost: `Payload may not be larger than .. bytes`, or `.. elements exceeded \
+                     max size of: ..`"
+                }
+                Diagnostic::NumberInvalid => {
+                    "the connection is lost or the game crashes: `ArrayIndexOutOfBoundsException`, or \
+                     `IndexOutOfBoundsException`"
+                }
+                Diagnostic::IdentifierInvalid => {
+                    "the connection is lost: `Non [a-z0-9_.-] character in namespace of location`"
+                }
+                Diagnostic::NbtTooLarge => {
+                    "the connection is lost: `Tried to read NBT tag that was too big`"
+                }
+                Diagnostic::PositionOutOfRange | Diagnostic::StanceIllegal => {
+                    "the connection is lost: `Invalid move player packet received`"
+                }
                 Diagnostic::JsonInvalid => "the connection is lost: the text cannot be parsed",
                 Diagnostic::DimensionInvalid | Diagnostic::HeldItemInvalid => "the game crashes",
                 Diagnostic::MetadataMissing => "the game crashes, or the connection is lost",
                 Diagnostic::PackHashInvalid => {
                     "the resource pack is not verified, or, if the hash is longer, the connection is lost"
                 }
-                Diagnostic::PaintingTitleTooLong | Diagnostic::TeamMemberTooLong => {
+                Diagnostic::PaintingTitleTooLong
+                | Diagnostic::TeamMemberTooLong
+                | Diagnostic::ChatTooLong
+                | Diagnostic::TextTooLong => {
                     "the connection is lost: `The received encoded string buffer length is longer ..`"
                 }
                 _ => "the connection is lost",

@@ -5,7 +5,8 @@ use super::channels::RegisteredChannels;
 use super::order::Order;
 use super::{Fault, LintRule};
 use crate::capture::Record;
-use mitmcraft_protocol::schema::{Direction, State};
+use mitmcraft_protocol::packet::{Diagnostic, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Role, State};
 
 /// The state of a session in a linter.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(super) struct LintSession {
     order: Order,
     /// The last packet of the server, and whether a silence after it was reported.
     heard: Option<(Record, bool)>,
+    /// The time of the server's first packet of the game, and whether a keep-alive came since, or was missed.
+    keep_alives: Option<(Timestamp, bool)>,
 }
 
 impl LintSession {
@@ -26,6 +29,7 @@ impl LintSession {
         if packet.direction() == Direction::Serverbound && next.outcome.came() {
             self.channels.take(packet);
         }
+        self.take_keep_alive(next);
         let is_heard = packet.direction() == Direction::Clientbound && next.outcome.came();
         let heard =
             if is_heard { self.heard.replace((next.clone(), false)) } else { self.heard.clone() };
@@ -43,6 +47,28 @@ impl LintSession {
         Some((record, Fault::new(LintRule::ServerSilent, reason)))
     }
 
+    /// Takes the end of the session, and returns what the server did not send up to then, with its last packet.
+    pub(super) fn take_end(&self, closed: Timestamp) -> Vec<(Record, Fault)> {
+        let Some((record, is_reported)) = &self.heard else { return Vec::new() };
+        let silence = closed.since(record.packet.at());
+        let waits = matches!(record.packet.state(), State::Play | State::Configuration);
+        let mut faults = Vec::new();
+        if waits && !is_reported && silence > PATIENCE {
+            let seconds = silence.as_secs();
+            let reason = format!("the server sent nothing for {seconds} s until the session ended");
+            faults.push((record.clone(), Fault::new(LintRule::ServerSilent, reason)));
+        }
+        if let Some((begun, false)) = self.keep_alives
+            && closed.since(begun) > KEEP_ALIVE
+        {
+            let seconds = closed.since(begun).as_secs();
+            let reason = format!("no keep-alive came in the {seconds} s of the game");
+            let rule = LintRule::Diagnosed(Diagnostic::KeepAliveOverdue);
+            faults.push((record.clone(), Fault { certain: false, ..Fault::new(rule, reason) }));
+        }
+        faults
+    }
+
     /// Takes a packet of the server, and returns the rules that it breaks.
     pub(super) fn take_clientbound(&mut self, record: &Record) -> Vec<Fault> {
         let packet = &record.packet;
@@ -57,7 +83,24 @@ impl LintSession {
         }
         faults
     }
+
+    fn take_keep_alive(&mut self, next: &Record) {
+        let packet = &next.packet;
+        let is_of_game =
+            packet.direction() == Direction::Clientbound && packet.state() == State::Play;
+        if self.keep_alives.is_none() && is_of_game {
+            self.keep_alives = Some((packet.at(), false));
+        }
+        let is_known = packet.noted().has(Diagnostic::KeepAliveOverdue)
+            || is_of_game && packet.role() == Some(Role::KeepAlive);
+        if let Some((_, settled)) = &mut self.keep_alives {
+            *settled |= is_known;
+        }
+    }
 }
+
+/// The time in which every server of the game sends a keep-alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
 /// The time after which the game gives up a server from which nothing comes.
 const PATIENCE: Duration = Duration::from_secs(30);

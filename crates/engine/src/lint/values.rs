@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -6,7 +5,9 @@ use serde_json::value::RawValue;
 
 use super::metadata::{MetadataEntry, MetadataKey};
 use super::{Fault, LintRule, component};
-use mitmcraft_protocol::meaning::{About, FieldMeaning, FieldTracker, Known, Limits, is_component};
+use mitmcraft_protocol::meaning::{
+    About, Breach, FieldMeaning, FieldTracker, LimitTracker, is_component,
+};
 use mitmcraft_protocol::packet::{Diagnostic, Packet, SentRegistries};
 use mitmcraft_protocol::schema::{
     Family, Flow, Leaf, Name, NamePath, PacketType, Release, Scalar, Visitor,
@@ -20,10 +21,10 @@ pub(super) struct Values<'p> {
     tracker: FieldTracker,
     /// The entry of an entity's metadata that is being read.
     metadata: MetadataEntry,
-    limits: Option<Limits>,
-    /// The numbers on which limits depend, as far as they are read.
-    deciding: HashMap<String, i64>,
+    limits: Option<LimitTracker>,
     path: NamePath,
+    /// The offsets of the open containers and lists.
+    open: Vec<usize>,
     pub(super) faults: Vec<Fault>,
     /// The places of the fields that are in no container.
     fields: Vec<(Name, Range<usize>)>,
@@ -40,9 +41,9 @@ impl<'p> Values<'p> {
             sent: Arc::clone(&context.registries),
             tracker: FieldTracker::new(packet).about(about),
             metadata: MetadataEntry::default(),
-            limits: Limits::of(context.protocol.release(), kind),
-            deciding: HashMap::new(),
+            limits: LimitTracker::of(context.protocol.release(), kind),
             path: NamePath::default(),
+            open: Vec::new(),
             faults: Vec::new(),
             fields: Vec::new(),
         };
@@ -115,27 +116,25 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Checks lengths and numbers against what the game accepts.
-    fn limits(&mut self, leaf: &Leaf<'_>) {
-        let Some(limits) = self.limits else { return };
+    /// Takes what the game refuses, if it refuses a value or a list.
+    fn breach(&mut self, breach: Option<Breach>, span: Range<usize>) {
+        if let Some(Breach { diagnostic, certain, reason }) = breach {
+            self.fault(LintRule::Diagnosed(diagnostic), certain, reason, span);
+        }
+    }
+
+    /// Checks a value against what the game accepts.
+    fn limits(&mut self, value: &Scalar<'_>, span: Range<usize>) {
         let path = self.path.as_str();
-        let other = |field: &str| self.deciding.get(field).map(|number| Known::from(*number));
-        let of_lint = limits.at(path, other).filter(|limit| limit.diagnostic().is_none());
-        let refused = of_lint.filter_map(|limit| Some((limit, limit.refusal(&leaf.value)?))).next();
-        if let Scalar::Int(number) = leaf.value
-            && limits.decides(path)
-        {
-            self.deciding.insert(path.to_owned(), number);
-        }
-        if let Some((refusing, reason)) = refused {
-            let rule = match leaf.value {
-                Scalar::Text(..) if refusing.is_identifier() => LintRule::IdentifierInvalid,
-                Scalar::Text(..) => LintRule::TextTooLong,
-                Scalar::Bytes(_) => LintRule::FieldInvalid,
-                _ => LintRule::NumberInvalid,
-            };
-            self.fault(rule, true, reason, leaf.span());
-        }
+        let breach = self.limits.as_mut().and_then(|limits| limits.leaf(path, value));
+        self.breach(breach, span);
+    }
+
+    /// Checks the length of a list, whose path is now that of the walk, and which begins with `at`.
+    fn end_list(&mut self, count: usize, at: usize) {
+        let path = self.path.as_str();
+        let breach = self.limits.as_ref().and_then(|limits| limits.list(path, count));
+        self.breach(breach, at..at + 1);
     }
 
     /// Checks a text component.
@@ -172,9 +171,9 @@ impl Visitor for Values<'_> {
         if let Some(meaning) = meaning {
             self.entry(meaning, leaf);
         }
+        self.limits(&leaf.value, leaf.span());
         if self.release.family() == Family::Java {
             self.metadata(meaning, leaf);
-            self.limits(leaf);
             self.component(leaf);
         }
         Flow::Continue(())
@@ -186,9 +185,10 @@ impl Visitor for Values<'_> {
         Flow::Continue(())
     }
 
-    fn open_map(&mut self, _at: usize) -> Flow {
+    fn open_map(&mut self, at: usize) -> Flow {
         self.tracker.open_map();
         self.path.open();
+        self.open.push(at);
         Flow::Continue(())
     }
 
@@ -196,17 +196,23 @@ impl Visitor for Values<'_> {
         self.note_field(at..at + 1);
         self.tracker.open_list();
         self.path.open();
+        self.open.push(at);
         Flow::Continue(())
     }
 
     fn close(&mut self, _at: usize) -> Flow {
         self.tracker.close();
-        self.path.close();
+        let count = self.path.close();
+        let at = self.open.pop().unwrap_or_default();
+        self.end_list(count, at);
         Flow::Continue(())
     }
 
-    fn byte_list(&mut self, _at: usize, _bytes: &[u8]) -> Option<Flow> {
+    fn byte_list(&mut self, at: usize, bytes: &[u8]) -> Option<Flow> {
         self.tracker.skip();
+        self.path.leaf();
+        self.limits(&Scalar::Bytes(bytes), at..at + 1);
+        self.end_list(bytes.len(), at);
         Some(Flow::Continue(()))
     }
 }

@@ -201,6 +201,15 @@ impl Frame {
         matches!(self.content, Content::Bare)
     }
 
+    /// Returns whether the length on the wire takes more than the three bytes that the game reads, whatever
+    /// number it is.
+    #[inline]
+    #[must_use]
+    pub fn has_long_length(&self) -> bool {
+        let length = self.wire.get(..3).filter(|_| !self.is_bare());
+        length.is_some_and(|bytes| bytes.iter().all(|byte| byte & 0x80 != 0))
+    }
+
     /// Returns the compression threshold in force when the frame was created or received.
     #[inline]
     #[must_use]

@@ -116,6 +116,17 @@ impl From<i64> for Known<'_> {
 }
 
 impl Condition {
+    /// Returns the fields with a number that meets the condition.
+    #[cfg(test)]
+    pub(crate) fn examples(&self) -> Vec<(String, i64)> {
+        let number = self.is.iter().find_map(|it| match it {
+            Expected::Number(number) => Some(*number),
+            Expected::Name(_) => None,
+        });
+        let fields = self.fields.iter();
+        number.map(|number| fields.map(|it| (it.clone(), number)).collect()).unwrap_or_default()
+    }
+
     /// Returns whether a packet meets the condition in which `other` returns the value of a field.
     pub(crate) fn holds<'k>(&self, other: impl Fn(&str) -> Option<Known<'k>>) -> bool {
         let Some(known) = self.fields.iter().find_map(|field| other(field)) else { return false };

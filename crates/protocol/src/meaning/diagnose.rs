@@ -5,17 +5,23 @@ use std::sync::LazyLock;
 use serde_json::value::RawValue;
 
 use super::rows::Fields;
-use super::{Limit, Limits, components, limits};
+use super::{Breach, LimitTracker, components, limits};
 use crate::packet::{Diagnostic, Diagnostics, Packet};
 use crate::schema::{Flow, Leaf, Name, NamePath, PacketType, Release, Role, Scalar, Visitor};
 
-/// Returns what a peer would disconnect for. Walks through a packet only if its type can break a rule.
+/// Returns what a peer would disconnect for. Walks through a packet only if its type can break a rule, or if it
+/// is large.
 #[must_use]
 pub fn diagnose(packet: &Packet) -> Diagnostics {
     let noted = packet.noted();
+    let inflated = Breach::of_inflated(packet).map(|it| it.diagnostic);
+    let noted = noted.and(inflated.into_iter().collect());
     let release = packet.context().protocol.release();
-    let Some(kind) = packet.kind().filter(|kind| may_break(kind, release)) else { return noted };
-    let limits = Limits::of(release, kind).filter(|limits| limits.diagnose());
+    let size = packet.size();
+    let can_break = |kind: &&PacketType| may_break(kind, release, size);
+    let Some(kind) = packet.kind().filter(can_break) else { return noted };
+    let is_limited = LimitTracker::can_break(release, kind, size);
+    let limits = if is_limited { LimitTracker::of(release, kind) } else { None };
     let components = components::table().of(release, kind);
     let has_stance = has_stance(kind, release);
     if limits.is_none() && components.is_none() && !has_stance {
@@ -39,7 +45,7 @@ pub fn diagnose(packet: &Packet) -> Diagnostics {
 /// A [`Visitor`] that looks for breaches.
 struct Breaches {
     release: Release,
-    limits: Option<Limits>,
+    limits: Option<LimitTracker>,
     components: Option<&'static Fields<()>>,
     /// `true` if the packet moves the player and has the height of the eyes.
     has_stance: bool,
@@ -65,6 +71,14 @@ impl Breaches {
         self.others
     }
 
+    /// Takes the end of a list, whose path is now that of the walk.
+    fn end_list(&mut self, count: usize) {
+        let limits = self.limits.as_ref();
+        if let Some(breach) = limits.and_then(|it| it.list(self.path.as_str(), count)) {
+            self.others.insert(breach.diagnostic);
+        }
+    }
+
     fn is_bad_json(&self, value: &Scalar<'_>) -> bool {
         let Some(components) = self.components else { return false };
         matches!(value, Scalar::Text(bytes, _) if serde_json::from_slice::<&RawValue>(bytes).is_err())
@@ -76,12 +90,9 @@ impl Visitor for Breaches {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         self.path.leaf();
         let path = self.path.as_str();
-        for limit in self.limits.iter().flat_map(|it| it.at(path, |_| None)) {
-            if let Some(diagnostic) = limit.diagnostic()
-                && limit.refusal(&leaf.value).is_some()
-            {
-                self.others.insert(diagnostic);
-            }
+        let limits = self.limits.as_mut();
+        if let Some(breach) = limits.and_then(|it| it.leaf(path, &leaf.value)) {
+            self.others.insert(breach.diagnostic);
         }
         if self.is_bad_json(&leaf.value) {
             self.json.insert(Diagnostic::JsonInvalid);
@@ -111,25 +122,28 @@ impl Visitor for Breaches {
 
     fn close(&mut self, _at: usize) -> Flow {
         let count = self.path.close();
-        for limit in self.limits.iter().flat_map(|it| it.at(self.path.as_str(), |_| None)) {
-            if let Some(diagnostic) = limit.diagnostic().filter(|_| limit.refuses_count(count)) {
-                self.others.insert(diagnostic);
-            }
-        }
+        self.end_list(count);
         Flow::Continue(())
+    }
+
+    fn byte_list(&mut self, _at: usize, bytes: &[u8]) -> Option<Flow> {
+        self.path.leaf();
+        let (path, value) = (self.path.as_str(), Scalar::Bytes(bytes));
+        let limits = self.limits.as_mut();
+        if let Some(breach) = limits.and_then(|it| it.leaf(path, &value)) {
+            self.others.insert(breach.diagnostic);
+        }
+        self.end_list(bytes.len());
+        Some(Flow::Continue(()))
     }
 }
 
 /// Returns `false` for most packets that cannot break a rule, which is faster than comparing names: most
 /// packets have such a name.
-fn may_break(kind: &PacketType, release: Release) -> bool {
+fn may_break(kind: &PacketType, release: Release, size: usize) -> bool {
     static KNOWN: LazyLock<[u64; 8]> = LazyLock::new(|| {
         let mut known = [0; 8];
-        let rows = |fields: &'static Fields<Limit>| fields.rows.values().flatten();
-        let limited = limits::table()
-            .iter()
-            .filter(|(.., fields)| rows(fields).any(|row| row.entry.diagnostic().is_some()));
-        let limited = limited.map(|(_, name, _)| name);
+        let limited = limits::table().iter().map(|(_, name, _)| name);
         for name in components::table().iter().map(|(_, name, _)| name).chain(limited) {
             let (word, bit) = trait_of(name);
             known[word] |= bit;
@@ -137,7 +151,7 @@ fn may_break(kind: &PacketType, release: Release) -> bool {
         known
     });
     let (word, bit) = trait_of(kind.name());
-    KNOWN[word] & bit != 0 || has_stance(kind, release)
+    KNOWN[word] & bit != 0 || has_stance(kind, release) || LimitTracker::by_size(release, size)
 }
 
 /// Returns whether packets of a type move the player and have the height of the eyes, as up to 1.7.

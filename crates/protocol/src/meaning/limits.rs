@@ -4,21 +4,26 @@ use std::sync::LazyLock;
 use toml::de::DeValue;
 
 use super::annotation::Known;
-use super::rows::{Entry, Fields, Table, names};
+use super::nbt_size::nbt_size;
+use super::rows::{Entry, Fields, Row, Table, names};
 use crate::packet::Diagnostic;
-use crate::schema::{Family, PacketType, Release, Scalar};
+use crate::schema::{Direction, Family, PacketType, Release, Scalar, State};
 
 /// The limits of the fields of a type of packet in one version: rows of `data/limits.toml`.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub(crate) struct Limits {
     release: Release,
-    fields: &'static Fields<Limit>,
+    /// The limits of the packet's own fields, and those of the fields of a type in any packet.
+    own: Option<&'static Fields<Limit>>,
+    any: Option<&'static Fields<Limit>>,
 }
 
 /// A limit that the game sets for a field of a packet that decodes.
-#[derive(Debug, Default)]
-pub struct Limit {
-    diagnostic: Option<Diagnostic>,
+#[derive(Debug)]
+pub(crate) struct Limit {
+    rule: Option<Diagnostic>,
+    /// `false` if the game may bear a breach.
+    pub(crate) certain: bool,
     accepted: Accepted,
 }
 
@@ -30,8 +35,8 @@ enum Accepted {
     /// Texts up to a number of UTF-16 units.
     Characters(usize),
     Numbers(RangeInclusive<f64>),
-    /// Buffers up to a number of bytes.
-    Bytes(usize),
+    /// Buffers whose number of bytes is in a range.
+    Bytes(RangeInclusive<f64>),
     /// The name of a thing, as `minecraft:stone`; without a namespace, of the game's own.
     Identifier,
     /// Lists whose number of elements is in a range.
@@ -40,64 +45,92 @@ enum Accepted {
     Hash {
         is_lower: bool,
     },
+    /// NBT up to a size by the game's own count.
+    Nbt(usize),
+    /// Packets that inflate to at most so many bytes.
+    Inflated(usize),
 }
 
 impl Limits {
-    /// Returns the limits of a type of packet; `None` if it has none in any version.
-    #[must_use]
-    pub fn of(release: Release, packet: &PacketType) -> Option<Self> {
-        Some(Self { release, fields: table().of(release, packet)? })
+    /// Returns the limits of a type of packet; `None` if no packet of its state and direction has any.
+    pub(crate) fn of(release: Release, packet: &PacketType) -> Option<Self> {
+        let (own, any) = (table().of(release, packet), table().shared(release, packet));
+        (own.is_some() || any.is_some()).then_some(Self { release, own, any })
+    }
+
+    /// Returns the most bytes to which the game inflates a packet; `None` if it inflates any.
+    pub(crate) fn inflated(release: Release, state: State, to: Direction) -> Option<usize> {
+        let rows = table().any((release.family(), state, to))?.at("", release);
+        rows.filter_map(|row| row.entry.most_inflated()).next()
     }
 
     /// Iterates over the limits of the field at `path` (names separated by dots, without indexes). `other`
     /// returns the values of other fields, on which some depend.
-    pub fn at<'k>(
+    pub(super) fn at<'k>(
         self,
         path: &str,
         other: impl Fn(&str) -> Option<Known<'k>>,
     ) -> impl Iterator<Item = &'static Limit> {
-        let rows = self.fields.at(path, self.release);
-        rows.filter(move |row| row.when.iter().all(|it| it.holds(&other))).map(|row| row.entry)
+        let fields = [self.own, self.any].into_iter().flatten();
+        let rows = fields.flat_map(move |fields| fields.ending(path, self.release));
+        rows.filter(move |row: &&Row<Limit>| row.when.iter().all(|it| it.holds(&other)))
+            .map(|row| row.entry)
     }
 
-    /// Returns whether a breach of any of them is a diagnostic in this version.
-    pub(super) fn diagnose(self) -> bool {
-        let mut rows = self.fields.rows.values().flatten();
-        rows.any(|it| it.versions.contains(self.release) && it.entry.diagnostic.is_some())
+    /// Returns the limit of all fields of a type: `(text)`, `(component)` or `(nbt)`.
+    pub(super) fn of_type(self, name: &str) -> Option<&'static Limit> {
+        self.any?.at(name, self.release).next().map(|row| row.entry)
     }
 
-    /// Returns whether the limit of another field depends on the value at `path`.
-    #[must_use]
-    pub fn decides(self, path: &str) -> bool {
-        self.fields.deciding.contains(path)
+    /// Returns whether a field of the packet has a limit of its own in this version.
+    pub(super) fn are_own(self) -> bool {
+        let mut rows = self.own.into_iter().flat_map(|own| own.rows.values().flatten());
+        rows.any(|it| it.versions.contains(self.release))
+    }
+
+    /// Returns the name by which conditions know the field at `path`, if the limit of another depends on it.
+    pub(super) fn decides(self, path: &str) -> Option<&'static str> {
+        let fields = [self.own, self.any].into_iter().flatten();
+        let mut fields = fields.flat_map(|fields| &fields.deciding);
+        let is = |field: &&String| match field.strip_prefix('*') {
+            Some(end) => path.ends_with(end),
+            None => *field == path,
+        };
+        fields.find(is).map(String::as_str)
     }
 }
 
 impl Limit {
-    /// Returns the diagnostic that a breach of the limit is; `None` if it is a matter of `lint` alone.
-    #[must_use]
-    pub fn diagnostic(&self) -> Option<Diagnostic> {
-        self.diagnostic
+    /// Returns the diagnostic that a breach of the limit is.
+    pub(crate) fn diagnostic(&self) -> Diagnostic {
+        self.rule.unwrap_or(match &self.accepted {
+            Accepted::Characters(_) => Diagnostic::TextTooLong,
+            Accepted::Bytes(_) | Accepted::Counts(_) => Diagnostic::LengthInvalid,
+            Accepted::Identifier => Diagnostic::IdentifierInvalid,
+            Accepted::Hash { .. } => Diagnostic::PackHashInvalid,
+            Accepted::Nbt(_) => Diagnostic::NbtTooLarge,
+            Accepted::Inflated(_) => Diagnostic::InflatedTooLong,
+            Accepted::Anything | Accepted::Numbers(_) => Diagnostic::NumberInvalid,
+        })
     }
 
-    /// Returns whether the limit is the form of an identifier.
-    #[must_use]
-    pub fn is_identifier(&self) -> bool {
-        matches!(self.accepted, Accepted::Identifier)
+    /// Returns whether the limit is one of a text's length, or of the size of NBT.
+    pub(super) fn is_of_size(&self) -> bool {
+        matches!(self.accepted, Accepted::Characters(_) | Accepted::Nbt(_))
     }
 
     /// Returns why the game refuses a value; `None` if it does not.
-    #[must_use]
-    pub fn refusal(&self, value: &Scalar<'_>) -> Option<String> {
+    pub(super) fn refusal(&self, value: &Scalar<'_>) -> Option<String> {
         match (&self.accepted, value) {
-            (Accepted::Characters(most), Scalar::Text(bytes, encoding)) => {
+            (Accepted::Characters(most), Scalar::Text(bytes, encoding)) if bytes.len() > *most => {
                 let units = encoding.decode_lossy(bytes).encode_utf16().count();
                 let refusal = || format!("{units} characters, the game reads up to {most}");
                 (units > *most).then(refusal)
             }
             (Accepted::Numbers(range), _) => {
                 let number = match *value {
-                    Scalar::Int(int) => int as f64,
+                    Scalar::Int(int) | Scalar::Name(_, int) => int as f64,
+                    Scalar::Unsigned(int) => int as f64,
                     Scalar::Float32(float) => float.into(),
                     Scalar::Float64(float) => float,
                     _ => return None,
@@ -106,18 +139,12 @@ impl Limit {
                     || format!("{number}: the game knows {} to {}", range.start(), range.end());
                 (!range.contains(&number)).then(refusal)
             }
-            (Accepted::Bytes(most), Scalar::Bytes(bytes)) => {
-                let refusal = || format!("{} bytes, the game reads up to {most}", bytes.len());
-                (bytes.len() > *most).then(refusal)
+            (Accepted::Bytes(range), Scalar::Bytes(bytes)) => {
+                let is_out = !range.contains(&(bytes.len() as f64));
+                is_out.then(|| format!("{} bytes, the game reads {}", bytes.len(), words(range)))
             }
             (Accepted::Identifier, Scalar::Text(bytes, encoding)) => {
-                let text = encoding.decode_lossy(bytes);
-                let refused = text.chars().find(|char| !is_in_identifier(*char));
-                let several = text.matches(':').count() > 1;
-                match refused {
-                    Some(char) => Some(format!("{char:?} cannot be in an identifier")),
-                    None => several.then(|| "an identifier has one colon at most".to_owned()),
-                }
+                identifier_fault(&encoding.decode_lossy(bytes))
             }
             (Accepted::Hash { is_lower }, Scalar::Text(bytes, _)) => {
                 let is_digit = |byte: &u8| {
@@ -127,33 +154,110 @@ impl Limit {
                 let refusal = || format!("no hash of {HASH} hexadecimal digits");
                 (!bytes.is_empty() && !is_hash).then(refusal)
             }
+            // No byte on the wire counts for more than an empty compound.
+            (Accepted::Nbt(most), Scalar::Nbt { bytes, .. }) if bytes.len() > most / 48 => {
+                let size = nbt_size(&value.nbt()?.root);
+                let refusal =
+                    || format!("NBT of {size} bytes by the game's count, it reads up to {most}");
+                (size > *most).then(refusal)
+            }
             _ => None,
         }
     }
 
-    /// Returns whether the game refuses a list with so many elements.
-    #[must_use]
-    pub fn refuses_count(&self, count: usize) -> bool {
-        matches!(&self.accepted, Accepted::Counts(range) if !range.contains(&(count as f64)))
+    /// Returns why the game refuses a list with so many elements; `None` if it does not.
+    pub(super) fn refuses_count(&self, count: usize) -> Option<String> {
+        let Accepted::Counts(range) = &self.accepted else { return None };
+        let is_out = !range.contains(&(count as f64));
+        is_out.then(|| format!("{count} elements, the game reads {}", words(range)))
+    }
+
+    fn most_inflated(&self) -> Option<usize> {
+        match self.accepted {
+            Accepted::Inflated(most) => Some(most),
+            _ => None,
+        }
     }
 }
 
-/// Returns whether the game accepts a character of an identifier. `/` belongs to the path alone.
-fn is_in_identifier(char: char) -> bool {
-    matches!(char, 'a'..='z' | '0'..='9' | '_' | '-' | '.' | '/' | ':')
+impl Default for Limit {
+    fn default() -> Self {
+        Self { rule: None, certain: true, accepted: Accepted::Anything }
+    }
+}
+
+/// What a limit accepts at most and at least, for the test that plants each.
+#[cfg(test)]
+pub(super) enum Bound {
+    Characters(usize),
+    Numbers(RangeInclusive<f64>),
+    Lengths(RangeInclusive<f64>),
+    Identifier,
+    Hash(String),
+    Nbt(usize),
+    Inflated(usize),
+}
+
+#[cfg(test)]
+impl Limit {
+    pub(super) fn bound(&self) -> Bound {
+        match &self.accepted {
+            Accepted::Characters(most) => Bound::Characters(*most),
+            Accepted::Anything => Bound::Numbers(f64::NEG_INFINITY..=f64::INFINITY),
+            Accepted::Numbers(range) => Bound::Numbers(range.clone()),
+            Accepted::Bytes(range) | Accepted::Counts(range) => Bound::Lengths(range.clone()),
+            Accepted::Identifier => Bound::Identifier,
+            Accepted::Hash { .. } => Bound::Hash("0a".repeat(HASH / 2)),
+            Accepted::Nbt(most) => Bound::Nbt(*most),
+            Accepted::Inflated(most) => Bound::Inflated(*most),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Limits {
+    /// Returns whether the field at `path` has a limit of its size of its own.
+    pub(super) fn has_size(self, path: &str) -> bool {
+        let mut rows = self.own.into_iter().flat_map(|own| own.ending(path, self.release));
+        rows.any(|row| row.entry.is_of_size())
+    }
+}
+
+/// Returns why a text is no identifier; `None` if it is one.
+fn identifier_fault(text: &str) -> Option<String> {
+    let (namespace, path) = text.split_once(':').unwrap_or(("", text));
+    let is_common = |char: char| matches!(char, 'a'..='z' | '0'..='9' | '_' | '-' | '.');
+    let refused = namespace.chars().find(|char| !is_common(*char));
+    let refused = refused.or_else(|| path.chars().find(|it| !is_common(*it) && *it != '/'))?;
+    Some(match refused {
+        ':' => "an identifier has one colon at most".to_owned(),
+        '/' => "`/` cannot be in the namespace of an identifier".to_owned(),
+        char => format!("{char:?} cannot be in an identifier"),
+    })
+}
+
+/// Returns a range in words.
+fn words(range: &RangeInclusive<f64>) -> String {
+    match (*range.start(), *range.end()) {
+        (least, most) if least == most => format!("{least} alone"),
+        (0.0, most) => format!("up to {most}"),
+        (least, f64::INFINITY) => format!("at least {least}"),
+        (least, most) => format!("{least} to {most}"),
+    }
 }
 
 impl Entry for Limit {
     fn take(&mut self, key: &str, value: &DeValue<'_>) -> Option<()> {
+        let number = |value: &DeValue<'_>| value.as_integer()?.as_str().parse().ok();
         match key {
-            "rule" => self.diagnostic = Some(value.as_str()?.parse().ok()?),
-            "characters" => {
-                let most = value.as_integer()?.as_str().parse().ok()?;
-                self.accepted = Accepted::Characters(most);
-            }
+            "rule" => self.rule = Some(value.as_str()?.parse().ok()?),
+            "certain" => self.certain = value.as_bool()?,
+            "characters" => self.accepted = Accepted::Characters(number(value)?),
+            "nbt" => self.accepted = Accepted::Nbt(number(value)?),
+            "inflated" => self.accepted = Accepted::Inflated(number(value)?),
             "numbers" => self.accepted = Accepted::Numbers(range(value.as_str()?)?),
             "count" => self.accepted = Accepted::Counts(range(value.as_str()?)?),
-            "bytes" => self.accepted = Accepted::Bytes(value.as_integer()?.as_str().parse().ok()?),
+            "bytes" => self.accepted = Accepted::Bytes(range(value.as_str()?)?),
             "form" => {
                 self.accepted = match value.as_str()? {
                     "hash" => Accepted::Hash { is_lower: false },

@@ -27,7 +27,7 @@ pub(crate) struct Table<T: 'static> {
 }
 
 /// Where packets with the same names are found.
-type Place = (Family, State, Direction);
+pub(crate) type Place = (Family, State, Direction);
 
 /// The rows of a type of packet.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Fields<T: 'static> {
     /// The rows by the path of their field, as the table knows it. If several hold for a path, the first one
     /// is right.
     pub(crate) rows: HashMap<String, Vec<Row<T>>>,
+    /// The paths of rows that begin with `*`, which stand for all that end like them.
+    ends: Vec<String>,
     /// The fields on which rows depend, and those of them that come after what depends on them.
     pub(crate) deciding: HashSet<String>,
     pub(crate) later: HashSet<String>,
@@ -107,12 +109,16 @@ impl<T: Entry> Table<T> {
         key: &impl Fn(&str) -> String,
     ) -> Option<()> {
         let mut value = T::default();
-        let (mut state, mut when, mut packets) = (State::Play, Box::default(), Vec::new());
+        let (mut states, mut when, mut packets) = (&[State::Play][..], Box::default(), Vec::new());
         for (name, it) in entry {
             let it = it.get_ref();
             match name.get_ref().as_ref() {
                 "family" => family = it.as_str()?.parse().ok()?,
-                "state" => state = it.as_str()?.parse().ok()?,
+                "state" if it.as_str()? == ANY => states = &State::ALL,
+                "state" => {
+                    let state: State = it.as_str()?.parse().ok()?;
+                    states = std::slice::from_ref(State::ALL.iter().find(|it| **it == state)?);
+                }
                 "when" => when = conditions(it)?,
                 name => match name.parse::<Direction>() {
                     Ok(direction) => {
@@ -127,13 +133,17 @@ impl<T: Entry> Table<T> {
             (Box::leak(Box::new(value)), Box::leak(when));
         for (direction, text) in packets {
             let (head, paths) = text.split_once(": ").unwrap_or((text, ""));
-            let (packet, versions) = head.split_once(' ')?;
+            let (names, versions) = head.split_once(' ')?;
             let versions = Versions::parse(family, versions)?;
-            let packets = self.packets.entry((family, state, direction)).or_default();
-            let fields = packets.entry(packet.to_owned()).or_default();
-            for path in paths.split(' ') {
-                let row = Row { path: path.to_owned(), versions, when, entry };
-                fields.add(key(path), row);
+            for (state, name) in
+                states.iter().flat_map(|it| names.split('|').map(move |name| (it, name)))
+            {
+                let packets = self.packets.entry((family, *state, direction)).or_default();
+                let fields = packets.entry(name.to_owned()).or_default();
+                for path in paths.split(' ') {
+                    let row = Row { path: path.to_owned(), versions, when, entry };
+                    fields.add(key(path), row);
+                }
             }
         }
         Some(())
@@ -149,6 +159,11 @@ impl<T> Table<T> {
     /// Returns the rows of fields that packets of any type have.
     pub(crate) fn shared(&self, release: Release, packet: &PacketType) -> Option<&Fields<T>> {
         self.named(release, packet, ANY)
+    }
+
+    /// Returns the rows of packets of any type in that place.
+    pub(crate) fn any(&self, place: Place) -> Option<&Fields<T>> {
+        self.packets.get(&place)?.get(ANY)
     }
 
     fn named(&self, release: Release, packet: &PacketType, name: &str) -> Option<&Fields<T>> {
@@ -171,6 +186,9 @@ impl<T> Fields<T> {
                 self.later.extend(condition.fields.iter().cloned());
             }
         }
+        if key.starts_with(ANY) && !self.ends.contains(&key) {
+            self.ends.push(key.clone());
+        }
         self.rows.entry(key).or_default().push(row);
     }
 
@@ -179,11 +197,27 @@ impl<T> Fields<T> {
         let rows = self.rows.get(path).into_iter().flatten();
         rows.filter(move |row| row.versions.contains(release))
     }
+
+    /// Iterates over what a version knows of the field at `path`, or of all that end like it: of several such
+    /// rows, those of the longest end.
+    pub(crate) fn ending(&self, path: &str, release: Release) -> impl Iterator<Item = &Row<T>> {
+        let ends = || {
+            let ends = self.ends.iter().filter(|key| path.ends_with(&key[ANY.len()..]));
+            self.rows.get(ends.max_by_key(|key| key.len())?)
+        };
+        let rows = self.rows.get(path).or_else(ends).into_iter().flatten();
+        rows.filter(move |row| row.versions.contains(release))
+    }
 }
 
 impl<T> Default for Fields<T> {
     fn default() -> Self {
-        Self { rows: HashMap::new(), deciding: HashSet::new(), later: HashSet::new() }
+        Self {
+            rows: HashMap::new(),
+            ends: Vec::new(),
+            deciding: HashSet::new(),
+            later: HashSet::new(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The data files against the descriptions of all versions.
 
 mod bytes;
+mod limits;
 mod reports;
 mod rows;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::field_meanings::FILES;
+use super::limits::Limit;
 use super::registries::Registries;
 use super::{FieldMeanings, RegistryKind, meanings};
 use crate::codec::Frame;
@@ -246,5 +248,5 @@ fn the_tables_are_small() {
     ];
     let rows: usize = rows.iter().map(|text| text.len()).sum();
     let size = text + rows + super::registries::FILE.len();
-    assert!(size < 185_000, "{size} bytes; docs/meanings.md has the sizes too");
+    assert!(size < 190_000, "{size} bytes; docs/meanings.md has the sizes too");
 }

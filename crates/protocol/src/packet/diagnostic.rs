@@ -41,6 +41,20 @@ named! {
         TeamMemberTooLong => "team-member-too-long",
         /// The hash of a resource pack has not the form of one.
         PackHashInvalid => "pack-hash-invalid",
+        /// The length of a frame takes more than three bytes.
+        FrameTooLong => "frame-too-long",
+        /// A packet inflates to more bytes than the version reads.
+        InflatedTooLong => "inflated-too-long",
+        /// A text is longer than the version reads.
+        TextTooLong => "text-too-long",
+        /// Bytes or a list have a length that the version does not read.
+        LengthInvalid => "length-invalid",
+        /// A number stands for nothing that the game has.
+        NumberInvalid => "number-invalid",
+        /// An identifier has a character that the game does not accept.
+        IdentifierInvalid => "identifier-invalid",
+        /// NBT is larger, by the game's own count, than the game reads.
+        NbtTooLarge => "nbt-too-large",
     }
 
     /// All diagnostics.
@@ -62,6 +76,7 @@ impl Diagnostic {
                 | Self::KeepAliveUnanswered
                 | Self::KeepAliveUnasked
                 | Self::KeepAliveOverdue
+                | Self::FrameTooLong
         )
     }
 
@@ -105,6 +120,18 @@ impl Diagnostic {
             Self::PackHashInvalid => {
                 "the hash of a resource pack is not 40 hexadecimal digits, in lower case up to 1.8"
             }
+            Self::FrameTooLong => "the length of the frame takes more than three bytes",
+            Self::InflatedTooLong => {
+                "the packet inflates to more than 2,097,152 bytes, or a client's to more than 8,388,608 since \
+                 1.17"
+            }
+            Self::TextTooLong => "a text is longer than the game reads",
+            Self::LengthInvalid => "bytes or a list are longer or shorter than the game reads",
+            Self::NumberInvalid => "a number stands for nothing that the game has",
+            Self::IdentifierInvalid => {
+                "an identifier has a character other than `a-z 0-9 _ . - /`, or two colons"
+            }
+            Self::NbtTooLarge => "NBT is larger than the game reads, by the game's own count",
         }
     }
 }

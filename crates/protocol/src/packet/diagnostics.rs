@@ -2,7 +2,7 @@ use super::Diagnostic;
 
 /// A set of diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Diagnostics(u16);
+pub struct Diagnostics(u32);
 
 impl Diagnostics {
     /// The empty set.
@@ -10,13 +10,13 @@ impl Diagnostics {
 
     /// Adds a diagnostic.
     pub fn insert(&mut self, diagnostic: Diagnostic) {
-        self.0 |= 1 << diagnostic as u16;
+        self.0 |= 1 << diagnostic as u32;
     }
 
     /// Returns whether the set has a diagnostic.
     #[must_use]
     pub fn has(self, diagnostic: Diagnostic) -> bool {
-        self.0 >> diagnostic as u16 & 1 == 1
+        self.0 >> diagnostic as u32 & 1 == 1
     }
 
     /// Returns whether the set is empty.
@@ -37,13 +37,13 @@ impl Diagnostics {
     }
 
     /// Returns the set as a number for captures: a bit for each of [`Diagnostic::ALL`].
-    pub fn bits(self) -> u16 {
+    pub fn bits(self) -> u32 {
         self.0
     }
 
     /// Returns the set with this number, without bits that stand for no diagnostic.
-    pub fn of_bits(bits: u16) -> Self {
-        Self(bits & (u16::MAX >> (u16::BITS as usize - Diagnostic::ALL.len())))
+    pub fn of_bits(bits: u32) -> Self {
+        Self(bits & (u32::MAX >> (u32::BITS as usize - Diagnostic::ALL.len())))
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
         }
         let all = Diagnostics::from_iter(Diagnostic::ALL);
         assert_eq!(all.iter().count(), Diagnostic::ALL.len());
-        assert_eq!(Diagnostics::of_bits(u16::MAX), all);
+        assert_eq!(Diagnostics::of_bits(u32::MAX), all);
         assert!("chat-too-short".parse::<Diagnostic>().is_err());
     }
 }

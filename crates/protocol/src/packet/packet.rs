@@ -248,11 +248,17 @@ impl Packet {
     /// those that follow from earlier packets.
     #[must_use]
     pub fn noted(&self) -> Diagnostics {
-        let Some((frame, threshold)) =
-            self.frame().and_then(|frame| Some((frame, frame.threshold()?)))
-        else {
-            return self.noted;
+        let frame = match &self.content {
+            Content::Frame(frame) => frame,
+            // The first part of a frame has its length in it.
+            Content::Raw(bytes, RawReason::Oversize { frame, left })
+                if *frame > MOST_FRAME && left.saturating_add(bytes.len()) > *frame =>
+            {
+                return self.noted.and(Diagnostics::from_iter([Diagnostic::FrameTooLong]));
+            }
+            Content::Raw(..) => return self.noted,
         };
+        let Some(threshold) = frame.threshold() else { return self.noted };
         let breach = match (frame.is_deflated(), frame.size() >= threshold) {
             (true, false) => Diagnostic::CompressedBelowThreshold,
             (false, true) if frame.size() > 0 => Diagnostic::UncompressedAboveThreshold,
@@ -572,6 +578,9 @@ impl Packet {
         }
     }
 }
+
+/// The longest frame whose length takes three bytes.
+const MOST_FRAME: usize = (1 << 21) - 1;
 
 #[cfg(test)]
 mod tests {

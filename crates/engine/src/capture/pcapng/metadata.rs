@@ -48,7 +48,7 @@ impl Metadata {
             let outcome = pick(&Outcome::ALL, reader)?;
             let noted = match place & HAS_NOTED {
                 0 => Diagnostics::NONE,
-                _ => Diagnostics::of_bits(u16::try_from(number(reader)?).ok()?),
+                _ => Diagnostics::of_bits(u32::try_from(number(reader)?).ok()?),
             };
             metadata.made = Some((origin, outcome, noted));
         }

@@ -40,6 +40,10 @@ impl Known {
                 let Versions { first, last } = row.versions;
                 let ends = [first, last.unwrap_or(first)];
                 assert!(ends.iter().all(|it| self.versions.contains_key(it)), "{name}: {ends:?}");
+                // Packets as a whole, and all fields of a type.
+                if packet == ANY && (row.path.is_empty() || row.path.starts_with('(')) {
+                    continue;
+                }
                 let within = self.versions.values().filter(|protocol| {
                     protocol.family() == family && row.versions.contains(protocol.release())
                 });

@@ -356,41 +356,61 @@ fn metadata(version: i32) -> Vec<Plant> {
 fn lengths(version: i32) -> Vec<Plant> {
     let mut plants = Vec::new();
     let long_name = |is_bad: bool| if is_bad { "Seventeen_letters" } else { "Sixteen_letters_" };
-    plants.push(Plant::new("player with a long name", Rule::TextTooLong, move |is_bad| {
-        let player = if version < 761 { body().varint(0) } else { body().i8(1) };
-        let player = player.varint(1).uuid().marked(|it| it.text(long_name(is_bad))).varint(0);
-        let player = if version < 761 { player.varint(0).varint(0).i8(0) } else { player };
-        vec![game("player_info", player)]
-    }));
-    plants.push(Plant::new("login of a long name", Rule::TextTooLong, move |is_bad| {
-        let success = if version < 735 { body().text(&"a".repeat(36)) } else { body().uuid() };
-        let success = success.marked(|it| it.text(long_name(is_bad)));
-        let success = if version >= 759 { success.varint(0) } else { success };
-        let success = if version >= 776 { success.uuid() } else { success };
-        vec![Packet { state: "login", ..game("success", success) }]
-    }));
+    plants.push(Plant::new(
+        "player with a long name",
+        Rule::Diagnosed(Diagnostic::TextTooLong),
+        move |is_bad| {
+            let player = if version < 761 { body().varint(0) } else { body().i8(1) };
+            let player = player.varint(1).uuid().marked(|it| it.text(long_name(is_bad))).varint(0);
+            let player = if version < 761 { player.varint(0).varint(0).i8(0) } else { player };
+            vec![game("player_info", player)]
+        },
+    ));
+    plants.push(Plant::new(
+        "login of a long name",
+        Rule::Diagnosed(Diagnostic::TextTooLong),
+        move |is_bad| {
+            let success = if version < 735 { body().text(&"a".repeat(36)) } else { body().uuid() };
+            let success = success.marked(|it| it.text(long_name(is_bad)));
+            let success = if version >= 759 { success.varint(0) } else { success };
+            let success = if version >= 776 { success.uuid() } else { success };
+            vec![Packet { state: "login", ..game("success", success) }]
+        },
+    ));
     if version < 107 {
-        plants.push(Plant::new("armour in slot 5", Rule::NumberInvalid, |is_bad| {
-            let slot = if is_bad { 5 } else { 4 };
-            let armour = body().varint(1).marked(|it| it.i16(slot)).i16(-1);
-            vec![game("entity_equipment", armour)]
-        }));
+        plants.push(Plant::new(
+            "armour in slot 5",
+            Rule::Diagnosed(Diagnostic::NumberInvalid),
+            |is_bad| {
+                let slot = if is_bad { 5 } else { 4 };
+                let armour = body().varint(1).marked(|it| it.i16(slot)).i16(-1);
+                vec![game("entity_equipment", armour)]
+            },
+        ));
     } else {
-        plants.push(Plant::new("colour of a boss bar", Rule::NumberInvalid, |is_bad| {
-            let color = if is_bad { 7 } else { 6 };
-            let bar = body().uuid().varint(4).marked(|it| it.varint(color)).varint(0);
-            vec![game("boss_bar", bar)]
-        }));
-        plants.push(Plant::new("notches of a boss bar", Rule::NumberInvalid, |is_bad| {
-            let notches = if is_bad { 5 } else { 4 };
-            let bar = body().uuid().varint(4).varint(1).marked(|it| it.varint(notches));
-            vec![game("boss_bar", bar)]
-        }));
+        plants.push(Plant::new(
+            "colour of a boss bar",
+            Rule::Diagnosed(Diagnostic::NumberInvalid),
+            |is_bad| {
+                let color = if is_bad { 7 } else { 6 };
+                let bar = body().uuid().varint(4).marked(|it| it.varint(color)).varint(0);
+                vec![game("boss_bar", bar)]
+            },
+        ));
+        plants.push(Plant::new(
+            "notches of a boss bar",
+            Rule::Diagnosed(Diagnostic::NumberInvalid),
+            |is_bad| {
+                let notches = if is_bad { 5 } else { 4 };
+                let bar = body().uuid().varint(4).varint(1).marked(|it| it.varint(notches));
+                vec![game("boss_bar", bar)]
+            },
+        ));
     }
     if version >= 735 {
         plants.push(Plant::new(
             "armour in a slot after the last",
-            Rule::NumberInvalid,
+            Rule::Diagnosed(Diagnostic::NumberInvalid),
             move |is_bad| {
                 let slots = if version < 766 { 6 } else { 7 + i8::from(version >= 770) };
                 let slot = slots - i8::from(!is_bad);
@@ -398,42 +418,62 @@ fn lengths(version: i32) -> Vec<Plant> {
                 vec![game("entity_equipment", body().varint(1).marked(|it| it.i8(slot)).i8(0))]
             },
         ));
-        plants.push(Plant::new("sound with a blank", Rule::IdentifierInvalid, move |is_bad| {
-            let sound = if is_bad { "minecraft:No Such" } else { "minecraft:no_such" };
-            vec![game("stop_sound", body().i8(2).marked(|it| it.text(sound)))]
-        }));
+        plants.push(Plant::new(
+            "sound with a blank",
+            Rule::Diagnosed(Diagnostic::IdentifierInvalid),
+            move |is_bad| {
+                let sound = if is_bad { "minecraft:No Such" } else { "minecraft:no_such" };
+                vec![game("stop_sound", body().i8(2).marked(|it| it.text(sound)))]
+            },
+        ));
     }
     // 26.1 reads any number as a hand.
     if (477..775).contains(&version) {
-        plants.push(Plant::new("third hand", Rule::NumberInvalid, |is_bad| {
-            let hand = if is_bad { 2 } else { 1 };
-            vec![game("open_book", body().marked(|it| it.varint(hand)))]
-        }));
+        plants.push(Plant::new(
+            "third hand",
+            Rule::Diagnosed(Diagnostic::NumberInvalid),
+            |is_bad| {
+                let hand = if is_bad { 2 } else { 1 };
+                vec![game("open_book", body().marked(|it| it.varint(hand)))]
+            },
+        ));
     }
     if version >= 766 {
-        plants.push(Plant::new("cookie of 5,121 bytes", Rule::FieldInvalid, |is_bad| {
-            let cookie = body().raw(&vec![7; 5120 + usize::from(is_bad)]);
-            vec![game("store_cookie", body().text("a:b").marked(|it| it.counted(&cookie)))]
-        }));
+        plants.push(Plant::new(
+            "cookie of 5,121 bytes",
+            Rule::Diagnosed(Diagnostic::LengthInvalid),
+            |is_bad| {
+                let cookie = body().raw(&vec![7; 5120 + usize::from(is_bad)]);
+                vec![game("store_cookie", body().text("a:b").marked(|it| it.counted(&cookie)))]
+            },
+        ));
     }
     if version < 393 {
-        plants.push(Plant::new("channel of 21 letters", Rule::TextTooLong, |is_bad| {
-            let channel = if is_bad { "my_plugin|my_channels" } else { "my_plugin|my_channel" };
-            vec![game("custom_payload", body().marked(|it| it.text(channel)).i8(1))]
-        }));
+        plants.push(Plant::new(
+            "channel of 21 letters",
+            Rule::Diagnosed(Diagnostic::TextTooLong),
+            |is_bad| {
+                let channel = if is_bad { "my_plugin|my_channels" } else { "my_plugin|my_channel" };
+                vec![game("custom_payload", body().marked(|it| it.text(channel)).i8(1))]
+            },
+        ));
     }
     if version < 757 {
-        plants.push(Plant::new("objective of 17 letters", Rule::TextTooLong, move |is_bad| {
-            let objective = body().marked(|it| it.text(long_name(is_bad))).i8(1);
-            vec![game("scoreboard_objective", objective)]
-        }));
+        plants.push(Plant::new(
+            "objective of 17 letters",
+            Rule::Diagnosed(Diagnostic::TextTooLong),
+            move |is_bad| {
+                let objective = body().marked(|it| it.text(long_name(is_bad))).i8(1);
+                vec![game("scoreboard_objective", objective)]
+            },
+        ));
     }
     plants
 }
 
 /// A slot of the inventory after its last.
 fn slot(version: i32) -> Plant {
-    Plant::new("slot after the last", Rule::NumberInvalid, move |is_bad| {
+    Plant::new("slot after the last", Rule::Diagnosed(Diagnostic::NumberInvalid), move |is_bad| {
         let slots = if version < 107 { 45 } else { 46 };
         let slot = slots - i16::from(!is_bad);
         let window = if version < 768 { body().i8(0) } else { body().varint(0) };
