@@ -390,7 +390,7 @@ const HARMLESS: [&str; 5] = [
 ];
 
 /// Rules that the game checks while it reads a packet.
-const READING: [&str; 11] = [
+const READING: [&str; 14] = [
     "bundle-too-long",
     "bytes-left",
     "bytes-missing",
@@ -398,7 +398,10 @@ const READING: [&str; 11] = [
     "frame-invalid",
     "id-unknown",
     "identifier-invalid",
+    "inflated-too-long",
     "json-invalid",
+    "length-invalid",
+    "nbt-too-large",
     "registry-missing",
     "text-invalid",
     "text-too-long",
