@@ -49,11 +49,12 @@ impl Handshake {
     }
 }
 
-/// Splits the host of a handshake from what others appended to it: after a NUL, Forge's marker and
-/// the addresses that BungeeCord forwards; after `///`, those of TCPShield and RealIP.
+/// Splits the host of a handshake from what others appended to it: after a NUL, Forge's marker and the
+/// addresses that BungeeCord forwards; after `///`, those of TCPShield and RealIP; after a backslash, those
+/// of infinity-filter. It begins at the first character that no host name or address has.
 fn split_host(host: &str) -> (&str, &str) {
-    let ends = [host.find('\0'), host.find("///")];
-    host.split_at(ends.into_iter().flatten().min().unwrap_or(host.len()))
+    let belongs = |it: char| it.is_alphanumeric() || ".-_:[]%".contains(it);
+    host.split_at(host.find(|it| !belongs(it)).unwrap_or(host.len()))
 }
 
 /// The protocol version whose description reads the handshake and the status of every version.
@@ -98,6 +99,20 @@ mod tests {
         assert_eq!(sent, format!("mc.example.org{shielded}"));
         let both = rewritten("x///203.0.113.7:54321///1\0FML\0").unwrap();
         assert_eq!(both, "mc.example.org///203.0.113.7:54321///1\0FML\0");
+        for suffix in [
+            "\\\\ac734797-41b2-458a-962c-f95fc4b0ec52\\\\198.51.100.7\\\\",
+            "//203.0.113.7",
+            ";extra",
+            " extra",
+            "|a.b",
+        ] {
+            for host in
+                ["play.example.com", "play.example.com.", "[2001:db8::1]", "münchen.example"]
+            {
+                let sent = rewritten(&format!("{host}{suffix}")).unwrap();
+                assert_eq!(sent, format!("mc.example.org{suffix}"), "{host}{suffix}");
+            }
+        }
     }
 
     #[test]
