@@ -8,6 +8,7 @@ use mitmcraft_engine::link::Upstream;
 use mitmcraft_engine::ping::{Form, Status};
 use mitmcraft_engine::text::{Escaped, Styled};
 use mitmcraft_protocol::packet::StyledText;
+use mitmcraft_protocol::wire::bytes;
 use serde_json::{Value as Json, json};
 
 use super::args::{Choice, Overwrite, one_of};
@@ -129,14 +130,17 @@ fn describe(status: &Status, colored: bool) -> String {
     if let Some(latency) = status.latency {
         line("latency", format!("{:.1} ms", latency.as_secs_f64() * 1000.0));
     }
-    if let Some((name, mods)) = &status.mods {
-        let list = ["modList", "mods"].iter().find_map(|key| mods[*key].as_array());
-        line("mods", format!("{} ({name})", list.map_or(0, Vec::len)));
+    if let Some((name, _)) = &status.mods {
+        let count = status.mod_count().map_or_else(|| "?".to_owned(), |count| count.to_string());
+        line("mods", format!("{count} ({name})"));
     }
     if let Some(icon) = &status.favicon {
         line("icon", format!("{} bytes", icon.len()));
     }
     line("form", status.form.to_string());
+    if status.left > 0 {
+        line("remark", format!("{} behind the status", bytes(status.left)));
+    }
     lines.join("\n")
 }
 
@@ -161,6 +165,9 @@ fn to_json(server: &Upstream, status: &Status) -> Json {
     });
     if let Some((name, mods)) = &status.mods {
         out[name] = mods.clone();
+    }
+    if status.left > 0 {
+        out["bytes_left"] = Json::from(status.left);
     }
     out["answer"] = Json::from(status.answer.as_str());
     out

@@ -3,6 +3,7 @@ use mitmcraft_protocol::schema::Direction::{Clientbound, Serverbound};
 use mitmcraft_protocol::schema::{Role, State, Value};
 
 use super::legacy::{RequestForm, request_form};
+use super::modern::Received;
 use super::{Form, Status, legacy, modern};
 
 /// The server side of one connection that may be a Server List Ping of any form; sans-IO.
@@ -100,7 +101,7 @@ impl Answerer {
                 self.phase = Phase::Handshake(decoder, held);
                 Reply::Wait
             }
-            Ok(Some((Some(Role::Handshake), _, value)))
+            Ok(Some(Received { role: Some(Role::Handshake), value, .. }))
                 if value.get("nextState").and_then(Value::as_int) == Some(1) =>
             {
                 self.packets(decoder)
@@ -113,7 +114,7 @@ impl Answerer {
         let mut out = Vec::new();
         loop {
             match modern::next(&mut decoder, State::Status, Serverbound) {
-                Ok(Some((Some(Role::StatusRequest), ..))) => {
+                Ok(Some(Received { role: Some(Role::StatusRequest), .. })) => {
                     let json = Value::from(self.status.to_json().as_str());
                     let value = Value::map([("response", json)]);
                     match modern::frame(State::Status, Clientbound, Role::StatusResponse, &value) {
@@ -121,7 +122,7 @@ impl Answerer {
                         Err(_) => return Reply::Close(out),
                     }
                 }
-                Ok(Some((Some(Role::Ping), _, value))) => {
+                Ok(Some(Received { role: Some(Role::Ping), value, .. })) => {
                     let answer = modern::frame(State::Status, Clientbound, Role::Ping, &value);
                     out.extend(answer.unwrap_or_default());
                     return Reply::Close(out);

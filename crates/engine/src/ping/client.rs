@@ -3,6 +3,7 @@ use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::Direction::{Clientbound, Serverbound};
 use mitmcraft_protocol::schema::{Role, State, Value};
 
+use super::modern::Received;
 use super::{Form, PingError, Status, legacy, modern};
 
 /// The client side of one Server List Ping, for one form and one connection; sans-IO.
@@ -132,7 +133,8 @@ impl Ping {
         at: Timestamp,
         mut decoder: Decoder,
     ) -> Result<(Phase, Option<Status>), PingError> {
-        let Some((role, name, value)) = modern::next(&mut decoder, State::Status, Clientbound)?
+        let Some(Received { role, name, value, left }) =
+            modern::next(&mut decoder, State::Status, Clientbound)?
         else {
             return Ok((Phase::Status(decoder), None));
         };
@@ -140,7 +142,7 @@ impl Ping {
             return Err(PingError::Unexpected(name));
         }
         let response = value.get("response").and_then(Value::as_text).unwrap_or("");
-        let status = Box::new(Status::from_json(response)?);
+        let status = Box::new(Status { left, ..Status::from_json(response)? });
         self.output.extend(modern::frame(State::Status, Serverbound, Role::Ping, &pong(at))?);
         Ok((Phase::Pong { status, asked: at, decoder }, None))
     }
@@ -155,7 +157,7 @@ fn on_pong(
 ) -> (Phase, Option<Status>) {
     match modern::next(&mut decoder, State::Status, Clientbound) {
         Ok(None) => return (Phase::Pong { status, asked, decoder }, None),
-        Ok(Some((Some(Role::Ping), _, value))) if value == pong(asked) => {
+        Ok(Some(Received { role: Some(Role::Ping), value, .. })) if value == pong(asked) => {
             status.latency = Some(at.since(asked));
         }
         Ok(Some(_)) | Err(_) => {}
@@ -260,6 +262,13 @@ mod tests {
         assert_eq!(ping.handle_received(AT, &hex!("04 00 02 7b7d")), Ok(None));
         assert_eq!(ping.take_output(), hex!("09 01 00000145f680b000"));
         assert_eq!(ping.handle_closed().unwrap().latency, None);
+    }
+
+    #[test]
+    fn bytes_behind_a_status_are_counted() {
+        let mut ping = Ping::new(AT, Form::V1_7, "localhost", 25565).unwrap();
+        ping.handle_received(AT, &hex!("07 00 02 7b7d 01 00 02")).unwrap();
+        assert_eq!(ping.handle_closed().unwrap().left, 3);
     }
 
     #[test]

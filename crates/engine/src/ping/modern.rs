@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::PingError;
 use mitmcraft_protocol::codec::{Decoder, Frame, Unit};
-use mitmcraft_protocol::schema::{Catalog, Direction, EncodeError, Protocol, Role, State, Value};
+use mitmcraft_protocol::schema::{
+    Catalog, DecodeCause, DecodeError, Direction, EncodeError, Protocol, Role, State, Value,
+};
 
 /// Encodes a packet as a frame.
 pub(super) fn frame(
@@ -20,12 +22,23 @@ pub(super) fn frame(
     Ok(Frame::from_body(body.into()).wire().to_vec())
 }
 
-/// Decodes the next packet, if it is complete: its role in this state, its name and its fields.
+/// A packet of a ping.
+#[derive(Debug)]
+pub(super) struct Received {
+    /// Its role in its state.
+    pub(super) role: Option<Role>,
+    pub(super) name: String,
+    pub(super) value: Value,
+    /// The number of bytes behind its last field.
+    pub(super) left: usize,
+}
+
+/// Decodes the next packet, if it is complete.
 pub(super) fn next(
     decoder: &mut Decoder,
     state: State,
     direction: Direction,
-) -> Result<Option<(Option<Role>, String, Value)>, PingError> {
+) -> Result<Option<Received>, PingError> {
     let frame = match decoder.poll() {
         None => return Ok(None),
         Some(Unit::Frame(frame)) => frame,
@@ -40,8 +53,14 @@ pub(super) fn next(
     let body = frame.body()?;
     let protocol = protocol();
     let (packet, start) = protocol.identify(state, direction, &body)?;
-    let value = protocol.decode(packet, &body, start)?;
-    Ok(Some((packet.role(), packet.name().to_string(), value)))
+    let (value, left) = match protocol.decode(packet, &body, start) {
+        // Mods append bytes of their own to the status.
+        Err(DecodeError { at, cause: DecodeCause::Trailing(left), .. }) => {
+            (protocol.decode(packet, &body[..at], start)?, left)
+        }
+        value => (value?, 0),
+    };
+    Ok(Some(Received { role: packet.role(), name: packet.name().to_string(), value, left }))
 }
 
 /// Version whose tables are used; the handshake and the status are the same in all.

@@ -34,6 +34,8 @@ pub struct Status {
     pub favicon: Option<Bytes>,
     /// Name and content of the member that Forge adds: `modinfo` (up to 1.12) or `forgeData`.
     pub mods: Option<(String, Json)>,
+    /// The number of bytes behind the status, which mods append.
+    pub left: usize,
     /// Time from the ping to its answer; before 1.7, from the request to the response.
     pub latency: Option<Duration>,
 }
@@ -115,6 +117,16 @@ impl Status {
         serde_json::from_str::<Json>(&self.answer).ok()?.get("enforcesSecureChat")?.as_bool()
     }
 
+    /// Returns how many mods the server lists; `None` if it lists none in a form that is known.
+    #[must_use]
+    pub fn mod_count(&self) -> Option<usize> {
+        let (_, mods) = self.mods.as_ref()?;
+        if let Some(count) = mods.get(PACKED).and_then(Json::as_str).and_then(packed_count) {
+            return Some(count);
+        }
+        MOD_LISTS.iter().find_map(|key| mods.get(key)?.as_array()).map(Vec::len)
+    }
+
     /// Returns the JSON of a status response (1.7 and later).
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -170,6 +182,15 @@ fn player(json: &Json) -> Player {
     Player { name: text("name"), id: text("id") }
 }
 
+/// Returns the number at the front of a packed list of mods: 15 bits in each character, the lowest first. The
+/// first two characters are the size in bytes; a bool and the number, in two bytes, follow.
+fn packed_count(text: &str) -> Option<usize> {
+    let mut units = text.encode_utf16().map(usize::from);
+    let size = units.next()? | units.next()? << 15;
+    let bits = (units.next()? & 0x7fff) | (units.next()? & 0x7fff) << 15;
+    (size >= 3 && bits & 0xff <= 1).then_some((bits >> 8 & 0xff) << 8 | bits >> 16 & 0xff)
+}
+
 /// Decodes the icon. Early servers break the base64 into lines.
 fn icon(text: &str) -> Option<Bytes> {
     let data: String = text.strip_prefix(ICON)?.split_ascii_whitespace().collect();
@@ -181,6 +202,12 @@ const MARK: &str = "§1\0";
 
 /// Prefix of the icon's base64.
 const ICON: &str = "data:image/png;base64,";
+
+/// Members of those that Forge adds, with a list of mods each: of `modinfo`, and of `forgeData`.
+const MOD_LISTS: [&str; 2] = ["modList", "mods"];
+
+/// The member of `forgeData` with a packed list (1.18 and later), beside which `mods` is empty.
+const PACKED: &str = "d";
 
 /// Members in which Forge lists a server's mods.
 const MODS: [&str; 2] = ["modinfo", "forgeData"];
@@ -205,6 +232,36 @@ mod tests {
         assert_eq!((name.as_str(), &mods["modList"][0]["modid"]), ("modinfo", &json!("mcp")));
         let again = Status::from_json(&status.to_json()).unwrap();
         assert_eq!(again, Status { answer: again.answer.clone(), ..status });
+    }
+
+    #[test]
+    fn counts_the_mods_of_every_form_of_list() {
+        let packed = |bytes: &[u8]| -> String {
+            let bit =
+                |at: usize| bytes.get(at / 8).map_or(0, |byte| u32::from(byte >> (at % 8) & 1));
+            let unit = |place: usize| (0..15).fold(0, |unit, it| unit | bit(place * 15 + it) << it);
+            let units = (0..(bytes.len() * 8).div_ceil(15)).map(unit);
+            let size = u32::try_from(bytes.len()).unwrap();
+            [size & 0x7fff, size >> 15]
+                .into_iter()
+                .chain(units)
+                .filter_map(char::from_u32)
+                .collect()
+        };
+        let list = [&[0, 0x01, 0x2c][..], &[2; 40]].concat();
+        for (member, count) in [
+            (json!({ "modinfo": { "type": "FML", "modList": [{}, {}] } }), Some(2)),
+            (json!({ "forgeData": { "mods": [{}], "fmlNetworkVersion": 2 } }), Some(1)),
+            (json!({ "forgeData": { "mods": [], "d": packed(&list) } }), Some(300)),
+            (json!({ "forgeData": { "mods": [], "d": packed(&[1, 0, 7]) } }), Some(7)),
+            (json!({ "forgeData": { "mods": [{}], "d": "" } }), Some(1)),
+            (json!({ "forgeData": { "d": "ab" } }), None),
+            (json!({ "modinfo": true }), None),
+            (json!({}), None),
+        ] {
+            let status = Status::from_json(&member.to_string()).unwrap();
+            assert_eq!(status.mod_count(), count, "{member}");
+        }
     }
 
     #[test]
