@@ -56,6 +56,11 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
             return Ok(Done::No);
         }
     };
+    if let Stat::Full(full) = &stat {
+        for (key, _) in full.values.iter().filter(|(_, value)| value.contains('\0')) {
+            output.warning(&format!("the value of `{key}` contains a NUL, which ends a value"));
+        }
+    }
     if arguments.json {
         output.json(&to_json(&server, &stat))?;
     } else {

@@ -93,7 +93,10 @@ impl Answer {
     /// # Errors
     /// Returns [`QueryError`] if it is not an answer.
     pub fn decode(datagram: &[u8]) -> Result<Self, QueryError> {
-        let (name, value) = decode(Direction::Clientbound, datagram)?;
+        let (name, value) = match decode(Direction::Clientbound, datagram) {
+            Ok(decoded) => decoded,
+            Err(error) => return Self::with_nuls(datagram).ok_or(error),
+        };
         let session = int(&value, "sessionId");
         if name == HANDSHAKE {
             let token = value.get("token").and_then(Value::as_text).unwrap_or("").trim();
@@ -102,11 +105,25 @@ impl Answer {
         }
         let part = |name: &str| value.get(name).filter(|it| *it.plain() != Value::Absent);
         let stat = match (part("full"), part("basic")) {
-            (Some(full), _) => Stat::Full(FullStat::from_value(full)),
+            (Some(full), _) => {
+                let full = FullStat::from_value(full);
+                match Self::with_nuls(datagram).filter(|_| full.is_cut()) {
+                    Some(answer) => return Ok(answer),
+                    None => Stat::Full(full),
+                }
+            }
             (None, Some(basic)) => Stat::Basic(BasicStat::from_value(basic)),
             (None, None) => return Err(QueryError::Unexpected),
         };
         Ok(Self::Stat { session, stat })
+    }
+
+    /// Reads a full stat whose values contain NULs.
+    fn with_nuls(datagram: &[u8]) -> Option<Self> {
+        let (id, rest) = datagram.split_first()?;
+        let (session, rest) = rest.split_first_chunk()?;
+        let stat = FullStat::with_nuls(rest).filter(|_| *id == 0)?;
+        Some(Self::Stat { session: i32::from_be_bytes(*session), stat: Stat::Full(stat) })
     }
 
     /// Encodes the datagram.
@@ -211,6 +228,31 @@ mod tests {
             Answer::Stat { session, stat: Stat::Full(FullStat::default()) },
         ] {
             assert_eq!(Answer::decode(&answer.encode().unwrap()), Ok(answer));
+        }
+    }
+
+    #[test]
+    fn a_nul_in_a_value_takes_nothing_from_the_others() {
+        let stat = |motd: &[u8], map: &[u8]| {
+            let pairs: [&[u8]; 8] =
+                [b"hostname", motd, b"gametype", b"SMP", b"map", map, b"hostip", b"::1"];
+            let pairs = pairs.join(&0);
+            let start = b"\0\0\0\0\x07splitnum\0\x80\0";
+            let datagram = [start, &pairs[..], b"\0\0\x01player_\0\0Notch\0jeb_\0\0"].concat();
+            let Ok(Answer::Stat { session: 7, stat: Stat::Full(full) }) = Answer::decode(&datagram)
+            else {
+                panic!("{motd:?}: {:?}", Answer::decode(&datagram))
+            };
+            assert_eq!(full.players, ["Notch", "jeb_"], "{motd:?}");
+            assert_eq!(full.values.len(), 4, "{motd:?}: {full:?}");
+            assert_eq!(full.value("hostip"), Some("::1"), "{motd:?}");
+            ["hostname", "map"].map(|key| full.value(key).unwrap().to_owned())
+        };
+        for motd in ["plain", "", "A\0B", "\0x", "x\0", "A\0B\0C", "A\0\0B", "\0", "\0\0\0"] {
+            assert_eq!(stat(motd.as_bytes(), b"world"), [motd, "world"]);
+            if !motd.is_empty() {
+                assert_eq!(stat(motd.as_bytes(), b"a\0b"), [motd, "a\0b"]);
+            }
         }
     }
 

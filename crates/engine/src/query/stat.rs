@@ -1,4 +1,5 @@
 use mitmcraft_protocol::schema::Value;
+use mitmcraft_protocol::wire::Encoding;
 
 /// The kind of stat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,6 +99,46 @@ impl FullStat {
         }
     }
 
+    /// Reads a datagram whose values contain NULs, as those of characters whose code ends with `00` do: the
+    /// value of a key that servers send ends where the next such key begins. Returns `None` if it has not the
+    /// parts of a full stat.
+    pub(super) fn with_nuls(datagram: &[u8]) -> Option<Self> {
+        let place = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).position(|it| it == part);
+        let pairs = &datagram[place(datagram, HEADER)? + HEADER.len()..];
+        let (pairs, players) = pairs.split_at(place(pairs, SEPARATOR)?);
+        let text = |bytes: &[u8]| Encoding::Latin1.decode_lossy(bytes).into_owned();
+        let pairs = pairs.strip_suffix(b"\0\0").unwrap_or(pairs);
+        let texts: Vec<String> = pairs.split(|byte| *byte == 0).map(text).collect();
+        let is_key = |place: &usize| KEYS.contains(&texts[*place].as_str());
+        let (mut values, mut at) = (Vec::new(), 0);
+        while at + 1 < texts.len() {
+            let next = match is_key(&at) {
+                true => (at + 2..texts.len()).find(is_key).unwrap_or(texts.len()),
+                false => at + 2,
+            };
+            values.push((texts[at].clone(), texts[at + 1..next].join("\0")));
+            at = next;
+        }
+        // Each name ends with a NUL, and another one ends the list.
+        let players = players[SEPARATOR.len()..].strip_suffix(b"\0")?;
+        let players = match players.strip_suffix(b"\0") {
+            Some(players) => players.split(|byte| *byte == 0).map(text).collect(),
+            None if players.is_empty() => Vec::new(),
+            None => return None,
+        };
+        Some(Self { values, players })
+    }
+
+    /// Returns whether the value of the first key seems to end too early, so that what follows is not a key,
+    /// but the key behind it comes later, be it in place of a value.
+    pub(super) fn is_cut(&self) -> bool {
+        let [(first, _), rest @ ..] = &self.values[..] else { return false };
+        let mut rest = rest.iter();
+        first == KEYS[0]
+            && rest.clone().next().is_some_and(|(second, _)| !KEYS.contains(&second.as_str()))
+            && rest.any(|(key, value)| [key, value].into_iter().any(|it| it == KEYS[1]))
+    }
+
     pub(super) fn from_value(value: &Value) -> Self {
         let list = |name: &str| value.get(name).and_then(Value::as_list).unwrap_or_default().iter();
         let pair = |it: &Value| (text(it.get("key")), text(it.get("value")));
@@ -131,6 +172,20 @@ fn text(value: Option<&Value>) -> String {
 fn field(text: &str) -> Value {
     Value::from(text.replace('\0', " ").as_str())
 }
+
+/// The keys that the game's server sends, in its order.
+const KEYS: [&str; 10] = [
+    "hostname",
+    "gametype",
+    "game_id",
+    "version",
+    "plugins",
+    "map",
+    "numplayers",
+    "maxplayers",
+    "hostport",
+    "hostip",
+];
 
 /// The constant bytes before the pairs; their meaning is unknown.
 const HEADER: &[u8] = b"splitnum\0\x80\0";
