@@ -298,8 +298,13 @@ impl Protocol {
         bytes: &[u8],
         start: usize,
     ) -> Result<usize, DecodeError> {
-        let end = self.run(packet, bytes, start, &mut Measure)?;
-        Ok(end.unwrap_or(start))
+        let mut visitor = Measure;
+        let walk = Walk::new(&self.types, &self.sizes, Reader::at(bytes, start), &mut visitor);
+        match walk.in_stream().run(packet.ty) {
+            Ok(end) => Ok(end),
+            Err(Stop::Done) => Ok(start),
+            Err(Stop::Fault(fault)) => Err(*fault),
+        }
     }
 
     /// Decodes the fields of a body from offset `start` (after the id).

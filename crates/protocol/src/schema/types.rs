@@ -47,6 +47,8 @@ pub(crate) enum Type {
     IfMore {
         some: TypeId,
         starts: Box<[u8]>,
+        /// The number of bytes that must remain; `some` is then an unusual form of `otherwise`, an integer.
+        exactly: Option<usize>,
         otherwise: Option<TypeId>,
     },
     /// Numbers of some bits each, most significant first. The widths add up to whole bytes.

@@ -112,7 +112,9 @@ impl Table<'_> {
                 )
             }
             Type::Option(some) => format!("{{16,{}}}", self.refer(some)),
-            Type::IfMore { some, starts, otherwise } => {
+            Type::IfMore { some, starts, exactly, otherwise } => {
+                // The dissector has no unframed versions, whose packets alone have such a type.
+                let some = otherwise.as_ref().filter(|_| exactly.is_some()).unwrap_or(some);
                 let starts: String = starts.iter().map(|byte| format!("\\{byte:03}")).collect();
                 let otherwise = otherwise.map_or_else(no, |ty| self.refer(&ty).to_string());
                 format!("{{17,{},\"{starts}\",{otherwise}}}", self.refer(some))

@@ -223,11 +223,18 @@ impl<'j> Compiler<'j> {
                 Type::Array { count: self.count(options)?, element: self.part(options, "type")? }
             }
             "option" => Type::Option(self.compile(options)?),
-            "ifMore" => Type::IfMore {
-                some: self.part(options, "type")?,
-                starts: self.hex(options, "startsWith")?,
-                otherwise: options.get("else").map(|ty| self.compile(ty)).transpose()?,
-            },
+            "ifMore" => {
+                let exactly = options.get("bytes").and_then(Json::as_u64);
+                Type::IfMore {
+                    some: match exactly {
+                        Some(_) => self.integer(options)?,
+                        None => self.part(options, "type")?,
+                    },
+                    starts: self.hex(options, "startsWith")?,
+                    exactly: exactly.and_then(|bytes| bytes.try_into().ok()),
+                    otherwise: options.get("else").map(|ty| self.compile(ty)).transpose()?,
+                }
+            }
             "buffer" => Type::Buffer(self.count(options)?),
             "compressedNbt" => Type::CompressedNbt { unsigned: options["unsigned"] == true },
             "pstring" => {

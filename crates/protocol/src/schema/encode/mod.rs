@@ -163,7 +163,10 @@ impl<'a, 'o> Encode<'a, 'o> {
                 self.out.push(1);
                 return self.value(*some, value, mark, enclosing);
             }
-            Type::IfMore { some, starts, otherwise } => {
+            Type::IfMore { exactly: Some(_), otherwise: Some(otherwise), .. } => {
+                return self.value(*otherwise, given, mark, enclosing);
+            }
+            Type::IfMore { some, starts, otherwise, .. } => {
                 let present = if enclosing.inside {
                     self.anonymous_given(*some, enclosing.fields)
                 } else {

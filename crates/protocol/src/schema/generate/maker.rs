@@ -109,6 +109,9 @@ impl<'a, 'c> Maker<'a, 'c> {
                 self.made.bytes.push(byte);
                 return self.value(*some, inside, wishes);
             }
+            Type::IfMore { exactly: Some(_), otherwise: Some(otherwise), .. } => {
+                return self.value(*otherwise, inside, wishes);
+            }
             // Only descriptions before 1.7 contain it; golden files cover those.
             Type::IfMore { .. } | Type::TextForms(_) => {}
             Type::Bitfield(bits) => {

@@ -25,6 +25,8 @@ pub(super) struct Walk<'a, 'v, V: ?Sized> {
     fields: usize,
     /// Offset of a byte whose bit 7 belongs to a list and not to the value.
     mask_at: Option<usize>,
+    /// `true` if other packets may follow in the same bytes, so that their number says nothing.
+    in_stream: bool,
     visitor: &'v mut V,
 }
 
@@ -46,8 +48,14 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
             empty: MAX_EMPTY_ELEMENTS,
             fields: max_fields(reader.left()),
             mask_at: None,
+            in_stream: false,
             visitor,
         }
+    }
+
+    /// Walks a packet that others may follow.
+    pub(super) fn in_stream(self) -> Self {
+        Self { in_stream: true, ..self }
     }
 
     /// Walks the root and returns the offset after it.
@@ -127,9 +135,14 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
             }
             Type::Array { count, element } => self.array(count, *element, mark, at)?,
             Type::Option(some) => return self.option(*some, mark, at),
-            Type::IfMore { some, starts, otherwise } => {
+            Type::IfMore { some, starts, exactly, otherwise } => {
                 let rest = self.reader.rest();
-                if !rest.is_empty() && rest.starts_with(starts) {
+                if *exactly == Some(rest.len()) && !self.in_stream {
+                    let (number, _) = self.integer(*some, at)?;
+                    self.leaf(number.scalar(), at, false)?;
+                    return Ok(number.seen());
+                }
+                if exactly.is_none() && !rest.is_empty() && rest.starts_with(starts) {
                     return self.value(*some, mark, inside);
                 }
                 if let Some(otherwise) = otherwise {
