@@ -271,6 +271,10 @@ pub(super) fn session_notice(notice: &Notice) -> String {
             "protocol {version} is unknown: its packets are decoded with the tables of {used} \
              ({name}), and every decoded field is a guess; `--protocol {version}.json` adds its own"
         ),
+        Notice::UnaskedPreamble { session, version, source } => format!(
+            "session {session} begins with a PROXY header ({version}) of {source}, which is passed on; \
+             with `--proxy-protocol in`, its addresses are used"
+        ),
         Notice::Filter(Message { session, file, text, is_error: true }) => {
             let place = if text.starts_with(&**file) { String::new() } else { format!("{file}: ") };
             format!("script error in session {session}: {place}{text}")

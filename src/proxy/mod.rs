@@ -33,10 +33,10 @@ pub use log::{
 pub use metrics::{Metrics, MetricsServer, Trouble};
 pub(crate) use net::{Accepted, Newcomers};
 pub use net::{
-    Addresses, AskError, ConnectError, EngineRunner, Excerpt, LanAnnouncer, Listener,
-    PipelineFactory, Preamble, PreambleError, PreambleRead, PreambleVersion, Proxy, ProxyOptions,
-    QueryProxy, QueryProxyOptions, RefusalError, ReplayClient, Resolver, ServerConnection, Stop,
-    UpstreamError, UpstreamName, ping, query, raise_descriptor_limit, serve_replay,
+    AskError, ConnectError, EngineRunner, LanAnnouncer, Listener, PipelineFactory, Proxy,
+    ProxyOptions, QueryProxy, QueryProxyOptions, RefusalError, ReplayClient, Resolver,
+    ServerConnection, Stop, UpstreamError, UpstreamName, ping, query, raise_descriptor_limit,
+    serve_replay,
 };
 pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;

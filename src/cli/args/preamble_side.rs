@@ -1,6 +1,6 @@
 use std::str::FromStr;
 
-use mitmcraft::proxy::PreambleVersion;
+use mitmcraft_engine::link::PreambleVersion;
 
 /// A connection on which the PROXY protocol is used: `in`, `out`, `out=v1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

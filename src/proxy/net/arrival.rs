@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
-use super::preamble::{Addresses, Preamble, PreambleRead};
 use crate::proxy::RefusalError;
+use mitmcraft_engine::link::{Addresses, Preamble, PreambleRead};
 
 /// Returns the addresses of a connection without a PROXY header.
 pub(super) fn plain(socket: &TcpStream, client: SocketAddr) -> Addresses {

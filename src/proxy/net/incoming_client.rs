@@ -5,11 +5,10 @@ use tokio::net::TcpStream;
 
 use super::arrival::{announced, original_destination, plain};
 use super::driver::Driver;
-use super::preamble::Addresses;
 use super::route::{Outgoing, Route};
 use super::shared::Shared;
 use crate::proxy::{ProxyOptions, RefusalError, Resolver, RunNotice};
-use mitmcraft_engine::link::Upstream;
+use mitmcraft_engine::link::{Addresses, Upstream};
 use mitmcraft_engine::session::{Config, Session, Start};
 
 /// An accepted client, with everything needed to serve it.

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::preamble::PreambleError;
-use mitmcraft_engine::link::NetworkError;
+use mitmcraft_engine::link::{NetworkError, PreambleError};
 
 /// The reason why the proxy refuses a client before it connects to a server.
 #[derive(Debug, Clone, Error)]

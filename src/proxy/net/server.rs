@@ -12,10 +12,11 @@ use super::shared::Shared;
 use super::transfers::Transfers;
 use crate::proxy::accounts::KeyPool;
 use crate::proxy::{
-    Authority, Clock, ControlHandle, KeyLog, Listener, LogHandle, Notices, PipeHandle,
-    PreambleVersion, Resolver, SessionNumbers, Trouble, UpstreamName,
+    Authority, Clock, ControlHandle, KeyLog, Listener, LogHandle, Notices, PipeHandle, Resolver,
+    SessionNumbers, Trouble, UpstreamName,
 };
 use mitmcraft_engine::filter::Pipeline;
+use mitmcraft_engine::link::PreambleVersion;
 use mitmcraft_engine::session::Config;
 use mitmcraft_protocol::packet::Cause;
 

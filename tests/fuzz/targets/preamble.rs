@@ -1,6 +1,6 @@
 //! PROXY headers: nothing after a header is consumed, and what is written reads back.
 
-use mitmcraft::proxy::{Preamble, PreambleRead, PreambleVersion};
+use mitmcraft_engine::link::{Preamble, PreambleRead, PreambleVersion};
 
 use super::Features;
 

@@ -1,4 +1,6 @@
-use super::{RulingError, Upstream};
+use std::net::SocketAddr;
+
+use super::{PreambleVersion, RulingError, Upstream};
 use crate::auth::Profile;
 use crate::filter::Message;
 
@@ -38,6 +40,15 @@ pub enum Notice {
         used: i32,
         /// The game versions of that description.
         name: String,
+    },
+    /// A client's first bytes are a PROXY header, which the proxy was not told to expect.
+    UnaskedPreamble {
+        /// The session's number.
+        session: u64,
+        /// The version of the header.
+        version: PreambleVersion,
+        /// The address of the client in it.
+        source: SocketAddr,
     },
     /// A timeout has ended a session.
     TimedOut {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{Detection, Phase, ServerReplay};
-use crate::link::{Detected, any_unframed, detect, detect_last};
+use crate::link::{Detected, any_unframed, behind_preambles, detect, detect_last};
 use crate::ping::{Answerer, Reply};
 use mitmcraft_protocol::schema::{Family, LEGACY_PING_ID, Role, State, Value};
 use mitmcraft_protocol::wire::Encoding;
@@ -36,6 +36,7 @@ impl ServerReplay {
     }
 
     fn on_detected(&mut self, detected: Detected, held: &[u8]) {
+        let held = behind_preambles(held);
         match detected {
             Detected::Unsure | Detected::LegacyPing if held.first() == Some(&LEGACY_PING_ID) => {
                 self.on_legacy_ping(held);
@@ -45,7 +46,7 @@ impl ServerReplay {
             Detected::Unframed(text) => self.on_unframed(text, held),
             Detected::UnknownLogin(_) => self.on_unframed(Encoding::ModifiedUtf8, held),
             Detected::Release(version) => self.on_release(version.into(), held),
-            Detected::LegacyPing | Detected::Other => {
+            Detected::LegacyPing | Detected::Malformed | Detected::Other => {
                 self.endpoint.receive(held);
                 self.finish("the client does not speak Minecraft");
             }

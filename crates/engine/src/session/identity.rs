@@ -1,10 +1,11 @@
 use super::AuthMode;
-use mitmcraft_protocol::packet::Packet;
+use crate::link::{Preamble, PreambleRead};
+use mitmcraft_protocol::packet::{Content, Packet};
 use mitmcraft_protocol::schema::{Direction, Role, State};
 
 /// Who the player is, as far as the proxy has to know. Nothing of a client goes on without it: until a
-/// client that is asked has proved who it is, the server gets no more from it than a handshake, the packets
-/// of a Server List Ping, and a Login Start.
+/// client that is asked has proved who it is, the server gets no more from it than a PROXY header, a handshake,
+/// the packets of a Server List Ping, and a Login Start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Identity {
     /// Every client may play.
@@ -37,8 +38,11 @@ impl Identity {
     #[inline]
     pub(super) fn passes(&self, packet: &Packet, role: Option<Role>) -> Option<Passage> {
         self.passage(packet.direction()).or_else(|| {
-            let harmless = packet.frame().is_some()
-                && matches!(packet.state(), State::Handshaking | State::Status);
+            let begins = match packet.content() {
+                Content::Frame(_) => true,
+                Content::Raw(bytes, _) => is_preamble(bytes),
+            };
+            let harmless = begins && matches!(packet.state(), State::Handshaking | State::Status);
             // These prove it, or are held until it is proved.
             let proves =
                 matches!(role, Some(Role::Greeting | Role::LoginStart | Role::EncryptionResponse));
@@ -73,6 +77,11 @@ impl Identity {
     pub(super) fn is_proved(&self) -> bool {
         matches!(self, Self::NotAsked | Self::Proved)
     }
+}
+
+/// Returns whether bytes are a PROXY header, and nothing else.
+fn is_preamble(bytes: &[u8]) -> bool {
+    matches!(Preamble::read(bytes), Ok(PreambleRead::Whole(it)) if it.length == bytes.len())
 }
 
 #[cfg(test)]

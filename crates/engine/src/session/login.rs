@@ -1,10 +1,15 @@
+use bytes::Bytes;
+
 use super::incoming::Incoming;
 use super::{AuthMode, Session};
 use crate::auth::Profile;
 use crate::filter::Verdict;
 use crate::link::{Handshake, Notice, Output, Side, disconnect_body};
-use mitmcraft_protocol::packet::{Packet, RawReason};
-use mitmcraft_protocol::schema::{Direction, Name, Role, State, Value};
+use mitmcraft_protocol::packet::{Content, Packet, RawReason, Undecoded};
+use mitmcraft_protocol::schema::{
+    DecodeCause, DecodeError, Direction, Name, PerDirection, Role, State, Value,
+};
+use mitmcraft_protocol::wire::VarInt;
 
 /// Packets that drive a connection.
 impl Session {
@@ -33,6 +38,12 @@ impl Session {
             | Role::ConfigurationAcknowledged
             | Role::FinishConfiguration => self.on_transition(incoming, role),
             Role::Disconnect => self.on_disconnect(incoming),
+            Role::PluginMessage => {
+                if resets_client(&incoming.packet) {
+                    self.resets = PerDirection::from_fn(|_| true);
+                }
+                self.judge_and_deliver(incoming);
+            }
             Role::BundleDelimiter
             | Role::ChatSession
             | Role::StatusRequest
@@ -51,20 +62,28 @@ impl Session {
             | Role::Momentary
             | Role::Spawn
             | Role::Title
-            | Role::ResourcePack
-            | Role::PluginMessage => self.judge_and_deliver(incoming),
+            | Role::ResourcePack => self.judge_and_deliver(incoming),
         }
     }
 
-    /// Chooses description and state by a handshake; returns its fields and its value.
-    pub(super) fn read_handshake(&mut self, packet: &Packet) -> Option<(Handshake, Value)> {
-        let value = packet.value().ok()?;
+    /// Chooses description and state by a handshake; returns its fields, its value, and what follows them.
+    pub(super) fn read_handshake(&mut self, packet: &Packet) -> Option<(Handshake, Value, Bytes)> {
+        let (value, rest) = fields_and_rest(packet)?;
         let handshake = Handshake::of(&value)?;
-        let version = handshake.version;
         self.address = Some(handshake.address());
+        self.describe(handshake.version, handshake.next == Some(State::Login));
+        match handshake.next {
+            Some(next) => self.delivery.recorder.enter(next),
+            None => self.awaits_state = true,
+        }
+        Some((handshake, value, rest))
+    }
+
+    /// Chooses the description of a version. `warns`: the user is to know if that is a guess.
+    fn describe(&mut self, version: i32, warns: bool) {
         if let Some(found) = self.config.catalog.find(version) {
             self.role_limits.describe(&found.protocol);
-            if !found.exact && handshake.next == Some(State::Login) {
+            if !found.exact && warns {
                 let (used, name) =
                     (found.protocol.version(), found.protocol.newest_name().to_owned());
                 let notice = Notice::GuessedVersion { version, used, name };
@@ -76,33 +95,68 @@ impl Session {
                 context.version = Some(version);
             });
         }
-        if let Some(next) = handshake.next {
-            self.delivery.recorder.enter(next);
-        }
-        Some((handshake, value))
     }
 
     fn on_handshake(&mut self, incoming: Incoming) {
-        let Some((handshake, value)) = self.read_handshake(&incoming.packet) else {
-            // It has the length and the id of a handshake, but not its fields.
-            self.forward(incoming);
-            return self.relay(RawReason::NotMinecraft);
+        let Some((handshake, value, rest)) = self.read_handshake(&incoming.packet) else {
+            return self.on_malformed_handshake(incoming);
         };
         let Incoming { packet, role, decided, .. } = incoming;
         let mut judgement = self.delivery.judge(&packet, role, decided);
+        if handshake.next.is_none() {
+            let comment = "`nextState` is not 1 (status), 2 (login) or 3 (transfer)";
+            judgement.effects.notes.comments.push(comment.into());
+        }
         if self.ends.server.ahead > 0 {
             judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
             judgement.effects.notes.comments.push(comment.into());
         } else if judgement.verdict == Verdict::Pass && !self.config.keep_host {
             let towards = handshake.towards(&self.upstream, &value);
-            if let Some(body) = towards.and_then(|value| encode(&packet, &value)) {
+            if let Some(mut body) = towards.and_then(|value| encode(&packet, &value)) {
+                body.extend_from_slice(&rest);
                 judgement.verdict = Verdict::Replace(body.into());
                 judgement.effects.notes.comments.push("host and port are the upstream's".into());
             }
         }
         let close = self.delivery.deliver(&mut self.ends, packet, judgement);
         self.finish_change(close, true);
+    }
+
+    /// Forwards a handshake whose fields end before the next state. Its version is read if it can be.
+    fn on_malformed_handshake(&mut self, incoming: Incoming) {
+        let packet = &incoming.packet;
+        let version =
+            packet.body().ok().and_then(|it| VarInt::read(&it[packet.fields_at()..]).ok());
+        if let Some(version) = version {
+            self.describe(version.value, false);
+        }
+        self.awaits_state = true;
+        self.judge_and_deliver(incoming);
+    }
+
+    /// Handles the packet behind a handshake that names no state: the one in which it decodes is the client's.
+    pub(super) fn on_stateless(&mut self, incoming: Incoming) {
+        self.awaits_state = false;
+        let Incoming { mut packet, decided, .. } = incoming;
+        let fits = |state: &State| {
+            packet.set_state(*state);
+            packet.kind().is_some() && packet.error().is_none()
+        };
+        let state = [State::Status, State::Login].into_iter().find(fits);
+        packet.set_state(state.unwrap_or(State::Handshaking));
+        let role = packet.role().filter(|_| state.is_some());
+        let Some(incoming) = self.admit(packet, role, decided) else { return };
+        let Some(state) = state else {
+            self.judge_and_deliver(incoming);
+            return self.relay(RawReason::Opaque(NO_STATE.into()));
+        };
+        self.delivery.recorder.enter(state);
+        self.state_event();
+        match role {
+            Some(role) => self.on_role(incoming, role),
+            None => self.judge_and_deliver(incoming),
+        }
     }
 
     fn on_login_start(&mut self, incoming: Incoming) {
@@ -177,6 +231,7 @@ impl Session {
 
     fn on_transition(&mut self, incoming: Incoming, role: Role) {
         if role == Role::LoginSuccess {
+            self.resets = PerDirection::default();
             self.wants_account = false;
             self.note_unverified();
         }
@@ -184,6 +239,20 @@ impl Session {
         let close = self.judge_and_pass(incoming);
         self.delivery.on_transition(direction, role);
         self.finish_change(close, true);
+    }
+
+    /// Goes back to the login if the next packet of a direction is one of it, and none of the game.
+    pub(super) fn follow_reset(&mut self, direction: Direction, content: &Content) {
+        let mut packet = self.delivery.recorder.unnumbered(direction, content.clone());
+        let mut fits = |state| {
+            packet.set_state(state);
+            packet.kind().is_some() && packet.error().is_none()
+        };
+        if fits(State::Login) && !fits(State::Play) {
+            self.resets[direction] = false;
+            self.delivery.recorder.states[direction] = State::Login;
+            self.state_event();
+        }
     }
 
     fn on_disconnect(&mut self, incoming: Incoming) {
@@ -279,10 +348,38 @@ pub(super) fn is_of(packet: &Packet, profile: &Profile) -> bool {
     packet.value().is_ok() && renamed(packet, profile, false).is_none()
 }
 
+/// Returns whether a packet of the game leads the client back to the login: message 98 of Forge's handshake
+/// (Forge Client Reset Packet, 1.16.5 to 1.20.1).
+fn resets_client(packet: &Packet) -> bool {
+    packet.direction() == Direction::Clientbound
+        && packet.state() == State::Play
+        && packet.size() < MAX_RESET
+        && packet.body().is_ok_and(|body| body.ends_with(b"fml:handshake\x62"))
+}
+
+/// Decodes the fields of a packet, and returns the bytes behind them too.
+fn fields_and_rest(packet: &Packet) -> Option<(Value, Bytes)> {
+    let end = match packet.value() {
+        Ok(value) => return Some((value, Bytes::new())),
+        Err(Undecoded::Decode(DecodeError { at, cause: DecodeCause::Trailing(_), .. })) => at,
+        Err(_) => return None,
+    };
+    let (body, protocol) = (packet.body().ok()?, &packet.context().protocol);
+    let value = protocol.decode(packet.kind()?, &body[..end], packet.fields_at()).ok()?;
+    Some((value, body.slice(end..)))
+}
+
 /// Encodes a packet of the same type with other fields.
 pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
     packet.context().protocol.encode(packet.kind()?, value).ok()
 }
+
+/// Longest packet that resets a client, in bytes: id, channel, and the number of a message.
+const MAX_RESET: usize = 32;
+
+/// Why a session is relayed whose handshake names no state.
+const NO_STATE: &str =
+    "the handshake names no state, and the packet behind it fits neither status nor login";
 
 /// Added to the reason of a server that refuses a player without an account.
 const NO_ACCOUNT: &str = " (it asks for an account, and the proxy is not logged in to one)";

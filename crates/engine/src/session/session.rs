@@ -44,6 +44,10 @@ pub struct Session {
     pub(super) outputs: VecDeque<Output>,
     /// The time at which the last byte of each side came.
     pub(super) heard: PerSide<Timestamp>,
+    /// `true` if the client's handshake names no state: its next packet tells.
+    pub(super) awaits_state: bool,
+    /// Directions that go back to the login with their first packet of it, since Forge has reset the client.
+    pub(super) resets: PerDirection<bool>,
     /// The address by which the client found the proxy.
     pub(super) address: Option<Upstream>,
     pub(super) role_limits: RoleLimits,
@@ -105,6 +109,8 @@ impl Session {
             congested: PerDirection::default(),
             outputs: VecDeque::from([Output::Connect]),
             heard: PerSide::from_fn(|_| opened),
+            awaits_state: false,
+            resets: PerDirection::default(),
             address: None,
             role_limits: RoleLimits::default(),
             keep_alives: KeepAlives::default(),
@@ -273,6 +279,9 @@ impl Session {
     fn on_frame(&mut self, direction: Direction, frame: Frame) {
         self.delivery.recorder.count_packet(direction);
         let content = Content::Frame(frame);
+        if self.resets[direction] {
+            self.follow_reset(direction, &content);
+        }
         if self.control.engaged && !matches!(self.phase, Phase::Refused(_)) {
             let packet = self.delivery.recorder.unnumbered(direction, content);
             return self.on_controlled(packet);
@@ -295,6 +304,9 @@ impl Session {
     pub(super) fn on_packet(&mut self, mut incoming: Incoming) {
         let Incoming { packet, role, .. } = &mut incoming;
         let (role, direction) = (*role, packet.direction());
+        if self.awaits_state && direction == Direction::Serverbound {
+            return self.on_stateless(incoming);
+        }
         if SentRegistries::takes(packet) {
             self.delivery.recorder.update_context(|context| {
                 context.registries = Arc::new(context.registries.with(packet));

@@ -1,7 +1,7 @@
 use super::Session;
 use super::incoming::Incoming;
 use crate::filter::Verdict;
-use crate::link::{ANY_VERSION, Detected, Handshake, Output, detect};
+use crate::link::{ANY_VERSION, Detected, Handshake, Output, behind_preambles, detect};
 use crate::link::{Transfer, Upstream};
 use mitmcraft_protocol::codec::{Leg, Limits, Unit};
 use mitmcraft_protocol::packet::Packet;
@@ -22,6 +22,7 @@ impl Arrival {
     /// Decides by the handshake, which says that the client was transferred, and the player's name.
     #[must_use]
     pub fn of(bytes: &[u8], catalog: &Catalog, awaited: &[Transfer]) -> Self {
+        let bytes = behind_preambles(bytes);
         match detect(bytes) {
             Detected::Handshake => {}
             Detected::Unsure => return Self::Unsure,

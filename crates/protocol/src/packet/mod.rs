@@ -25,6 +25,7 @@ pub use context::Context;
 pub use diagnostic::Diagnostic;
 pub use diagnostics::Diagnostics;
 pub use field_path::{FieldPath, PathError, PathStep, any_position, position};
+pub use foreign::foreign_protocol;
 pub use outcome::Outcome;
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub use per_protocol::PerProtocol;

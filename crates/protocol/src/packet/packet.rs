@@ -477,7 +477,7 @@ impl Packet {
     fn with_body<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T, Undecoded> {
         match &self.content {
             Content::Frame(frame) => Ok(frame.with_body(read)?),
-            Content::Raw(_, reason) => Err(Undecoded::Raw(reason.clone())),
+            Content::Raw(bytes, reason) => Err(Undecoded::of_raw(bytes, reason)),
         }
     }
 
@@ -499,10 +499,7 @@ impl Packet {
     /// # Errors
     /// [`Undecoded`]: the reason why the fields could not be decoded.
     pub fn value(&self) -> Result<Value, Undecoded> {
-        let body = self.body()?;
-        let protocol = &self.context.protocol;
-        let (packet, start) = protocol.identify(self.state, self.direction, &body)?;
-        Ok(protocol.decode(packet, &body, start)?)
+        self.with_type(Protocol::decode)
     }
 
     /// Decodes the fields to be read only: lists of single bytes are [`Value::Bytes`].
@@ -557,10 +554,30 @@ impl Packet {
         Ok(identity)
     }
 
+    /// Identifies the Disconnect of another state. A server whose decoder fails during the login says so with
+    /// that of the game.
+    #[cold]
+    fn stray_disconnect(&self, body: &[u8]) -> Option<Identity> {
+        let protocol = &self.context.protocol;
+        let of = |state| {
+            let (packet, start) = protocol.identify(state, self.direction, body).ok()?;
+            let is_whole = packet.role() == Some(Role::Disconnect)
+                && protocol.walk_dyn(packet, body, start, &mut Measure).is_ok();
+            // An id takes 5 bytes at most.
+            let start = start as u8;
+            is_whole.then(|| Identity {
+                id: packet.id(),
+                packet: Some(protocol.place(packet)),
+                start,
+            })
+        };
+        State::ALL.into_iter().find_map(of)
+    }
+
     fn identify(&self) -> Result<Identity, Undecoded> {
         let frame = match &self.content {
             Content::Frame(frame) => frame,
-            Content::Raw(_, reason) => return Err(Undecoded::Raw(reason.clone())),
+            Content::Raw(bytes, reason) => return Err(Undecoded::of_raw(bytes, reason)),
         };
         let mut buffer = [0; VarInt::MAX];
         let head = frame.head(&mut buffer)?;
@@ -572,7 +589,8 @@ impl Packet {
                 Ok(Identity { id: packet.id(), packet: Some(place), start: start as u8 })
             }
             Err(DecodeError { cause: DecodeCause::UnknownId { id, .. }, .. }) => {
-                Ok(Identity { id, packet: None, start: 0 })
+                let stray = frame.body().ok().and_then(|body| self.stray_disconnect(&body));
+                Ok(stray.unwrap_or(Identity { id, packet: None, start: 0 }))
             }
             Err(error) => Err(error.into()),
         }
@@ -599,6 +617,24 @@ mod tests {
         let packet = Packet::new(context(47), 1, Timestamp(0), direction, State::Play, content);
         assert_eq!(named(&packet), Some("keep_alive"));
         packet
+    }
+
+    #[test]
+    fn a_disconnect_of_the_game_is_read_in_the_login() {
+        let reason = br#"{"text":"Internal Exception"}"#;
+        let of = |id: u8, text: &[u8]| {
+            let body = [&[id, text.len() as u8], text].concat();
+            let (state, direction) = (State::Login, Direction::Clientbound);
+            let content = Content::Frame(Frame::from_body(body.into()));
+            Packet::new(context(754), 1, Timestamp(0), direction, state, content)
+        };
+        let kick = of(0x19, reason);
+        assert_eq!((named(&kick), kick.error()), (Some("kick_disconnect"), None));
+        assert_eq!(kick.reason().as_deref(), Some("Internal Exception"));
+        let mut cut = of(0x19, reason);
+        cut.replace_body(Bytes::from_static(&[0x19, 0x20, b'{']));
+        assert_eq!(named(&cut), None, "it is not whole");
+        assert_eq!(named(&of(0x1a, reason)), None, "another packet of the game");
     }
 
     fn named(packet: &Packet) -> Option<&str> {

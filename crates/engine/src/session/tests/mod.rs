@@ -2,6 +2,7 @@
 //! between them, its wires cut into pieces of a given size.
 
 mod accounts;
+mod around;
 mod asked;
 mod behind;
 mod broken;

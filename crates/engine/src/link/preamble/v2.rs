@@ -1,7 +1,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::error::Excerpt;
-use super::{Addresses, Preamble, PreambleError, PreambleRead};
+use super::{Addresses, Preamble, PreambleError, PreambleRead, PreambleVersion};
 
 /// Reads a binary header. Section 2.2.
 pub(super) fn read(bytes: &[u8]) -> Result<PreambleRead, PreambleError> {
@@ -44,7 +44,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<PreambleRead, PreambleError> {
         (false, 0x21) => Some(addresses::<16>(block)),
         _ => None,
     };
-    Ok(PreambleRead::Whole(Preamble { addresses, length: FIXED + found }))
+    let version = PreambleVersion::V2;
+    Ok(PreambleRead::Whole(Preamble { addresses, version, length: FIXED + found }))
 }
 
 /// Returns the header for two addresses of one address family.

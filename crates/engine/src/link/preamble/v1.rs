@@ -1,7 +1,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::error::Excerpt;
-use super::{Addresses, Preamble, PreambleError, PreambleRead};
+use super::{Addresses, Preamble, PreambleError, PreambleRead, PreambleVersion};
 
 /// Reads a line. Section 2.1.
 pub(super) fn read(bytes: &[u8]) -> Result<PreambleRead, PreambleError> {
@@ -18,7 +18,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PreambleRead, PreambleError> {
     let length = end + 1;
     let addresses = addresses(&bytes[PREFIX.len()..end]);
     let addresses = addresses.map_err(|error| error(Excerpt::new(&bytes[..length])))?;
-    Ok(PreambleRead::Whole(Preamble { addresses, length }))
+    Ok(PreambleRead::Whole(Preamble { addresses, version: PreambleVersion::V1, length }))
 }
 
 /// Reads what follows `PROXY ` in a line without its line feed.

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use super::{PreambleError, v1, v2};
@@ -8,6 +9,8 @@ pub struct Preamble {
     /// The addresses in the header; `None` if it has none (`UNKNOWN`, `LOCAL`): those of the
     /// connection itself apply.
     pub addresses: Option<Addresses>,
+    /// The version of the header.
+    pub version: PreambleVersion,
     /// Length of the header in bytes.
     pub length: usize,
 }
@@ -54,6 +57,15 @@ pub enum PreambleVersion {
     /// Binary.
     #[default]
     V2,
+}
+
+impl fmt::Display for PreambleVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1 => "version 1",
+            Self::V2 => "version 2",
+        })
+    }
 }
 
 impl PreambleVersion {
