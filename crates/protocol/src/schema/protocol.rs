@@ -303,7 +303,7 @@ impl Protocol {
         match walk.in_stream().run(packet.ty) {
             Ok(end) => Ok(end),
             Err(Stop::Done) => Ok(start),
-            Err(Stop::Fault(fault)) => Err(*fault),
+            Err(Stop::Fault(fault) | Stop::Unknown(fault, _)) => Err(*fault),
         }
     }
 
