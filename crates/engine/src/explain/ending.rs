@@ -136,7 +136,9 @@ impl Ending {
             EndKind::Dropped => "closed by the server without a word",
             EndKind::Stopped
             | EndKind::LostClient
-            | EndKind::LostServer | EndKind::Unreachable | EndKind::Proxy => {
+            | EndKind::LostServer
+            | EndKind::Unreachable
+            | EndKind::Proxy => {
                 return self.reason.clone().unwrap_or_default();
             }
         };

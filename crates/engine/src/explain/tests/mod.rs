@@ -87,3 +87,19 @@ fn nothing_is_wrong_with_the_packets_of_real_peers() {
     }
     assert!(explained >= 14, "{explained}");
 }
+
+#[test]
+fn the_sessions_that_a_report_lists_are_bounded_and_the_others_counted() {
+    let mut explainer = Explainer::default();
+    let script = Script::login(47).close("closed by the server");
+    for _ in 0..10_003 {
+        script.entries.iter().for_each(|entry| explainer.write(entry).unwrap());
+    }
+    let report = explainer.into_report();
+    assert_eq!((report.sessions.len(), report.omitted), (10_000, (3, 3)));
+    assert_eq!(report.counts(), (10_003, 10_003));
+    assert!(!report.passed());
+    let text = text(&report);
+    assert!(text.ends_with("10003 sessions, 10003 ended unexpectedly\n3 sessions not listed\n"));
+    assert_eq!(report.json()["omitted"], 3);
+}
