@@ -135,7 +135,11 @@ impl Place {
         let said = program.errors();
         match code {
             Some(0) => Ok(()),
-            Some(1) if words.iter().any(|word| ["diff", "explain", "lint", "regress"].contains(&&**word)) => {
+            Some(1)
+                if words
+                    .iter()
+                    .any(|word| ["diff", "explain", "lint", "regress"].contains(&&**word)) =>
+            {
                 Ok(())
             }
             // No client came whose session could be judged.
