@@ -357,6 +357,23 @@ fn completed(
                 Ok(low) => json!(low),
                 Err(_) => break,
             },
+            EncodeCause::NoLayout { on, known: Some(number) } => {
+                // Beside the field, or in it if it is what a container takes in.
+                let beside = place.rsplit_once('/').map(|(container, _)| container);
+                let mut places = beside.into_iter().chain([&*place]);
+                let Some(other) = places.find_map(|it| {
+                    let pointer = format!("{it}/{on}");
+                    fields.pointer(&pointer).is_some().then_some(pointer)
+                }) else {
+                    break;
+                };
+                let Some(other) = fields.pointer_mut(&other) else { break };
+                if *other == json!(number) {
+                    break;
+                }
+                *other = json!(number);
+                continue;
+            }
             EncodeCause::UnknownName { known, .. } => {
                 known.first().map(ToString::to_string).unwrap_or_default().into()
             }

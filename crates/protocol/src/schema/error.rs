@@ -124,6 +124,14 @@ pub enum EncodeCause {
         /// The names that the mapper has.
         known: Vec<Name>,
     },
+    /// A field whose layout depends on another one, which has a value without a layout in this version.
+    #[error("no layout for this `{on}` in this version")]
+    NoLayout {
+        /// The other field, beside this one or around it.
+        on: Name,
+        /// The smallest number that has a layout, if numbers have.
+        known: Option<i64>,
+    },
     /// A map that is not the JSON form of NBT.
     #[error(transparent)]
     Nbt(#[from] NbtJsonError),

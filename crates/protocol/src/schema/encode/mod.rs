@@ -141,8 +141,10 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::Switch(switch) => {
                 let on = &switch.on;
                 let case = switch.case(self.scope.find(on, mark, types));
-                let unknown =
-                    || invalid(format!("no layout for this `{}` in this version", on.text));
+                let unknown = || {
+                    let known = switch.ints.first().map(|(number, _)| *number);
+                    fault(EncodeCause::NoLayout { on: on.text.clone(), known })
+                };
                 return self.value(case.ok_or_else(unknown)?, given, mark, enclosing);
             }
             Type::Array { count, element } if self.takes_bytes(*element, value) => {

@@ -270,7 +270,9 @@ pub(super) fn alpha(version: i32, choices: &[Choice]) -> Script {
         let all: Vec<&PacketType> =
             protocol.packets().iter().filter(|it| it.direction() == direction).collect();
         let packet = all[usize::from(*which) % all.len()];
-        if packet.role() == Some(Role::UnframedLogin) {
+        // A client's handshake is sent on with the upstream's host, which a replay does not have.
+        let is_moved = *serverbound && packet.role() == Some(Role::Greeting);
+        if is_moved || packet.role() == Some(Role::UnframedLogin) {
             continue;
         }
         let body = random_body(&protocol, packet, bytes);
