@@ -39,6 +39,8 @@ export class Packets {
     this.chosen = new Set();
     /** The index where a span of rows begins. */
     this.from = 0;
+    /** Grows with each selection: the answer to an earlier one comes too late. */
+    this.turn = 0;
     this.follow = true;
     this.time = 0;
     /** Called when other rows are selected. */
@@ -240,6 +242,7 @@ export class Packets {
 
   /** Selects a row, and no other one. @param {number} index @param {number} row */
   select(index, row) {
+    this.turn++;
     this.from = index;
     this.showSelected(index, row);
     this.setChosen([row]);
@@ -262,9 +265,10 @@ export class Packets {
     const [start, end] = [Math.min(this.from, target), Math.max(this.from, target)];
     // The next key goes on from here, also if it is pressed before the answer comes.
     this.index = target;
+    const turn = ++this.turn;
     const { rows = [] } = await this.connection.ask("row_numbers", { start, count: Math.min(end - start + 1, MOST) });
     const row = rows[target === start ? 0 : rows.length - 1];
-    if (row === undefined || this.index !== target) return;
+    if (row === undefined || turn !== this.turn) return;
     this.showSelected(target, row);
     this.setChosen(rows);
   }
@@ -312,7 +316,9 @@ export class Packets {
     let row = this.pages.at(target);
     if (!row) {
       this.index = target;
+      const turn = ++this.turn;
       const answer = await this.connection.ask("rows", { start: target, count: 1 });
+      if (turn !== this.turn) return;
       row = answer.rows?.[0];
     }
     if (row) this.select(target, row.row);

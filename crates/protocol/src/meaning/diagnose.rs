@@ -20,9 +20,8 @@ pub fn diagnose(packet: &Packet) -> Diagnostics {
     let size = packet.size();
     let can_break = |kind: &&PacketType| may_break(kind, release, size);
     let Some(kind) = packet.kind().filter(can_break) else { return noted };
-    let is_limited = LimitTracker::can_break(release, kind, size);
-    let limits = if is_limited { LimitTracker::of(release, kind) } else { None };
     let components = components::table().of(release, kind);
+    let limits = LimitTracker::of_size(release, kind, components, size);
     let has_stance = has_stance(kind, release);
     if limits.is_none() && components.is_none() && !has_stance {
         return noted;

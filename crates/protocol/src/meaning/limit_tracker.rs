@@ -52,14 +52,19 @@ impl LimitTracker {
     /// Creates a tracker for packets of a type; `None` if nothing in them has a limit.
     #[must_use]
     pub fn of(release: Release, packet: &PacketType) -> Option<Self> {
-        let limits = Limits::of(release, packet)?;
-        let components = components::table().of(release, packet);
-        Some(Self { limits, release, components, deciding: HashMap::new() })
+        Self::of_size(release, packet, components::table().of(release, packet), usize::MAX)
     }
 
-    /// Returns whether a packet whose body has `size` bytes can break a limit.
-    pub(super) fn can_break(release: Release, packet: &PacketType, size: usize) -> bool {
-        Self::by_size(release, size) || Limits::of(release, packet).is_some_and(Limits::are_own)
+    /// Creates a tracker for packets of a type with such components, whose body has `size` bytes; `None` if
+    /// nothing in them can break a limit.
+    pub(super) fn of_size(
+        release: Release,
+        packet: &PacketType,
+        components: Option<&'static Fields<()>>,
+        size: usize,
+    ) -> Option<Self> {
+        let limits = Limits::of(release, packet, Self::by_size(release, size))?;
+        Some(Self { limits, release, components, deciding: HashMap::new() })
     }
 
     /// Returns whether a packet of any type can break a limit if its body has `size` bytes.

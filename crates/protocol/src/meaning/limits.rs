@@ -52,9 +52,17 @@ enum Accepted {
 }
 
 impl Limits {
-    /// Returns the limits of a type of packet; `None` if no packet of its state and direction has any.
-    pub(crate) fn of(release: Release, packet: &PacketType) -> Option<Self> {
-        let (own, any) = (table().of(release, packet), table().shared(release, packet));
+    /// Returns the limits of a type of packet; `None` if there are none, or, for packets that cannot break those of
+    /// any packet (`is_large`), none of their own.
+    pub(crate) fn of(release: Release, packet: &PacketType, is_large: bool) -> Option<Self> {
+        let own = table().of(release, packet);
+        let are_own = |own: &Fields<Limit>| {
+            own.rows.values().flatten().any(|it| it.versions.contains(release))
+        };
+        if !is_large && !own.is_some_and(are_own) {
+            return None;
+        }
+        let any = table().shared(release, packet);
         (own.is_some() || any.is_some()).then_some(Self { release, own, any })
     }
 
@@ -80,12 +88,6 @@ impl Limits {
     /// Returns the limit of all fields of a type: `(text)`, `(component)` or `(nbt)`.
     pub(super) fn of_type(self, name: &str) -> Option<&'static Limit> {
         self.any?.at(name, self.release).next().map(|row| row.entry)
-    }
-
-    /// Returns whether a field of the packet has a limit of its own in this version.
-    pub(super) fn are_own(self) -> bool {
-        let mut rows = self.own.into_iter().flat_map(|own| own.rows.values().flatten());
-        rows.any(|it| it.versions.contains(self.release))
     }
 
     /// Returns the name by which conditions know the field at `path`, if the limit of another depends on it.

@@ -1,7 +1,8 @@
 //! Rows of data files: something that is known of fields of packets, with the versions in which it holds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use rustc_hash::FxHashMap;
 use toml::de::{DeTable, DeValue};
 
 use super::annotation::{Condition, conditions};
@@ -23,7 +24,7 @@ impl Entry for () {
 /// All rows of one kind, by the packets that they are about.
 #[derive(Debug)]
 pub(crate) struct Table<T: 'static> {
-    packets: HashMap<Place, HashMap<String, Fields<T>>>,
+    packets: FxHashMap<Place, FxHashMap<String, Fields<T>>>,
 }
 
 /// Where packets with the same names are found.
@@ -34,7 +35,7 @@ pub(crate) type Place = (Family, State, Direction);
 pub(crate) struct Fields<T: 'static> {
     /// The rows by the path of their field, as the table knows it. If several hold for a path, the first one
     /// is right.
-    pub(crate) rows: HashMap<String, Vec<Row<T>>>,
+    pub(crate) rows: FxHashMap<String, Vec<Row<T>>>,
     /// The paths of rows that begin with `*`, which stand for all that end like them.
     ends: Vec<String>,
     /// The fields on which rows depend, and those of them that come after what depends on them.
@@ -87,7 +88,7 @@ impl<T: Entry> Table<T> {
         section: &str,
         key: impl Fn(&str) -> String,
     ) -> Self {
-        let mut table = Self { packets: HashMap::new() };
+        let mut table = Self { packets: FxHashMap::default() };
         for (family, text) in files {
             let file = DeTable::parse(text).expect(READ);
             let entries = file.get_ref().get(section).and_then(|it| it.get_ref().as_array());
@@ -213,7 +214,7 @@ impl<T> Fields<T> {
 impl<T> Default for Fields<T> {
     fn default() -> Self {
         Self {
-            rows: HashMap::new(),
+            rows: FxHashMap::default(),
             ends: Vec::new(),
             deciding: HashSet::new(),
             later: HashSet::new(),

@@ -69,7 +69,7 @@ fn kinds<'p>(
 /// The texts of a packet that have no limit of their own: components, or other texts.
 fn texts(protocol: &Protocol, packet: &PacketType, components: bool) -> Vec<String> {
     let release = protocol.release();
-    let limits = super::super::Limits::of(release, packet);
+    let limits = super::super::Limits::of(release, packet, true);
     let is = |(path, wire): &(String, String)| {
         wire.starts_with("text, VarInt")
             && !path.contains('.')
@@ -80,7 +80,7 @@ fn texts(protocol: &Protocol, packet: &PacketType, components: bool) -> Vec<Stri
 }
 
 fn trees(protocol: &Protocol, packet: &PacketType) -> Vec<String> {
-    let limits = super::super::Limits::of(protocol.release(), packet);
+    let limits = super::super::Limits::of(protocol.release(), packet, true);
     let is = |(path, wire): &(String, String)| {
         wire.starts_with("NBT")
             && !path.contains('.')
