@@ -1,10 +1,11 @@
 //! The decoder: no byte is lost, and how a stream is cut makes no difference.
 
 use mitmcraft_protocol::codec::{Bare, Decoder, Encoder, Limits, Unit};
-use mitmcraft_protocol::schema::{Direction, State};
+use mitmcraft_protocol::schema::{Direction, Protocol, State};
 
 use super::Features;
 use super::bytes::Bytes;
+use super::schema::is_login_with_byte;
 
 pub fn run(input: &[u8]) -> Features {
     let mut features = Features::default();
@@ -13,11 +14,9 @@ pub fn run(input: &[u8]) -> Features {
     let threshold = (options & 1 != 0).then(|| usize::from(input.u8()));
     let cipher = options & 2 != 0;
     let limits = if options & 4 != 0 { Limits::new(40, 60) } else { Limits::default() };
-    let bare = (options & 8 != 0).then(|| {
-        let protocol = super::schema::unframed(usize::from(input.u8()));
-        let direction = Direction::ALL[usize::from(options >> 4 & 1)];
-        Bare::new(protocol, State::Play, direction)
-    });
+    let protocol = (options & 8 != 0).then(|| super::schema::unframed(usize::from(input.u8())));
+    let direction = Direction::ALL[usize::from(options >> 4 & 1)];
+    let bare = protocol.clone().map(|protocol| Bare::new(protocol, State::Play, direction));
     let decoder = || {
         let mut decoder = Decoder::new(limits);
         decoder.set_compression(threshold);
@@ -39,8 +38,11 @@ pub fn run(input: &[u8]) -> Features {
 
     let whole = units(decoder(), &mut wire.pending().chunks(usize::MAX));
     let cut = units(decoder(), &mut wire.pending().chunks(size));
-    assert_eq!(merged(&whole), merged(&cut), "cut into pieces of {size}");
     assert_eq!(merged(&whole).concat(), plain, "all bytes in all units");
+    assert_eq!(merged(&cut).concat(), plain, "all bytes in all units, cut into pieces of {size}");
+    if !protocol.is_some_and(|protocol| ends_twice(&protocol, direction, &whole)) {
+        assert_eq!(merged(&whole), merged(&cut), "cut into pieces of {size}");
+    }
     let lossless = whole.iter().filter_map(|unit| match unit {
         Part::Unit(Unit::Frame(frame)) => Some(frame),
         _ => None,
@@ -98,6 +100,22 @@ fn units(mut decoder: Decoder, pieces: &mut dyn Iterator<Item = &[u8]>) -> Vec<P
     units.push(Part::Rest(decoder.take_rest()));
     assert_eq!(decoder.buffered(), 0);
     units
+}
+
+/// Whether there is a login between peers with Forge that is one of the game, too, if a piece ends in the dimension:
+/// waiting for what may never come would be worse.
+fn ends_twice(protocol: &Protocol, direction: Direction, whole: &[Part]) -> bool {
+    whole.iter().any(|part| {
+        let bytes = match part {
+            Part::Unit(unit) => unit.wire(),
+            Part::Rest(rest) => rest,
+        };
+        let Ok((packet, start)) = protocol.identify(State::Play, direction, bytes) else {
+            return false;
+        };
+        let end = protocol.measure(packet, bytes, start);
+        is_login_with_byte(protocol, packet) && end.is_ok_and(|end| end < bytes.len())
+    })
 }
 
 /// The bytes of each frame, and of each run of bytes without frames.
