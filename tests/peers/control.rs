@@ -1,8 +1,10 @@
 //! The interface for programs, with the client in `examples/control`, between real peers.
 
+use std::net::TcpStream;
 use std::process::Command;
 
 use serde_json::{Value as Json, json};
+use tokio_tungstenite::tungstenite::{self, Message};
 
 use crate::support::{Program, root, scratch_file, text};
 
@@ -123,6 +125,29 @@ fn every_client_of_websockets_follows_a_run_to_its_end() {
     for program in programs {
         assert_eq!(program.succeed(), "closed 1001\n");
     }
+    proxy.succeed();
+}
+
+#[test]
+fn tungstenite_follows_a_run_to_its_end() {
+    let mut proxy = Program::proxy("127.0.0.1:1", &["--control", "127.0.0.1:0"]);
+    let said = proxy.wait_for_error("programs control the run at ");
+    let (url, token) = said.split("at ").nth(1).unwrap().split_once('#').unwrap();
+    let address = url.trim_start_matches("ws://").split('/').next().unwrap();
+    let stream = TcpStream::connect(address).unwrap();
+    let (mut socket, _) = tungstenite::client(url, stream).unwrap();
+    socket.send(Message::text(json!({ "token": token }).to_string())).unwrap();
+    let hello: Json = serde_json::from_str(socket.read().unwrap().to_text().unwrap()).unwrap();
+    assert!(hello.get("hello").is_some(), "{hello}");
+    proxy.interrupt();
+    let closed = loop {
+        if let Message::Close(frame) = socket.read().unwrap() {
+            break frame.map(|it| u16::from(it.code));
+        }
+    };
+    assert_eq!(closed, Some(1001));
+    // The answer to the Close frame is sent by reading on.
+    assert!(matches!(socket.read(), Err(tungstenite::Error::ConnectionClosed)));
     proxy.succeed();
 }
 

@@ -20,6 +20,10 @@ pub(super) enum NodeKind {
     Path(Path),
     Exists(Path),
     Call(Function, Box<Node>),
+    /// `replace(value, "regex", "text")`
+    Replace(Box<Node>, Pattern, With),
+    /// `slice(value, from)` or `slice(value, from, to)`
+    Slice(Box<Node>, Vec<Node>),
     Negate(Box<Node>),
     Not(Box<Node>),
     /// Two or more nodes joined by `and`.
@@ -102,6 +106,13 @@ pub(super) struct PathPart {
     pub(super) location: Location,
 }
 
+/// The text that takes the place of what a regular expression finds, with `$1`, `$name` and `$$`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct With {
+    pub(super) text: String,
+    pub(super) location: Location,
+}
+
 named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(super) enum Function {
@@ -171,10 +182,12 @@ impl Node {
         let inside = match &kind {
             NodeKind::Literal(_) | NodeKind::Path(_) | NodeKind::Exists(_) | NodeKind::Is(..) => 0,
             NodeKind::Call(_, node)
+            | NodeKind::Replace(node, ..)
             | NodeKind::Negate(node)
             | NodeKind::Not(node)
             | NodeKind::In(node, _)
             | NodeKind::Matches(node, _) => node.depth,
+            NodeKind::Slice(text, places) => text.depth.max(highest(places)),
             NodeKind::All(nodes)
             | NodeKind::Any(nodes)
             | NodeKind::Block(nodes)
@@ -262,6 +275,13 @@ impl Display for Node {
             NodeKind::Path(path) => path.fmt(f),
             NodeKind::Exists(path) => write!(f, "{path}.exists"),
             NodeKind::Call(function, argument) => write!(f, "{}({argument})", function.name()),
+            NodeKind::Replace(text, pattern, with) => {
+                write!(f, "replace({text}, ")?;
+                quote(f, &pattern.text)?;
+                f.write_str(", ")?;
+                quote(f, &with.text)?;
+                f.write_str(")")
+            }
             NodeKind::Negate(operand) => write!(f, "-{}", Inside(operand, Power::Unary)),
             NodeKind::Not(operand) => write!(f, "not {}", Inside(operand, Power::Not)),
             NodeKind::All(nodes) => join(f, nodes, " and ", Power::Not),
@@ -297,6 +317,11 @@ impl Display for Node {
                 write!(f, "{path} is ")?;
                 let plain = thing.name.split('.').all(is_plain);
                 if plain { f.write_str(&thing.name) } else { quote(f, &thing.name) }
+            }
+            NodeKind::Slice(text, places) => {
+                write!(f, "slice({text}, ")?;
+                join(f, places, ", ", Power::Or)?;
+                f.write_str(")")
             }
             NodeKind::Block(coordinates) | NodeKind::Distance(coordinates) => {
                 let is_block = matches!(self.kind, NodeKind::Block(_));
@@ -382,6 +407,8 @@ fn power(node: &Node) -> Power {
         | NodeKind::Path(_)
         | NodeKind::Exists(_)
         | NodeKind::Call(..)
+        | NodeKind::Replace(..)
+        | NodeKind::Slice(..)
         | NodeKind::Block(_)
         | NodeKind::Distance(_) => Power::Operand,
     }

@@ -1,9 +1,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::ast::{Comparison, Function, Item, Literal, Node, NodeKind, Path, Pattern};
+use super::ast::{Comparison, Function, Item, Literal, Node, NodeKind, Path, Pattern, With};
 use super::attribute::Attribute;
 use super::datum::{Datum, SCALARS, Set};
 use super::error::{ExprError, Warning, closest};
@@ -12,6 +13,7 @@ use super::fit::{NUMBERS, SEARCHABLE, TEXTS, fit_call, fit_compares, fit_compute
 use super::lexer::{Quoted, Span};
 use super::names::{Mention, Mentioned, Target, property};
 use super::predicate::{Check, Operand, Predicate};
+use super::replacement::Replacement;
 use super::vocabulary::{Vocabulary, mapped_names};
 use mitmcraft_protocol::schema::{Kind, Kinds, MAX_LISTED, parse_uuid};
 
@@ -56,6 +58,8 @@ impl<'v> Checker<'v> {
             NodeKind::Is(path, thing) => return self.is(path, thing),
             NodeKind::Literal(_)
             | NodeKind::Call(..)
+            | NodeKind::Replace(..)
+            | NodeKind::Slice(..)
             | NodeKind::Block(_)
             | NodeKind::Distance(_)
             | NodeKind::Negate(_)
@@ -251,6 +255,8 @@ impl<'v> Checker<'v> {
             }
             NodeKind::Path(path) => self.path(path, takes)?,
             NodeKind::Call(function, argument) => self.call(*function, argument)?,
+            NodeKind::Replace(text, pattern, with) => self.replace(text, pattern, with)?,
+            NodeKind::Slice(text, places) => self.slice(text, places)?,
             NodeKind::Negate(inner) => {
                 let wanted = |kinds: Kinds| kinds.meets(NUMBERS);
                 let (operand, kinds) = self.operand(inner, &wanted)?;
@@ -311,16 +317,21 @@ impl<'v> Checker<'v> {
 
     /// Compiles a coordinate in blocks.
     fn coordinate(&mut self, node: &Node) -> Result<Operand, ExprError> {
-        let no_number = |kinds| format!("`{node}` is {kinds}: a coordinate is a number");
-        let (operand, _) = self.wanted(node, NUMBERS, no_number)?;
-        if operand.is_many(&self.fields) {
-            let message = format!("`{node}` has several values: a coordinate is one number");
-            return Err(ExprError::new(&node.location.0, message));
-        }
-        Ok(match operand {
-            Operand::Field(_) => Operand::Blocks(Box::new(operand)),
+        Ok(match self.single_number(node, "a coordinate")? {
+            operand @ Operand::Field(_) => Operand::Blocks(Box::new(operand)),
             operand => operand,
         })
+    }
+
+    /// Compiles `what`, a number that has one value.
+    fn single_number(&mut self, node: &Node, what: &str) -> Result<Operand, ExprError> {
+        let no_number = |kinds| format!("`{node}` is {kinds}: {what} is a number");
+        let (operand, _) = self.wanted(node, NUMBERS, no_number)?;
+        if operand.is_many(&self.fields) {
+            let message = format!("`{node}` has several values: {what} is one number");
+            return Err(ExprError::new(&node.location.0, message));
+        }
+        Ok(operand)
     }
 
     fn call(&mut self, function: Function, argument: &Node) -> Result<Typed, ExprError> {
@@ -329,6 +340,31 @@ impl<'v> Checker<'v> {
         let unfit = |kinds| format!("`{name}` takes {wanted}; `{argument}` is {kinds}");
         let (operand, _) = self.wanted(argument, wanted, unfit)?;
         Ok((Operand::Call(function, Box::new(operand)), result))
+    }
+
+    fn replace(&mut self, text: &Node, pattern: &Pattern, with: &With) -> Result<Typed, ExprError> {
+        let wanted = Kinds::of(&[Kind::Text, Kind::Name, Kind::Nbt]);
+        let unfit = |kinds| format!("`replace` takes {wanted}; `{text}` is {kinds}");
+        let (operand, kinds) = self.wanted(text, wanted, unfit)?;
+        let replacement = Replacement::new(compile_for_text(pattern)?, with)?;
+        let mut result = Kinds::NONE;
+        if kinds.meets(Kinds::of(&[Kind::Text, Kind::Name])) {
+            result = result | Kind::Text.into();
+        }
+        if kinds.has(Kind::Nbt) {
+            result = result | Kind::Nbt.into();
+        }
+        Ok((Operand::Replace(Box::new(operand), Arc::new(replacement)), result))
+    }
+
+    fn slice(&mut self, text: &Node, places: &[Node]) -> Result<Typed, ExprError> {
+        let wanted = Kinds::of(&[Kind::Text, Kind::Name, Kind::Nbt]);
+        let unfit = |kinds| format!("`slice` takes {wanted}; `{text}` is {kinds}");
+        let mut operands = vec![self.wanted(text, wanted, unfit)?.0];
+        for place in places {
+            operands.push(self.single_number(place, "a place in a text")?);
+        }
+        Ok((Operand::Slice(operands.into()), Kind::Text.into()))
     }
 
     fn path(&mut self, path: &Path, takes: Takes<'_>) -> Result<Typed, ExprError> {
@@ -524,10 +560,23 @@ fn compile(pattern: &Pattern) -> Result<Regex, ExprError> {
         return Err(ExprError::new(&span, format!("regular expression: {message}")));
     }
     let built = RegexBuilder::new(&pattern.text).size_limit(MAX_SIZE).build();
-    built.map_err(|_| {
-        ExprError::new(&pattern.location.0, "this regular expression is too large")
-            .hint("counted repetitions take most")
+    built.map_err(|_| too_large(pattern))
+}
+
+/// Compiles a regular expression that finds whole characters only.
+fn compile_for_text(pattern: &Pattern) -> Result<regex::Regex, ExprError> {
+    compile(pattern)?;
+    let built = regex::RegexBuilder::new(&pattern.text).size_limit(MAX_SIZE).build();
+    built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => too_large(pattern),
+        _ => ExprError::new(&pattern.location.0, "part of a character can be no text")
+            .hint("`(?-u)` is for `matches`"),
     })
+}
+
+fn too_large(pattern: &Pattern) -> ExprError {
+    ExprError::new(&pattern.location.0, "this regular expression is too large")
+        .hint("counted repetitions take most")
 }
 
 /// Returns the syntax error of a regular expression, with its place in the source.

@@ -167,6 +167,18 @@ impl<'a> Datum<'a> {
         })
     }
 
+    /// Returns the characters of a text from a place on, up to another one if there are two: 0 is before the first
+    /// character, -1 before the last one, and places beyond the text are its ends.
+    pub(super) fn slice(self, places: &[i64]) -> Option<Self> {
+        let text = self.string_of()?;
+        let count = i64::try_from(text.chars().count()).ok()?;
+        let place = |at: i64| if at < 0 { at.saturating_add(count).max(0) } else { at.min(count) };
+        let from = place(*places.first()?);
+        let to = places.get(1).map_or(count, |to| place(*to));
+        let (from, to) = (usize::try_from(from).ok()?, usize::try_from(to).ok()?);
+        Some(Datum::string(text.chars().take(to).skip(from).collect()))
+    }
+
     pub(super) fn compute(self, operator: Arithmetic, other: Datum<'_>) -> Option<Self> {
         let texts = matches!(self, Self::Text(_)) || matches!(other, Datum::Text(_));
         let names = matches!(self, Self::Name(..)) && matches!(other, Datum::Name(..));
@@ -209,7 +221,7 @@ impl<'a> Datum<'a> {
     }
 
     /// Returns its text; for a component in NBT, the text that a player reads.
-    fn string_of(&self) -> Option<Cow<'_, str>> {
+    pub(super) fn string_of(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Text(text) => Some(String::from_utf8_lossy(text)),
             Self::Name(name, _) => Some(Cow::Borrowed(name)),

@@ -26,6 +26,8 @@
 //! * Operators and functions on text take a component in NBT as the text that a player reads.
 //! * `x is name` holds if the value stands for that item, block, entity and so on in the packet's
 //!   version. `distance` takes two points in blocks, and divides fields in smaller units.
+//! * `replace` changes what a regular expression finds, in each text of a component on its own. `slice` counts
+//!   characters, negative places from the end.
 //! * `len` counts characters, bytes or elements. A regular expression matches bytes: `(?-u:\xff)`.
 //! * Text has the escapes `\n \r \t \0 \" \\ \u{..}`; after `matches`, other backslashes belong to the
 //!   regular expression. `r".."` has no escapes.
@@ -52,6 +54,7 @@ mod parser;
 mod plan;
 mod predicate;
 mod renamed;
+mod replacement;
 mod thing_checker;
 mod vocabulary;
 

@@ -1,7 +1,7 @@
 use super::MAX_LENGTH;
 use super::ast::{
     Anchors, Arithmetic, Comparison, Function, Item, Literal, Location, MAX_DEPTH, Node, NodeKind,
-    Path, PathPart, Pattern, Power, Thing,
+    Path, PathPart, Pattern, Power, Thing, With,
 };
 use super::error::{ExprError, did_you_mean};
 use super::lexer::{Quoted, Span, Token, tokens};
@@ -82,7 +82,10 @@ impl<'t> Parser<'t> {
             Operator::Contains => {
                 NodeKind::Contains(boxed(left), boxed(self.expression(Power::Sum)?))
             }
-            Operator::Matches => NodeKind::Matches(boxed(left), self.pattern()?),
+            Operator::Matches => NodeKind::Matches(
+                boxed(left),
+                self.pattern("matches", "as text, for example \"(?i)^hello\"")?,
+            ),
             Operator::Is => match left.kind {
                 NodeKind::Path(path) => NodeKind::Is(path, self.thing()?),
                 _ => {
@@ -207,8 +210,14 @@ impl<'t> Parser<'t> {
             let hint = "a position in the world: `block(-140, 64, 195)`";
             return Ok(NodeKind::Block(self.coordinates(span, BLOCK, 3, hint)?));
         }
+        if name == REPLACE {
+            return self.replacement();
+        }
+        if name == SLICE {
+            return self.slice(span);
+        }
         let mut names = Function::ALL.map(Function::name).to_vec();
-        names.extend([DISTANCE, BLOCK]);
+        names.extend([REPLACE, SLICE, DISTANCE, BLOCK]);
         let Some(function) = Function::ALL.into_iter().find(|it| it.name() == name) else {
             let error = ExprError::new(span, format!("no function `{name}`"));
             let near = did_you_mean(name, names.iter().copied());
@@ -220,6 +229,52 @@ impl<'t> Parser<'t> {
         let argument = self.expression(Power::Or)?;
         self.expect(")", &open)?;
         Ok(NodeKind::Call(function, Box::new(argument)))
+    }
+
+    /// Parses what follows `replace`.
+    fn replacement(&mut self) -> Result<NodeKind, ExprError> {
+        let hint = "`replace(message, \"regex\", \"text\")`";
+        let (_, open) = self.next();
+        let text = self.expression(Power::Or)?;
+        self.expect(",", &open).map_err(|error| error.hint(hint))?;
+        let pattern = self.pattern(REPLACE, hint)?;
+        self.expect(",", &open).map_err(|error| error.hint(hint))?;
+        let with = match self.next() {
+            (Token::Text(quoted), span) => With { text: plain(quoted)?, location: Location(span) },
+            (_, span) => {
+                let error = ExprError::new(&span, "`replace` takes a text in quotes here");
+                return Err(error.hint(hint));
+            }
+        };
+        self.expect(")", &open)?;
+        Ok(NodeKind::Replace(Box::new(text), pattern, with))
+    }
+
+    /// Parses what follows `slice`.
+    fn slice(&mut self, span: &Span) -> Result<NodeKind, ExprError> {
+        let (mut arguments, end) = self.arguments()?;
+        let places = arguments.split_off(1);
+        match <[Node; 1]>::try_from(arguments) {
+            Ok([text]) if matches!(places.len(), 1 | 2) => {
+                Ok(NodeKind::Slice(Box::new(text), places))
+            }
+            _ => {
+                let message = format!("`slice` takes 2 or 3 values, not {}", places.len() + 1);
+                let error = ExprError::new(&(span.start..end), message);
+                Err(error.hint("a text and places in it: `slice(message, 0, 5)`"))
+            }
+        }
+    }
+
+    /// Parses the arguments of a function after its name. Returns them and where they end.
+    fn arguments(&mut self) -> Result<(Vec<Node>, usize), ExprError> {
+        let (_, open) = self.next();
+        let mut arguments = vec![self.expression(Power::Or)?];
+        while *self.peek() == Token::Symbol(",") {
+            self.next();
+            arguments.push(self.expression(Power::Or)?);
+        }
+        Ok((arguments, self.expect(")", &open)?.end))
     }
 
     fn path(&mut self, first: &str, span: Span) -> Result<NodeKind, ExprError> {
@@ -278,13 +333,15 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn pattern(&mut self) -> Result<Pattern, ExprError> {
+    fn pattern(&mut self, name: &str, hint: &str) -> Result<Pattern, ExprError> {
         match self.next() {
             (Token::Text(Quoted { value, anchors, .. }), span) => {
                 Ok(Pattern { text: value, location: Location(span), anchors: Anchors(anchors) })
             }
-            (_, span) => Err(ExprError::new(&span, "`matches` takes a regular expression")
-                .hint("as text, for example \"(?i)^hello\"")),
+            (_, span) => {
+                let message = format!("`{name}` takes a regular expression");
+                Err(ExprError::new(&span, message).hint(hint))
+            }
         }
     }
 
@@ -319,16 +376,10 @@ impl<'t> Parser<'t> {
         count: usize,
         hint: &str,
     ) -> Result<Vec<Node>, ExprError> {
-        let (_, open) = self.next();
-        let mut coordinates = vec![self.expression(Power::Or)?];
-        while *self.peek() == Token::Symbol(",") {
-            self.next();
-            coordinates.push(self.expression(Power::Or)?);
-        }
-        let close = self.expect(")", &open)?;
+        let (coordinates, end) = self.arguments()?;
         if coordinates.len() != count {
             let message = format!("`{name}` takes {count} coordinates, not {}", coordinates.len());
-            return Err(ExprError::new(&(span.start..close.end), message).hint(hint));
+            return Err(ExprError::new(&(span.start..end), message).hint(hint));
         }
         Ok(coordinates)
     }
@@ -469,3 +520,5 @@ const OPERATORS: [&str; 6] = ["and", "or", "in", "contains", "matches", "is"];
 // The functions with several arguments.
 const DISTANCE: &str = "distance";
 const BLOCK: &str = "block";
+const REPLACE: &str = "replace";
+const SLICE: &str = "slice";

@@ -255,6 +255,9 @@ impl Operand {
             Self::Call(function, argument) => {
                 argument.reduce(facts).map(|argument| Self::Call(*function, Box::new(argument)))
             }
+            Self::Replace(text, replacement) => text
+                .reduce(facts)
+                .map(|text| Self::Replace(Box::new(text), Arc::clone(replacement))),
             Self::Negate(operand) => {
                 operand.reduce(facts).map(|operand| Self::Negate(Box::new(operand)))
             }
@@ -283,21 +286,22 @@ impl Operand {
             Self::Block(_) if matches!(facts.kind, KindFact::Is(packet) if !Contents::has_blocks(packet)) => {
                 Reduced::Absent
             }
-            Self::Distance(coordinates) | Self::Block(coordinates) => {
+            Self::Distance(operands) | Self::Block(operands) | Self::Slice(operands) => {
                 let reduced: Vec<Reduced> =
-                    coordinates.iter().map(|coordinate| coordinate.reduce(facts)).collect();
+                    operands.iter().map(|operand| operand.reduce(facts)).collect();
                 if reduced.iter().any(|it| matches!(it, Reduced::Absent)) {
                     return Reduced::Absent;
                 }
-                let pairs = coordinates.iter().zip(reduced);
-                let coordinates = pairs.map(|(coordinate, reduced)| match reduced {
-                    Reduced::To(operand) => operand,
-                    Reduced::Same | Reduced::Absent => coordinate.clone(),
+                let pairs = operands.iter().zip(reduced);
+                let operands = pairs.map(|(operand, reduced)| match reduced {
+                    Reduced::To(reduced) => reduced,
+                    Reduced::Same | Reduced::Absent => operand.clone(),
                 });
-                let coordinates = coordinates.collect();
+                let operands = operands.collect();
                 Reduced::To(match self {
-                    Self::Block(_) => Self::Block(coordinates),
-                    _ => Self::Distance(coordinates),
+                    Self::Block(_) => Self::Block(operands),
+                    Self::Slice(_) => Self::Slice(operands),
+                    _ => Self::Distance(operands),
                 })
             }
             Self::Predicate(predicate) => Reduced::To(match predicate.reduce(facts) {

@@ -9,6 +9,7 @@ use super::collector::Evaluation;
 use super::datum::{Datum, Number, Set};
 use super::field::Field;
 use super::packets::Packets;
+use super::replacement::Replacement;
 use mitmcraft_protocol::contents::Contents;
 use mitmcraft_protocol::schema::{Direction, Protocol, State};
 
@@ -328,6 +329,9 @@ pub(super) enum Operand {
     /// The index among the expression's fields.
     Field(usize),
     Call(Function, Box<Self>),
+    Replace(Box<Self>, Arc<Replacement>),
+    /// A text, the place where a part of it begins, and often one where it ends.
+    Slice(Box<[Self]>),
     Negate(Box<Self>),
     Compute(Arithmetic, Box<Self>, Box<Self>),
     Predicate(Box<Predicate>),
@@ -351,6 +355,11 @@ impl Operand {
                 slot.found.one(&evaluation.fields[*place], evaluation.body?)
             }
             Self::Call(function, argument) => argument.one(evaluation)?.call(*function),
+            Self::Replace(text, replacement) => replacement.apply(text.one(evaluation)?),
+            Self::Slice(parts) => {
+                let (text, places) = parts.split_first()?;
+                text.one(evaluation)?.slice(&Self::places(places, evaluation)?)
+            }
             Self::Negate(operand) => negate(&operand.one(evaluation)?),
             Self::Compute(operator, left, right) => {
                 left.one(evaluation)?.compute(*operator, right.one(evaluation)?)
@@ -405,6 +414,14 @@ impl Operand {
             Self::Call(function, argument) => {
                 argument.each(evaluation, &mut |datum| datum.call(*function).is_some_and(&mut *see))
             }
+            Self::Replace(text, replacement) => {
+                text.each(evaluation, &mut |datum| replacement.apply(datum).is_some_and(&mut *see))
+            }
+            Self::Slice(parts) => {
+                let Some((text, places)) = parts.split_first() else { return false };
+                let Some(places) = Self::places(places, evaluation) else { return false };
+                text.each(evaluation, &mut |datum| datum.slice(&places).is_some_and(&mut *see))
+            }
             Self::Negate(operand) => {
                 operand.each(evaluation, &mut |datum| negate(&datum).is_some_and(&mut *see))
             }
@@ -420,13 +437,31 @@ impl Operand {
         }
     }
 
+    /// Returns whole numbers, rounded down.
+    fn places(operands: &[Self], evaluation: &Evaluation<'_>) -> Option<Vec<i64>> {
+        // The cast saturates: such a place is beyond every text.
+        let place =
+            |operand: &Self| Some(operand.one(evaluation)?.number()?.float().floor() as i64);
+        operands.iter().map(place).collect()
+    }
+
+    /// Returns whether a text that it replaces can be too long.
+    pub(super) fn replaces(&self) -> bool {
+        matches!(self, Self::Replace(..)) || self.parts().iter().any(|part| part.replaces())
+    }
+
     /// Returns the operands that it is computed from.
     fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Constant(_) | Self::Attribute(_) | Self::Field(_) | Self::Predicate(_) => vec![],
-            Self::Call(_, operand) | Self::Negate(operand) | Self::Blocks(operand) => vec![operand],
+            Self::Call(_, operand)
+            | Self::Replace(operand, _)
+            | Self::Negate(operand)
+            | Self::Blocks(operand) => vec![operand],
             Self::Compute(_, left, right) => vec![left, right],
-            Self::Distance(coordinates) | Self::Block(coordinates) => coordinates.iter().collect(),
+            Self::Distance(operands) | Self::Block(operands) | Self::Slice(operands) => {
+                operands.iter().collect()
+            }
         }
     }
 
@@ -455,7 +490,7 @@ impl Operand {
             Self::Field(_) => Cost::Body,
             Self::Block(_) => Cost::Everything,
             Self::Predicate(predicate) => predicate.cost(),
-            Self::Call(..) => parts().with_work(),
+            Self::Call(..) | Self::Replace(..) | Self::Slice(_) => parts().with_work(),
             _ => parts(),
         }
     }

@@ -1,6 +1,9 @@
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
 
 use super::payload::payload_text;
+use mitmcraft_protocol::meaning::disconnect_words;
 use mitmcraft_protocol::packet::{Packet, StyledText};
 use mitmcraft_protocol::schema::{Direction, Family, Name, Role, Scalar};
 
@@ -37,7 +40,7 @@ impl Components {
     /// Returns the component that a field holds.
     pub(super) fn read(self, scalar: &Scalar<'_>, name: Option<&Name>) -> Option<Component> {
         let typed = name.is_some_and(|name| TYPED.contains(&&**name));
-        match *scalar {
+        let found = match *scalar {
             Scalar::Text(bytes, encoding) if bytes.len() <= MAX_LENGTH && !typed => {
                 self.text(&encoding.decode_lossy(bytes))
             }
@@ -49,7 +52,8 @@ impl Components {
                 Some(Component { text: StyledText::unstyled(payload_text(bytes)?), about: None })
             }
             _ => None,
-        }
+        };
+        found.map(|it| Component { text: in_english(it.text), ..it })
     }
 
     fn text(self, raw: &str) -> Option<Component> {
@@ -64,6 +68,14 @@ impl Components {
             return Some(Component { text, about: None });
         }
         status(&json)
+    }
+}
+
+/// Returns a component that is only the key of a disconnect or of a refusal in English, with the key behind it.
+pub(super) fn in_english(text: StyledText) -> StyledText {
+    match disconnect_words(&text.plain()) {
+        Cow::Owned(words) => StyledText::unstyled(words),
+        Cow::Borrowed(_) => text,
     }
 }
 

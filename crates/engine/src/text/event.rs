@@ -5,6 +5,7 @@ use super::escape::Escaped;
 use super::plural::count;
 use super::scalar::ByteSize;
 use crate::capture::{Event, EventKind, LegState, Summary};
+use mitmcraft_protocol::meaning::disconnect_words;
 use mitmcraft_protocol::packet::{Context, plain_text};
 use mitmcraft_protocol::schema::{Catalog, Family, Name, Protocol};
 
@@ -94,12 +95,12 @@ fn write_summary(out: &mut String, event: &Event, summary: &Summary) {
     );
 }
 
-/// Returns why a session ended. Earlier captures quote a server's component as JSON.
+/// Returns why a session ended, with the game's words in English. Earlier captures quote a server's component as JSON.
 fn reason_text(reason: &str) -> Cow<'_, str> {
-    match reason.split_once(": ") {
-        Some((what, raw)) if raw.starts_with(['{', '[', '"']) => {
-            Cow::Owned(format!("{what}: {}", plain_text(raw)))
-        }
-        _ => Cow::Borrowed(reason),
-    }
+    let Some((what, raw)) = reason.split_once(": ") else { return Cow::Borrowed(reason) };
+    let words = match raw.starts_with(['{', '[', '"']) {
+        true => Cow::Owned(plain_text(raw)),
+        false => Cow::Borrowed(raw),
+    };
+    Cow::Owned(format!("{what}: {}", disconnect_words(&words)))
 }

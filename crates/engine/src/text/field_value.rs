@@ -1,5 +1,6 @@
 use serde_json::value::RawValue;
 
+use super::component::in_english;
 use mitmcraft_protocol::packet::StyledText;
 use mitmcraft_protocol::schema::{Value, format_uuid};
 use mitmcraft_protocol::wire::json::{
@@ -27,7 +28,7 @@ pub fn field_text(value: &Value) -> String {
             if let Value::Nbt(nbt) = value
                 && let Some(text) = StyledText::from_nbt(&nbt.root)
             {
-                return text.plain();
+                return in_english(text).plain();
             }
             let mut out = Vec::new();
             write(&mut out, value);

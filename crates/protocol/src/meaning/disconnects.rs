@@ -42,6 +42,8 @@ named! {
         Chat => "chat",
         /// The server or the person who runs it decided so.
         Decision => "decision",
+        /// The client's own screen says it, and no server sends it.
+        Screen => "screen",
     }
 
     /// All kinds.
@@ -70,9 +72,14 @@ impl DisconnectText {
     #[must_use]
     pub fn find(words: &str) -> Option<&'static Self> {
         let words = words.trim();
-        let (key, _) = split_key(words);
-        let by_key = Self::all().iter().find(|it| it.key.as_deref() == Some(key));
-        by_key.or_else(|| Self::all().iter().find(|it| it.fits(words)))
+        Self::of_key(words).or_else(|| Self::all().iter().find(|it| it.fits(words)))
+    }
+
+    /// Finds the text of the key with which words begin.
+    fn of_key(words: &str) -> Option<&'static Self> {
+        let (key, _) = split_key(words.trim());
+        let is_key = key.contains('.');
+        is_key.then(|| Self::all().iter().find(|it| it.key.as_deref() == Some(key)))?
     }
 
     /// Returns the English text of what a server said; `None` if it said a text and no key.
@@ -134,7 +141,7 @@ fn split_key(words: &str) -> (&str, &str) {
 /// Returns the words that a player reads: those of a key in English, with the key behind them.
 #[must_use]
 pub fn disconnect_words(words: &str) -> Cow<'_, str> {
-    let english = DisconnectText::find(words).and_then(|known| known.english(words));
+    let english = DisconnectText::of_key(words).and_then(|known| known.english(words));
     english.map_or(Cow::Borrowed(words), |english| {
         let (key, _) = split_key(words.trim());
         Cow::Owned(format!("{english} ({key})"))
@@ -169,6 +176,21 @@ mod tests {
         for topic in DisconnectTopic::ALL {
             assert!(all.iter().any(|it| it.topic == topic), "{topic:?}");
         }
+    }
+
+    #[test]
+    fn the_page_on_disconnects_lists_every_key_with_its_text() {
+        let page = include_str!("../../../../docs/disconnected.md");
+        let rows = DisconnectText::all().iter();
+        let mut lines: Vec<String> = rows
+            .filter_map(|row| {
+                let text = row.patterns[0].replace('\n', " ");
+                Some(format!("{}: {}\n", row.key.as_ref()?, text.trim()))
+            })
+            .collect();
+        lines.sort();
+        let block = format!("```text\n{}```\n", lines.concat());
+        assert!(page.contains(&block), "docs/disconnected.md should have\n{block}");
     }
 
     #[test]

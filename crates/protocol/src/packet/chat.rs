@@ -17,6 +17,75 @@ pub fn plain_nbt(tag: &Tag) -> String {
     StyledText::of_json(&to_json(tag, 0)).plain()
 }
 
+/// Returns `raw` with each text replaced: those of a component in JSON, each on its own, or `raw` itself if it is
+/// no component. `None` if `replace` returns that for a text.
+///
+/// What `replace` does not change stays byte for byte. Texts are `text`, the items of `extra`, and the arguments of
+/// translations in `with`.
+pub fn replace_text(raw: &str, replace: &mut dyn FnMut(&str) -> Option<String>) -> Option<String> {
+    let json =
+        raw.trim_start().starts_with(['{', '[', '"']).then(|| serde_json::from_str(raw).ok());
+    let Some(mut json) = json.flatten().filter(|json| StyledText::from_json(json).is_some()) else {
+        return replace(raw);
+    };
+    let changed = replace_in_json(&mut json, replace)?;
+    Some(if changed { json.to_string() } else { raw.to_owned() })
+}
+
+/// Replaces each text of a component in NBT, as [`replace_text`] does. `None` if `replace` returns that for a text;
+/// some texts are replaced then.
+pub fn replace_nbt(tag: &mut Tag, replace: &mut dyn FnMut(&str) -> Option<String>) -> Option<()> {
+    match tag {
+        Tag::Text(bytes) => {
+            let text = Encoding::ModifiedUtf8.decode_lossy(bytes);
+            let new = replace(&text)?;
+            if new != text {
+                *bytes = Encoding::ModifiedUtf8.encode(&new).into_owned().into();
+            }
+            Some(())
+        }
+        Tag::List(list) => list.items.iter_mut().try_for_each(|item| replace_nbt(item, replace)),
+        Tag::Compound(compound) => {
+            let texts = compound.entries.iter_mut().filter(|(name, _)| holds_text(name));
+            texts.map(|(_, tag)| tag).try_for_each(|tag| replace_nbt(tag, replace))
+        }
+        _ => Some(()),
+    }
+}
+
+/// Returns whether a text was changed.
+fn replace_in_json(
+    component: &mut Json,
+    replace: &mut dyn FnMut(&str) -> Option<String>,
+) -> Option<bool> {
+    let mut changed = false;
+    match component {
+        Json::String(text) => {
+            let new = replace(text)?;
+            changed = new != *text;
+            *text = new;
+        }
+        Json::Array(parts) => {
+            for part in parts {
+                changed |= replace_in_json(part, replace)?;
+            }
+        }
+        Json::Object(fields) => {
+            for (_, part) in fields.iter_mut().filter(|(name, _)| holds_text(name.as_bytes())) {
+                changed |= replace_in_json(part, replace)?;
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+    Some(changed)
+}
+
+/// Returns whether a key of a component holds text or components. Lists of compounds in NBT wrap texts under an
+/// empty name.
+fn holds_text(key: &[u8]) -> bool {
+    matches!(key, b"text" | b"" | b"extra" | b"with")
+}
+
 impl StyledText {
     /// Reads NBT if it has the form of a component: a text, or a compound with content.
     pub fn from_nbt(root: &Tag) -> Option<Self> {

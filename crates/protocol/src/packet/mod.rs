@@ -20,7 +20,7 @@ mod timestamp;
 
 pub use self::glob::{Glob, glob_matches};
 pub use cause::Cause;
-pub use chat::{plain_nbt, plain_text};
+pub use chat::{plain_nbt, plain_text, replace_nbt, replace_text};
 pub use context::Context;
 pub use diagnostic::Diagnostic;
 pub use diagnostics::Diagnostics;

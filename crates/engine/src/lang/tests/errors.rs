@@ -145,7 +145,7 @@ no packet `pkt`
 
 no function `length`
   length(message) > 3
-  ^^^^^^ there are `len`, `lower`, `upper`, `abs`, `text`, `hex`, `distance`, `block`
+  ^^^^^^ there are `len`, `lower`, `upper`, `abs`, `text`, `hex`, `replace`, `slice`, `distance`, `block`
 
 no function `uper`
   uper(message) == "A"
@@ -336,6 +336,18 @@ an operator is expected before `eq`
   x eq 1
     ^^ write `==`
 
+`replace` takes a regular expression
+  replace(message, 1, "x") == ""
+                   ^ `replace(message, "regex", "text")`
+
+`replace` takes a text in quotes here
+  replace(message, "a", message) == ""
+                        ^^^^^^^ `replace(message, "regex", "text")`
+
+`slice` takes 2 or 3 values, not 1
+  slice(message) == ""
+  ^^^^^^^^^^^^^^ a text and places in it: `slice(message, 0, 5)`
+
 comparisons do not chain
   1 < x < 3
         ^ join two of them with `and`
@@ -429,6 +441,22 @@ regular expression: invalid escape sequence found in character class
 regular expression: Unicode property not found
   message matches r"\p{Nothing}"
                     ^^^^^^^^^^^
+
+regular expression: unclosed group
+  replace(message, "a(b", "") == ""
+                     ^
+
+part of a character can be no text
+  replace(message, "(?-u:\xff)", "") == ""
+                   ^^^^^^^^^^^^ `(?-u)` is for `matches`
+
+the regular expression has no group `2`
+  replace(message, "(a)", "$1$$3$2") == ""
+                          ^^^^^^^^^ `$$` is a dollar; put the name in braces, as in `${1}a`, if letters follow it
+
+the regular expression has no group `1a`
+  replace(message, "(a)", "$1a") == ""
+                          ^^^^^ `$$` is a dollar; put the name in braces, as in `${1}a`, if letters follow it
 
 this regular expression is too large
   message matches "(a{1000}){1000}"

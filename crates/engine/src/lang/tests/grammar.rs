@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use crate::lang::ast::{
     Anchors, Arithmetic, Comparison, Function, Item, Literal, Location, Node, NodeKind, Path,
-    PathPart, Pattern,
+    PathPart, Pattern, With,
 };
 use crate::lang::parser::parse;
 use crate::lang::{Condition, Expr, Formula};
@@ -181,7 +181,7 @@ fn tree() -> impl Strategy<Value = Node> {
         };
         let kind = prop_oneof![
             vec(inner.clone(), 2..4).prop_map(NodeKind::All),
-            vec(inner, 2..4).prop_map(NodeKind::Any),
+            vec(inner.clone(), 2..4).prop_map(NodeKind::Any),
             boxed.clone().prop_map(NodeKind::Not),
             // A negative number is a literal.
             boxed
@@ -190,6 +190,11 @@ fn tree() -> impl Strategy<Value = Node> {
                 .prop_map(NodeKind::Negate),
             (proptest::sample::select(&Function::ALL[..]), boxed.clone())
                 .prop_map(|(function, node)| NodeKind::Call(function, node)),
+            (boxed.clone(), pattern.clone(), any::<String>()).prop_map(|(node, pattern, text)| {
+                NodeKind::Replace(node, pattern, With { text, location: Location::default() })
+            }),
+            (boxed.clone(), vec(inner.clone(), 1..3))
+                .prop_map(|(node, places)| NodeKind::Slice(node, places)),
             (proptest::sample::select(&Comparison::ALL[..]), pair.clone())
                 .prop_map(|(it, (a, b))| NodeKind::Compare(it, a, b)),
             (proptest::sample::select(&Arithmetic::ALL[..]), pair.clone())
@@ -202,7 +207,10 @@ fn tree() -> impl Strategy<Value = Node> {
             let inside = match &kind {
                 NodeKind::All(nodes) | NodeKind::Any(nodes) => deepest(nodes),
                 NodeKind::Not(it) | NodeKind::Negate(it) | NodeKind::Call(_, it) => it.depth,
-                NodeKind::In(it, _) | NodeKind::Matches(it, _) => it.depth,
+                NodeKind::In(it, _) | NodeKind::Matches(it, _) | NodeKind::Replace(it, ..) => {
+                    it.depth
+                }
+                NodeKind::Slice(it, places) => it.depth.max(deepest(places)),
                 NodeKind::Compare(_, a, b)
                 | NodeKind::Arithmetic(_, a, b)
                 | NodeKind::Contains(a, b) => a.depth.max(b.depth),
@@ -219,11 +227,11 @@ fn soup() -> impl Strategy<Value = String> {
     vec(word, 0..12).prop_map(|words| words.concat())
 }
 
-const WORDS: [&str; 48] = [
+const WORDS: [&str; 50] = [
     " ", "chat", "message", "x", "items", "and", "or", "not", "in", "contains", "matches",
-    "exists", "pkt", "name", "session", "state", "play", "login", "len", "text", "(", ")", "[",
-    "]", "{", "}", ",", ".", "..", "*", "?", "+", "-", "/", "%", "==", "!=", "<", "!", "0", "1.5",
-    "0x1f", "0a:1b", ":ff", "\"a\"", "\"\\d(\"", "r\"", "é",
+    "exists", "pkt", "name", "session", "state", "play", "login", "len", "text", "replace",
+    "slice", "(", ")", "[", "]", "{", "}", ",", ".", "..", "*", "?", "+", "-", "/", "%", "==",
+    "!=", "<", "!", "0", "1.5", "0x1f", "0a:1b", ":ff", "\"a\"", "\"\\d(\"", "r\"", "é",
 ];
 
 proptest! {

@@ -1,6 +1,7 @@
 use super::{Sample, expr, formula, golden, goldens};
 use crate::lang::{Expr, Formula, Subject};
 use mitmcraft_protocol::schema::{Catalog, Direction, State, Value, parse_uuid};
+use mitmcraft_protocol::wire::{Compound, List, Nbt, Tag, TagType};
 
 /// Checks each line of `cases`: a condition that is true (`+`) or false (`-`) for the packet.
 fn check(place: &str, cases: &str) {
@@ -503,6 +504,100 @@ fn the_text_function_returns_plain_text() {
     check("play clientbound kick_disconnect 1", r#"+ text(reason) == "Забанен 😀""#);
     check("play serverbound chat 0", r#"+ text(message) == "/gamemode 1""#);
     check("play clientbound update_sign 0", r#"+ text(update_sign.text1) == "Willkommen""#);
+}
+
+#[test]
+fn words_are_replaced_and_parts_are_taken() {
+    check(
+        "play serverbound chat 1",
+        r#"
+        + replace(message, "世.", "world") == "Привет, world 😀"
+        + replace(message, "xyz", "$$") == message
+        + replace(message, "(?<who>\w+), (\w+)", "$2 $who $$1 ${0}!") == "世界 Привет $1 Привет, 世界! 😀"
+        + replace(message, "", "-") == "-П-р-и-в-е-т-,- -世-界- -😀-"
+        + slice(message, 0, 6) == "Привет" and slice(message, 8) == "世界 😀"
+        + slice(message, -1) == "😀" and slice(message, -4, -2) == "世界"
+        + slice(message, 5, 2) == "" and slice(message, 99) == "" and slice(message, -99, 1) == "П"
+        + slice(message, len(message) - 1) == "😀"
+        + replace(slice(upper(message), 0, 3), "Р", "r") == "ПrИ"
+        - replace(message, ".", "12345678901234567890") contains "x"
+        "#,
+    );
+    let slice = golden("play serverbound chat 1").value("slice(message, 0, 1 / 0)");
+    assert_eq!(slice, None, "a place without a value");
+}
+
+#[test]
+fn texts_of_a_component_are_replaced_each_on_its_own() {
+    let chat = |json: &str| {
+        let (protocol, chat) = (super::java_47(), golden("play clientbound chat 0"));
+        let (packet, _) = chat.identify().unwrap();
+        let fields = [("message", Value::from(json)), ("position", Value::Int(0))];
+        let fields = fields.map(|(name, value)| (name.into(), value)).to_vec();
+        let body = protocol.encode(packet, &Value::Map(fields)).unwrap();
+        Sample::new(State::Play, Direction::Clientbound, body)
+    };
+    let cases = [
+        (
+            r#"{"text":"darn","color":"red","extra":["oh darn",{"text":"da"},{"text":"rn","bold":true}]}"#,
+            r#"{"text":"****","color":"red","extra":["oh ****",{"text":"da"},{"text":"rn","bold":true}]}"#,
+        ),
+        (
+            r#"{"translate":"chat.type.darn","with":["darn",{"text":"darn","insertion":"darn"},7]}"#,
+            r#"{"translate":"chat.type.darn","with":["****",{"text":"****","insertion":"darn"},7]}"#,
+        ),
+        (r#"["darn", "dar"]"#, r#"["****","dar"]"#),
+        (r#""darn""#, r#""****""#),
+        // What is not changed stays byte for byte, and what is no component is text.
+        (r#"{ "text" : "fine" }"#, r#"{ "text" : "fine" }"#),
+        (r#"{"darn": 1}"#, r#"{"****": 1}"#),
+        ("{darn", "{****"),
+    ];
+    for (json, expected) in cases {
+        let value = chat(json).value(r#"replace(message, "darn", "****")"#);
+        assert_eq!(value, Some(expected.into()), "{json}");
+    }
+    // A text of the game has at most 32,767 characters, in all of its parts together.
+    let twice = format!(r#"["{0}","{0}"]"#, "x".repeat(10_000));
+    for (with, fits) in [("y", true), ("é", true), ("yy", false), ("yyyyyyyyy", false)] {
+        let value = chat(&twice).value(&format!(r#"replace(message, "x", "{with}")"#));
+        assert_eq!(value.is_some(), fits, "{with}");
+    }
+}
+
+#[test]
+fn texts_of_a_component_in_nbt_are_replaced() {
+    let text = |text: &str| Tag::Text(text.as_bytes().to_vec().into());
+    let compound = |entries: Vec<(&'static str, Tag)>| {
+        let entries = entries.into_iter().map(|(name, tag)| (name.as_bytes().into(), tag));
+        Tag::Compound(Compound { entries: entries.collect() })
+    };
+    let component = |word: &str, other: &str| {
+        let parts = vec![
+            compound(vec![("", text(word))]),
+            compound(vec![("text", text("da")), ("bold", Tag::Byte(1))]),
+        ];
+        compound(vec![
+            ("translate", text(other)),
+            ("with", Tag::List(List::new(TagType::Compound, parts.clone()))),
+            ("extra", Tag::List(List::new(TagType::Compound, parts))),
+            ("insertion", text(other)),
+        ])
+    };
+    let protocol = Catalog::embedded().find(769).unwrap().protocol;
+    let packet =
+        protocol.packets().iter().find(|packet| **packet.name() == *"system_chat").unwrap();
+    let content = |root: Tag| Value::Nbt(Box::new(Nbt { name: None, root }));
+    let fields =
+        [("content", content(component("darn", "darn"))), ("isActionBar", Value::Bool(false))];
+    let fields = fields.map(|(name, value)| (name.into(), value)).to_vec();
+    let body = protocol.encode(packet, &Value::Map(fields)).unwrap();
+    let sample = Sample {
+        protocol: protocol.clone(),
+        ..Sample::new(State::Play, Direction::Clientbound, body)
+    };
+    let value = sample.value(r#"replace(content, "d(ar)n", "<$1>")"#);
+    assert_eq!(value, Some(content(component("<ar>", "darn"))));
 }
 
 #[test]

@@ -219,6 +219,27 @@ copy = 1
 }
 
 #[test]
+fn a_text_that_gets_too_long_is_a_failure_with_its_reason() {
+    let text = r#"
+[[rule]]
+name = "louder"
+when = 'role.chat'
+set = { message = '=replace(message, "a", "{}")' }
+"#
+    .replace("{}", &"b".repeat(400));
+    let (mut pipeline, _) = rules(&text);
+    let value = Value::map([("message", "a".repeat(100).into())]);
+    let packet = packet_at(0, State::Play, Direction::Serverbound, "chat", &value);
+    let judgement = pipeline.apply(&packet);
+    assert_eq!(judgement.verdict, Verdict::Pass);
+    let [comment] = &judgement.effects.notes.comments[..] else { panic!("{judgement:?}") };
+    assert!(
+        comment.ends_with("has no value for this packet, or one of more than 32,767 characters"),
+        "{comment}"
+    );
+}
+
+#[test]
 fn sending_a_packet_unknown_to_the_sessions_version_is_a_counted_failure() {
     let (mut pipeline, set) = rules(
         "[[rule]]\nwhen='chat or ping_start'\nsend=[{to='client', packet='server_info', fields={response='{}'}}]\n",

@@ -35,7 +35,7 @@ fn every_example_of_the_page_works_as_described() {
         }
         ran += 1;
     }
-    assert_eq!(ran, 5);
+    assert_eq!(ran, 6);
 }
 
 #[test]
