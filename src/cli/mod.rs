@@ -23,6 +23,7 @@ mod listen;
 mod lua_types;
 mod man;
 mod manual;
+mod mistakes;
 mod notice;
 mod output;
 #[cfg(test)]
@@ -161,7 +162,9 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(settings: &Settings, output: &Output) -> anyhow::Result<Done> {
     let command = Cli::command().color(output.choice());
-    let matches = command.try_get_matches_from(settings.complete()?)?;
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let matches = command.try_get_matches_from(settings.complete()?);
+    let matches = matches.map_err(|error| mistakes::with_meaning(error, &words))?;
     let cli = Cli::from_arg_matches(&matches)?;
     settings.check_effects()?;
     match cli.verb {

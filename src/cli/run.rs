@@ -91,8 +91,22 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
 pub(crate) async fn look_up(name: &UpstreamName) -> anyhow::Result<Upstream> {
     let resolver = Resolver::default();
     let server = resolver.resolve(name).await;
-    resolver.check(&server).await?;
+    resolver.check(&server).await.map_err(|error| with_record(error.into(), name, &server))?;
     Ok(server)
+}
+
+/// Adds to an error about a server where its host comes from, if a user has named another one.
+pub(crate) fn with_record(
+    error: anyhow::Error,
+    name: &UpstreamName,
+    server: &Upstream,
+) -> anyhow::Error {
+    match server.host == name.host {
+        true => error,
+        false => {
+            error.context(format!("the SRV record of `{}` names `{}`", name.host, server.host))
+        }
+    }
 }
 
 /// Connects to a server.

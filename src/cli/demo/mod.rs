@@ -72,7 +72,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> anyhow::Result
     let (proxy, mut services, mut query) = (listener.local_addr()?, Services::default(), None);
     if arguments.all {
         let listen = ([127, 0, 0, 1], 0).into();
-        let mut relayed = QueryProxyOptions::new(listen, server.query, towards.to_string());
+        let mut relayed = QueryProxyOptions::new(listen, vec![server.query], towards.to_string());
         relayed.pipeline = pipeline.clone();
         query = Some(services.query(relayed).await?);
     }

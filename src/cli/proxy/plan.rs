@@ -1,4 +1,4 @@
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::cli::listen::bind;
 use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
 use crate::cli::rules::{PlannedRings, load, reloaded};
-use crate::cli::run::Run;
+use crate::cli::run::{Run, with_record};
 use crate::cli::screen::Screen;
 use crate::cli::services::Services;
 use crate::cli::summary::SummaryReceiver;
@@ -207,13 +207,15 @@ impl Plan {
     }
 
     /// Looks the servers up, and returns that of Query, if it is relayed, with its name.
-    async fn look_up(&self) -> anyhow::Result<Option<(SocketAddr, String)>> {
+    async fn look_up(&self) -> anyhow::Result<Option<(Vec<SocketAddr>, String)>> {
         let Arguments { listen, upstream, query, query_upstream, .. } = &self.arguments;
         let resolver = Resolver::default();
         let mut server = None;
         if let Some(name) = upstream {
             let upstream = resolver.resolve(name).await;
-            if is_ours(resolver.address(&upstream).await?, *listen) {
+            let found = resolver.addresses(&upstream).await;
+            let found = found.map_err(|error| with_record(error.into(), name, &upstream))?;
+            if found.iter().any(|it| is_ours(*it, *listen)) {
                 bail!(
                     "{upstream} is the address that the proxy itself listens on: choose another \
                      with `-l`"
@@ -229,7 +231,7 @@ impl Plan {
             host: name.host.clone(),
         });
         let Some(server) = named.or(server) else { return Ok(None) };
-        Ok(Some((resolver.address(&server).await?, server.to_string())))
+        Ok(Some((resolver.addresses(&server).await?, server.to_string())))
     }
 }
 
@@ -239,15 +241,15 @@ impl Plan {
 async fn bind_all(
     arguments: &Arguments,
     rules: &Watch,
-    queried: Option<(SocketAddr, String)>,
+    queried: Option<(Vec<SocketAddr>, String)>,
     mut interface: Option<WebOptions>,
     files_per_session: usize,
 ) -> anyhow::Result<(Listener, Services, Option<String>)> {
     let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
     let listener = listener.with_files(files_per_session).draining();
     let mut services = Services::default();
-    if let (Some(listen), Some((server, upstream))) = (arguments.query, queried) {
-        let mut options = QueryProxyOptions::new(listen, server, upstream);
+    if let (Some(listen), Some((servers, upstream))) = (arguments.query, queried) {
+        let mut options = QueryProxyOptions::new(listen, servers, upstream);
         options.pipeline = rules.pipelines();
         services.query(options).await?;
     }
@@ -318,10 +320,14 @@ fn notices(jvm_arguments: Option<Secret>, output: Output) -> Notices {
 }
 
 /// Returns whether `server` is the address that the proxy listens on: it would be its own client.
+/// Returns whether a connection to a server would be accepted by the proxy that listens on `listen`.
 fn is_ours(server: SocketAddr, listen: SocketAddr) -> bool {
     let (server_ip, listen_ip) = (server.ip().to_canonical(), listen.ip().to_canonical());
-    let same = server_ip == listen_ip || listen_ip.is_unspecified() && server_ip.is_loopback();
-    same && server.port() == listen.port()
+    // A socket of IPv6 takes IPv4 as well. Only an address of this machine can be bound.
+    let takes = listen_ip.is_ipv6() || server_ip.is_ipv4();
+    let is_local = || UdpSocket::bind((server_ip, 0)).is_ok();
+    server.port() == listen.port()
+        && (server_ip == listen_ip || listen_ip.is_unspecified() && takes && is_local())
 }
 
 fn open_key_log(path: &Path) -> anyhow::Result<KeyLog> {

@@ -3,6 +3,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use tokio::net::TcpStream;
 
+use crate::proxy::net::canonical;
 use mitmcraft_engine::capture::{Wire, WireKind, WireLeg};
 use mitmcraft_engine::link::{PerSide, Side};
 use mitmcraft_protocol::packet::Timestamp;
@@ -26,6 +27,7 @@ impl WireTap {
     /// Records that a connection was opened.
     pub(in crate::proxy) fn open(&mut self, at: Timestamp, side: Side, socket: &TcpStream) {
         let (Ok(peer), Ok(local)) = (socket.peer_addr(), socket.local_addr()) else { return };
+        let (peer, local) = (canonical(peer), canonical(local));
         self.ends[side] = Some(match side {
             Side::Client => (peer, local),
             Side::Server => (local, peer),

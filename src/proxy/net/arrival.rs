@@ -5,12 +5,16 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
+use super::route::canonical;
 use crate::proxy::RefusalError;
 use mitmcraft_engine::link::{Addresses, Preamble, PreambleRead};
 
-/// Returns the addresses of a connection without a PROXY header.
+/// Returns the addresses of a connection without a PROXY header. An IPv4 client of an IPv6 socket is one of IPv4.
 pub(super) fn plain(socket: &TcpStream, client: SocketAddr) -> Addresses {
-    Addresses { source: client, destination: socket.local_addr().unwrap_or(client) }
+    Addresses {
+        source: canonical(client),
+        destination: canonical(socket.local_addr().unwrap_or(client)),
+    }
 }
 
 /// Reads a PROXY header, and no byte after it. Returns the addresses that it contains.

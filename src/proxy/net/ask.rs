@@ -6,8 +6,9 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
+use super::query::SILENCE;
 use super::route::Route;
 use crate::proxy::{Clock, ConnectError};
 use mitmcraft_engine::link::{NetworkError, Upstream};
@@ -116,15 +117,43 @@ pub async fn query(
     kind: Kind,
     options: QueryOptions,
 ) -> Result<Stat, AskError> {
-    let socket = match query_socket(server).await {
-        Ok(socket) => socket,
-        Err(error) => return Err(cannot_connect(server, ConnectError::Unreachable(error.into()))),
-    };
+    let unreachable =
+        |error: io::Error| cannot_connect(server, ConnectError::Unreachable(error.into()));
+    let found = tokio::net::lookup_host((server.host.as_str(), server.port)).await;
+    let mut addresses = found.map_err(unreachable)?.peekable();
+    let mut outcome = Err(unreachable(io::Error::other("no address")));
+    while let Some(address) = addresses.next() {
+        // The next one is tried after an error, or a second of silence.
+        let asking = async {
+            let socket = connected(address).await.map_err(unreachable)?;
+            query_over(&socket, clock, server.port, kind, options.clone()).await
+        };
+        outcome = match addresses.peek() {
+            None => asking.await,
+            Some(_) => match timeout(SILENCE, asking).await {
+                Ok(outcome) => outcome,
+                Err(_) => continue,
+            },
+        };
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+async fn query_over(
+    socket: &UdpSocket,
+    clock: &Clock,
+    port: u16,
+    kind: Kind,
+    options: QueryOptions,
+) -> Result<Stat, AskError> {
     let mut query = Query::new(clock.now(), kind, random() as u32, options)?;
     let mut buffer = vec![0; DATAGRAM];
     loop {
         if let Some(datagram) = query.take_output() {
-            socket.send(&datagram).await.map_err(|error| lost(error, server.port))?;
+            socket.send(&datagram).await.map_err(|error| lost(error, port))?;
         }
         let give_up = clock.instant(query.poll_timeout()).into();
         match timeout_at(give_up, socket.recv(&mut buffer)).await {
@@ -134,7 +163,7 @@ pub async fn query(
                     return Ok(stat);
                 }
             }
-            Ok(Err(error)) => return Err(lost(error, server.port)),
+            Ok(Err(error)) => return Err(lost(error, port)),
         }
     }
 }
@@ -156,12 +185,6 @@ pub(super) async fn connected(server: SocketAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(any).await?;
     socket.connect(server).await?;
     Ok(socket)
-}
-
-async fn query_socket(server: &Upstream) -> io::Result<UdpSocket> {
-    let mut found = tokio::net::lookup_host((server.host.as_str(), server.port)).await?;
-    let address = found.next().ok_or_else(|| io::Error::other("no address"))?;
-    connected(address).await
 }
 
 fn cannot_connect(server: &Upstream, cause: ConnectError) -> AskError {

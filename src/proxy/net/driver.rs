@@ -12,6 +12,7 @@ use tokio::task::{JoinError, JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
 
 use super::ask;
+use super::chains::Link;
 use super::closing::{close, reset};
 use super::descriptors::out_of_descriptors;
 use super::event::{Event, ready, stop_reason};
@@ -57,6 +58,8 @@ pub(super) struct Driver {
     pub(super) control: Option<SessionControl>,
     /// The way to the program that decides on packets; `None` if there is none.
     pub(super) pipe: Option<SessionPipe>,
+    /// What tells whether the session is part of a chain; `None` once it is not.
+    pub(super) link: Option<Link>,
     stopped: bool,
     /// `true` once the session knows that the run drains.
     drained: bool,
@@ -106,6 +109,7 @@ impl Driver {
             tap: None,
             control: None,
             pipe: None,
+            link: None,
             stopped: false,
         })
     }
@@ -502,6 +506,14 @@ impl Driver {
             match read {
                 Ok(0) => self.on_end(side),
                 Ok(count) => {
+                    match side {
+                        Side::Server => self.link = None,
+                        Side::Client => {
+                            if let Some(link) = &self.link {
+                                link.says(&buffer[..count]);
+                            }
+                        }
+                    }
                     // Who was told that rules are active, or a command carried out, may have sent this.
                     if self.shared.pipelines.has_changed().is_ok_and(|changed| changed) {
                         self.renew_pipeline();

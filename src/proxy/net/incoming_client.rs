@@ -57,8 +57,14 @@ impl IncomingClient {
                 plain(&client, address)
             }
         };
-        let Destination { upstream, refused, keeps_host } =
-            self.destination(&client, address, addresses, refused).await;
+        let mut destination = self.destination(&client, address, addresses, refused).await;
+        let chains = &self.shared.chains;
+        if destination.refused.is_none() && chains.continues(address.ip(), &client).await {
+            let client = address.ip().to_canonical();
+            destination.refused = Some(RefusalError::Chain { client });
+        }
+        let link = chains.begin(address.ip(), self.session);
+        let Destination { upstream, refused, keeps_host } = destination;
         let preamble = self.options.sends_preamble.map(|version| version.write(addresses));
         let route = Route {
             upstream: upstream.clone(),
@@ -73,6 +79,7 @@ impl IncomingClient {
         let session = Session::new(config, start, pipeline)?;
         let driver = Driver::new(Box::new(session), self.shared, route, Some(client));
         let mut driver = driver.tapped(self.session);
+        driver.link = Some(link);
         if let Some(control) = &self.options.control {
             driver.control = control.open(self.session).await;
         }

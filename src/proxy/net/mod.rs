@@ -2,6 +2,7 @@
 
 mod arrival;
 mod ask;
+mod chains;
 mod closing;
 mod connect_error;
 mod descriptors;
@@ -36,6 +37,7 @@ pub use query::{QueryProxy, QueryProxyOptions};
 pub use refusal_error::RefusalError;
 pub use replay::serve_replay;
 pub use replay_client::ReplayClient;
+pub(super) use route::canonical;
 pub use server::{PipelineFactory, Proxy, ProxyOptions, Stop};
 pub use server_connection::ServerConnection;
 pub use upstream::{Resolver, UpstreamError, UpstreamName};

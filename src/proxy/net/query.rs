@@ -9,9 +9,10 @@ use futures_util::future::OptionFuture;
 use tokio::net::UdpSocket;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::sleep_until;
+use tokio::time::{Instant, sleep_until};
 
 use super::ask::{DATAGRAM, connected};
+use super::route::canonical;
 use crate::proxy::{Clock, LogHandle, PipelineFactory, SessionNumbers, Stop};
 use mitmcraft_engine::query::{Relay, RelayOptions, RelayOutput};
 
@@ -21,8 +22,8 @@ use mitmcraft_engine::query::{Relay, RelayOptions, RelayOutput};
 pub struct QueryProxyOptions {
     /// Address for clients; port 0 picks a free port.
     pub listen: SocketAddr,
-    /// The server.
-    pub server: SocketAddr,
+    /// The addresses of the server, at least one. The next one is tried after an error, or a second of silence.
+    pub servers: Vec<SocketAddr>,
     /// The server as the user named it.
     pub upstream: String,
     /// Makes the filters of each client.
@@ -32,8 +33,8 @@ pub struct QueryProxyOptions {
 impl QueryProxyOptions {
     /// Creates options without filters.
     #[must_use]
-    pub fn new(listen: SocketAddr, server: SocketAddr, upstream: String) -> Self {
-        Self { listen, server, upstream, pipeline: PipelineFactory::default().fixed() }
+    pub fn new(listen: SocketAddr, servers: Vec<SocketAddr>, upstream: String) -> Self {
+        Self { listen, servers, upstream, pipeline: PipelineFactory::default().fixed() }
     }
 }
 
@@ -48,8 +49,11 @@ impl QueryProxy {
     /// Binds the address for clients.
     ///
     /// # Errors
-    /// If the address cannot be bound.
+    /// If the address cannot be bound, or the server has no address.
     pub async fn bind(options: QueryProxyOptions) -> io::Result<Self> {
+        if options.servers.is_empty() {
+            return Err(io::Error::other("the server has no address"));
+        }
         Ok(Self { socket: UdpSocket::bind(options.listen).await?, options })
     }
 
@@ -72,30 +76,41 @@ impl QueryProxy {
         let mut stopping = std::pin::pin!(stop.stopped());
         let reason = stop.subscribe();
         let mut relay = Relay::new(RelayOptions {
-            server: self.options.server,
+            server: self.options.servers[0],
             upstream: self.options.upstream.clone(),
             clients: CLIENTS,
             idle: IDLE,
         });
-        let mut sockets = Sockets::new(self.options.server);
+        let mut sockets = Sockets::new(self.options.servers.clone());
         let mut buffer = vec![0; DATAGRAM];
         loop {
             let timeout = relay.poll_timeout().map(|at| sleep_until(clock.instant(at).into()));
+            let silence = sockets.silence();
             let stopped = tokio::select! {
                 received = self.socket.recv_from(&mut buffer) => {
                     match received {
                         Ok((count, from)) => {
                             let datagram = Bytes::copy_from_slice(&buffer[..count]);
                             let open = || (numbers.next(), self.options.pipeline.borrow().make());
-                            relay.handle_client(clock.now(), from, datagram, open);
+                            relay.handle_client(clock.now(), canonical(from), datagram, open);
                         }
                         // An error of one client must not affect other clients.
                         Err(_) => tokio::time::sleep(PAUSE).await,
                     }
                     false
                 }
-                Some((session, datagram)) = sockets.answers.recv() => {
-                    relay.handle_server(clock.now(), session, datagram);
+                Some((session, received)) = sockets.answers.recv() => {
+                    match received {
+                        Ok(datagram) => {
+                            sockets.is_heard = true;
+                            relay.handle_server(clock.now(), session, datagram);
+                        }
+                        Err(_) => sockets.turn_to_next().await,
+                    }
+                    false
+                }
+                Some(()) = OptionFuture::from(silence) => {
+                    sockets.turn_to_next().await;
                     false
                 }
                 Some(()) = OptionFuture::from(timeout) => {
@@ -104,6 +119,7 @@ impl QueryProxy {
                 }
                 () = &mut stopping => true,
             };
+            relay.set_server(sockets.servers[sockets.current]);
             if stopped && let Some(why) = &*reason.borrow() {
                 relay.handle_stop(clock.now(), why);
             }
@@ -124,11 +140,18 @@ impl QueryProxy {
     async fn perform(&self, output: RelayOutput, sockets: &mut Sockets) {
         match output {
             RelayOutput::ToServer(session, datagram) => {
-                if let Ok(socket) = sockets.of(session).await {
-                    let _ = socket.send(&datagram).await;
+                sockets.untried = sockets.servers.len() - 1;
+                if sockets.send(session, datagram).await.is_err() {
+                    sockets.turn_to_next().await;
                 }
             }
             RelayOutput::ToClient(client, datagram) => {
+                let client = match (self.options.listen, client) {
+                    (SocketAddr::V6(_), SocketAddr::V4(it)) => {
+                        (it.ip().to_ipv6_mapped(), it.port()).into()
+                    }
+                    _ => client,
+                };
                 let _ = self.socket.send_to(&datagram, client).await;
             }
             RelayOutput::Close(session) => sockets.close(session),
@@ -138,54 +161,118 @@ impl QueryProxy {
 
 /// The sockets to the server, one per session, each with a task that reads it.
 struct Sockets {
-    server: SocketAddr,
-    open: HashMap<u64, (Arc<UdpSocket>, tokio::task::AbortHandle)>,
+    servers: Vec<SocketAddr>,
+    /// The place of the address to which datagrams go.
+    current: usize,
+    /// How many addresses are left for the newest datagram of a client.
+    untried: usize,
+    /// `true` once the server has answered: its address is known.
+    is_heard: bool,
+    /// When to turn to the next address, unless the server answers.
+    silent_until: Option<Instant>,
+    open: HashMap<u64, Open>,
     tasks: JoinSet<()>,
     /// Holds [`ANSWERS`] datagrams; while it is full, answers wait in their sockets.
-    sender: mpsc::Sender<(u64, Bytes)>,
-    answers: mpsc::Receiver<(u64, Bytes)>,
+    sender: mpsc::Sender<Received>,
+    answers: mpsc::Receiver<Received>,
+}
+
+/// The number of a session, with a datagram of the server, or an error of its socket.
+type Received = (u64, io::Result<Bytes>);
+
+struct Open {
+    socket: Arc<UdpSocket>,
+    task: tokio::task::AbortHandle,
+    /// What the session sent last, for the next address.
+    last: Bytes,
 }
 
 impl Sockets {
-    fn new(server: SocketAddr) -> Self {
+    fn new(servers: Vec<SocketAddr>) -> Self {
         let (sender, answers) = mpsc::channel(ANSWERS);
-        Self { server, open: HashMap::new(), tasks: JoinSet::new(), sender, answers }
+        Self {
+            servers,
+            current: 0,
+            untried: 0,
+            is_heard: false,
+            silent_until: None,
+            open: HashMap::new(),
+            tasks: JoinSet::new(),
+            sender,
+            answers,
+        }
     }
 
-    async fn of(&mut self, session: u64) -> io::Result<Arc<UdpSocket>> {
+    async fn send(&mut self, session: u64, datagram: Bytes) -> io::Result<()> {
         // Removes closed sessions.
         while self.tasks.try_join_next().is_some() {}
-        if let Some((socket, _)) = self.open.get(&session) {
-            return Ok(Arc::clone(socket));
+        if !self.is_heard && self.untried > 0 {
+            self.silent_until = Some(Instant::now() + SILENCE);
         }
-        let socket = Arc::new(connected(self.server).await?);
-        let task = self.tasks.spawn(read(session, Arc::clone(&socket), self.sender.clone()));
-        self.open.insert(session, (Arc::clone(&socket), task));
-        Ok(socket)
+        let socket = match self.open.get_mut(&session) {
+            Some(open) => {
+                open.last = datagram.clone();
+                Arc::clone(&open.socket)
+            }
+            None => {
+                let socket = Arc::new(connected(self.servers[self.current]).await?);
+                let task = read(session, Arc::clone(&socket), self.sender.clone());
+                let task = self.tasks.spawn(task);
+                let open = Open { socket: Arc::clone(&socket), task, last: datagram.clone() };
+                self.open.insert(session, open);
+                socket
+            }
+        };
+        socket.send(&datagram).await.map(|_| ())
+    }
+
+    /// Waits until the server has been silent for too long; `None` if there is nothing to wait for.
+    fn silence(&self) -> Option<impl Future<Output = ()> + use<>> {
+        let until = self.silent_until.filter(|_| !self.is_heard && self.untried > 0)?;
+        Some(sleep_until(until))
+    }
+
+    /// Sends the last datagram of each session to the next address, as long as one is left and none has answered.
+    async fn turn_to_next(&mut self) {
+        while !self.is_heard && self.untried > 0 {
+            self.untried -= 1;
+            self.current = (self.current + 1) % self.servers.len();
+            let mut failed = false;
+            for (session, open) in std::mem::take(&mut self.open) {
+                open.task.abort();
+                failed |= self.send(session, open.last).await.is_err();
+            }
+            if !failed {
+                return;
+            }
+        }
     }
 
     fn close(&mut self, session: u64) {
-        if let Some((_, task)) = self.open.remove(&session) {
-            task.abort();
+        if let Some(open) = self.open.remove(&session) {
+            open.task.abort();
         }
     }
 }
 
-async fn read(session: u64, socket: Arc<UdpSocket>, answers: mpsc::Sender<(u64, Bytes)>) {
+async fn read(session: u64, socket: Arc<UdpSocket>, answers: mpsc::Sender<Received>) {
     let mut buffer = vec![0; DATAGRAM];
     loop {
-        match socket.recv(&mut buffer).await {
-            Ok(count) => {
-                let datagram = Bytes::copy_from_slice(&buffer[..count]);
-                if answers.send((session, datagram)).await.is_err() {
-                    return;
-                }
-            }
+        let received = socket.recv(&mut buffer).await;
+        let is_error = received.is_err();
+        let received = received.map(|count| Bytes::copy_from_slice(&buffer[..count]));
+        if answers.send((session, received)).await.is_err() {
+            return;
+        }
+        if is_error {
             // The server may be down; it may come back.
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }
+
+/// How long a server may be silent before the next of its addresses is tried.
+pub(super) const SILENCE: Duration = Duration::from_secs(1);
 
 /// Maximum number of concurrent clients: each has a socket and a buffer of 64 KiB.
 const CLIENTS: usize = 256;
@@ -199,3 +286,59 @@ const ANSWERS: usize = 64;
 
 /// Pause after an error, so that a lasting cause does not keep a core busy.
 const PAUSE: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proxy::{LogOptions, LogWriter};
+
+    /// Answers each datagram with one that has a byte more.
+    async fn server() -> SocketAddr {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        tokio::spawn(async move {
+            let mut buffer = [0; 100];
+            while let Ok((count, from)) = socket.recv_from(&mut buffer).await {
+                socket.send_to(&buffer[..=count], from).await.unwrap();
+            }
+        });
+        address
+    }
+
+    async fn answers_through(servers: Vec<SocketAddr>) {
+        let listen = "127.0.0.1:0".parse().unwrap();
+        let options = QueryProxyOptions::new(listen, servers, "server".to_owned());
+        let proxy = QueryProxy::bind(options).await.unwrap();
+        let address = proxy.local_addr().unwrap();
+        let stop = Stop::new();
+        let running = stop.clone();
+        let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+        let run = async move {
+            proxy.run(log, Clock::new(), SessionNumbers::default(), &running).await;
+        };
+        let run = tokio::spawn(run);
+        let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let mut buffer = [0; 100];
+        for _ in 0..3 {
+            let handshake = [0xfe, 0xfd, 9, 0, 0, 0, 1];
+            client.send_to(&handshake, address).await.unwrap();
+            assert_eq!(client.recv(&mut buffer).await.unwrap(), 8);
+        }
+        stop.stop("the test ends");
+        run.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_next_address_is_tried_after_an_error() {
+        let closed = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        answers_through(vec![closed, server().await]).await;
+    }
+
+    #[tokio::test]
+    async fn the_next_address_is_tried_after_a_second_of_silence() {
+        let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let servers = vec![silent.local_addr().unwrap(), server().await];
+        tokio::time::pause();
+        answers_through(servers).await;
+    }
+}

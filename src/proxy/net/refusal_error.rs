@@ -1,5 +1,5 @@
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,10 +49,19 @@ pub enum RefusalError {
     NoDestination,
     /// The connection is one of the proxy's own to a server.
     #[error(
-        "the firewall redirects the proxy's own connections back to it: its rule must exempt them, for \
-         example by user"
+        "the proxy's own connection to the server came back to it: the server is the proxy itself, or a firewall \
+         redirects these too, whose rule must exempt them, for example by user"
     )]
     OwnConnection,
+    /// The connection continues a chain of proxies that leads back to this one.
+    #[error(
+        "more than 16 connections that begin with the same bytes came from {client} within a second, and the server \
+         answered none: a proxy behind this one leads back to it"
+    )]
+    Chain {
+        /// The address of the clients.
+        client: IpAddr,
+    },
     /// The proxy has no server for connections that were not redirected.
     #[error("there is no server to connect to")]
     NoUpstream,

@@ -60,11 +60,11 @@ impl From<Upstream> for Route {
     }
 }
 
-/// The local addresses of the proxy's own connections to servers. A firewall that redirects these too
-/// sends them back to the proxy as clients.
+/// The local addresses of the proxy's own connections to servers. A firewall that redirects these too, or a server
+/// that is the proxy itself, sends them back to the proxy as clients.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outgoing {
-    /// `None` in a run that accepts no redirected connections.
+    /// `None` in a run without clients.
     ends: Option<Arc<Mutex<HashSet<SocketAddr>>>>,
 }
 
@@ -77,19 +77,24 @@ impl Outgoing {
     /// Returns whether a client is one of the proxy's own connections.
     pub(super) fn has(&self, client: SocketAddr) -> bool {
         let Some(ends) = &self.ends else { return false };
-        ends.lock().unwrap_or_else(PoisonError::into_inner).contains(&client)
+        ends.lock().unwrap_or_else(PoisonError::into_inner).contains(&canonical(client))
     }
 
     /// Forgets a connection that is about to close.
     pub(super) fn forget(&self, end: SocketAddr) {
         if let Some(ends) = &self.ends {
-            ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&end);
+            ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&canonical(end));
         }
     }
 
     fn note(&self, socket: &TcpStream) {
         if let (Some(ends), Ok(end)) = (&self.ends, socket.local_addr()) {
-            ends.lock().unwrap_or_else(PoisonError::into_inner).insert(end);
+            ends.lock().unwrap_or_else(PoisonError::into_inner).insert(canonical(end));
         }
     }
+}
+
+/// Returns an IPv4 address that an IPv6 socket has as one of IPv4.
+pub(in crate::proxy) fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }

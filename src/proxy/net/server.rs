@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::arrival::CAN_BE_TRANSPARENT;
+use super::chains::Chains;
 use super::incoming_client::IncomingClient;
 use super::listener::Accepted;
 use super::route::Outgoing;
@@ -192,9 +193,8 @@ impl Proxy {
     /// Creates a proxy that will serve the clients of `listener`.
     #[must_use]
     pub fn new(listener: Listener, options: ProxyOptions, log: LogHandle) -> Self {
-        let outgoing = if options.transparent { Outgoing::kept() } else { Outgoing::default() };
         let (clock, resolver) = (Clock::new(), Resolver::default());
-        let numbers = SessionNumbers::default();
+        let (numbers, outgoing) = (SessionNumbers::default(), Outgoing::kept());
         let mut as_dialled = Config::clone(&options.config);
         as_dialled.keep_host = true;
         let as_dialled = Arc::new(as_dialled);
@@ -218,7 +218,7 @@ impl Proxy {
     pub async fn run(self, stop: &Stop) {
         let Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled } = self;
         let keys = KeyPool::start();
-        let transfers = Transfers::default();
+        let (transfers, chains) = (Transfers::default(), Chains::default());
         let serve = |accepted: io::Result<Accepted>| {
             let Ok(Accepted { socket, address, refused }) = accepted else {
                 log.metrics.count_trouble(Trouble::Accept);
@@ -235,6 +235,7 @@ impl Proxy {
                 keys: keys.clone(),
                 authority: options.authority.clone(),
                 transfers: transfers.clone(),
+                chains: chains.clone(),
                 key_log: options.key_log.clone(),
                 notices: options.notices.clone(),
                 stop: stop.subscribe(),

@@ -1,5 +1,6 @@
 use tokio::sync::watch;
 
+use super::chains::Chains;
 use super::transfers::Transfers;
 use crate::proxy::accounts::{Authority, KeyPool};
 use crate::proxy::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop};
@@ -14,6 +15,7 @@ pub(super) struct Shared {
     /// Client of the session service; `None` if no session needs it.
     pub(super) authority: Option<Authority>,
     pub(super) transfers: Transfers,
+    pub(super) chains: Chains,
     /// `None` if no keys are logged.
     pub(super) key_log: Option<KeyLog>,
     pub(super) notices: Notices,
@@ -34,6 +36,7 @@ impl Shared {
             keys: KeyPool::default(),
             authority: None,
             transfers: Transfers::default(),
+            chains: Chains::default(),
             key_log: None,
             notices: Notices::default(),
             stop: stop.subscribe(),

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -33,7 +34,11 @@ pub enum UpstreamError {
         text: String,
     },
     /// The name has no address.
-    #[error("cannot find the host `{host}`: check its spelling and your DNS")]
+    #[error("cannot find the host `{host}`: {}", if Path::new(host).exists() {
+        "it is a file, and a server's name belongs here"
+    } else {
+        "check its spelling and your DNS"
+    })]
     Unknown {
         /// The name.
         host: String,
@@ -42,10 +47,28 @@ pub enum UpstreamError {
     },
 }
 
-/// Returns a hint for a text that begins with a scheme.
+/// Returns what is wrong with a text.
 fn without(text: &str) -> String {
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-    scheme.map(|scheme| format!(", without `{scheme}://`")).unwrap_or_default()
+    if let Some((scheme, _)) = text.split_once("://") {
+        return format!(", without `{scheme}://`");
+    }
+    let bare = text.trim_matches(['[', ']']);
+    if bare.contains("::") {
+        // A zone has a meaning on one machine only.
+        let (address, zone) = bare.split_once('%').unwrap_or((bare, ""));
+        let (host, port) = match address.rsplit_once(':') {
+            Some((host, port)) if port.parse::<u16>().is_ok_and(|port| port > 0) => (host, port),
+            _ => (address, "25565"),
+        };
+        let zone = if zone.is_empty() { "" } else { "; zones (`%`) are not supported" };
+        return format!(", such as `[{}]:{port}`{zone}", host.trim_end_matches(']'));
+    }
+    match text.rsplit_once(':') {
+        Some((_, port)) if port.parse::<u16>().is_err() || port == "0" => {
+            "; a port is a number from 1 to 65535".to_owned()
+        }
+        _ => String::new(),
+    }
 }
 
 impl UpstreamName {
@@ -133,17 +156,18 @@ impl Resolver {
     /// # Errors
     /// [`UpstreamError::Unknown`] if it has none.
     pub async fn check(&self, upstream: &Upstream) -> Result<(), UpstreamError> {
-        self.address(upstream).await.map(|_| ())
+        self.addresses(upstream).await.map(|_| ())
     }
 
-    /// Returns the first address of the server.
+    /// Returns the addresses of the server in the system's order, at least one.
     ///
     /// # Errors
     /// [`UpstreamError::Unknown`] if it has none.
-    pub async fn address(&self, upstream: &Upstream) -> Result<SocketAddr, UpstreamError> {
-        let fault = |source| UpstreamError::Unknown { host: upstream.host.clone(), cause: source };
+    pub async fn addresses(&self, upstream: &Upstream) -> Result<Vec<SocketAddr>, UpstreamError> {
+        let fault = |cause| UpstreamError::Unknown { host: upstream.host.clone(), cause };
         let found = tokio::net::lookup_host((upstream.host.as_str(), upstream.port)).await;
-        found.map_err(fault)?.next().ok_or_else(|| fault(io::Error::other("no address")))
+        let all: Vec<SocketAddr> = found.map_err(fault)?.collect();
+        if all.is_empty() { Err(fault(io::Error::other("no address"))) } else { Ok(all) }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -308,8 +310,53 @@ fn a_process_that_is_stopped_for_longer_than_a_timeout_reads_what_came_meanwhile
 fn the_proxy_does_not_connect_to_itself() {
     // Nobody else gets the port, and the proxy could listen there.
     let held = Refusing::tcp();
-    let said = refuses(&["proxy", &held.address(), "-l", &held.address()]);
-    assert!(said.contains("is the address that the proxy itself listens on"), "{said}");
+    let address = held.address();
+    let port = address.rsplit(':').next().unwrap();
+    for (server, listen) in [
+        (address.clone(), address.clone()),
+        (format!("localhost:{port}"), address.clone()),
+        (format!("localhost:{port}"), format!("0.0.0.0:{port}")),
+        (address.clone(), format!("[::]:{port}")),
+        (format!("[::ffff:127.0.0.1]:{port}"), address.clone()),
+    ] {
+        let said = refuses(&["proxy", &server, "-l", &listen]);
+        let expected = "is the address that the proxy itself listens on";
+        assert!(said.contains(expected), "{server} {listen}: {said}");
+    }
+}
+
+#[test]
+fn a_chain_of_proxies_that_leads_back_ends() {
+    // In place of a second proxy, whose server is the first one.
+    let second = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = second.local_addr().unwrap().to_string();
+    let mut proxy = Program::proxy(&upstream, &[]);
+    let first = ("127.0.0.1", proxy.listening());
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    std::thread::spawn(move || {
+        for from in second.incoming() {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let (Ok(from), Ok(to)) = (from, TcpStream::connect(first)) else { return };
+            let ways = [(&from, &to), (&to, &from)];
+            for (mut from, mut to) in
+                ways.map(|(a, b)| (a.try_clone().unwrap(), b.try_clone().unwrap()))
+            {
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Write);
+                });
+            }
+        }
+    });
+    let mut client = TcpStream::connect(first).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    let answer = String::from_utf8_lossy(&first_body(&mut client)).into_owned();
+    assert!(answer.contains("a proxy behind this one leads back to it"), "{answer}");
+    let count = connections.load(Ordering::Relaxed);
+    assert!((16..40).contains(&count), "{count} connections");
+    proxy.interrupt();
+    proxy.succeed();
 }
 
 #[test]

@@ -96,6 +96,11 @@ impl Relay {
         self.relay(at, from, Direction::Serverbound, datagram);
     }
 
+    /// Sets the server's address for sessions that begin from now on.
+    pub fn set_server(&mut self, server: SocketAddr) {
+        self.options.server = server;
+    }
+
     /// Handles a datagram of the server to a session; drops it if the session has ended.
     pub fn handle_server(&mut self, at: Timestamp, session: u64, datagram: Bytes) {
         if let Some(client) = self.addresses.get(&session).copied() {

@@ -228,7 +228,7 @@ set = { message = '=replace(message, "a", "{}")' }
 "#
     .replace("{}", &"b".repeat(400));
     let (mut pipeline, _) = rules(&text);
-    let value = Value::map([("message", "a".repeat(100).into())]);
+    let value = Value::map([("message", "a".repeat(100).as_str().into())]);
     let packet = packet_at(0, State::Play, Direction::Serverbound, "chat", &value);
     let judgement = pipeline.apply(&packet);
     assert_eq!(judgement.verdict, Verdict::Pass);
