@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 use mitmcraft::proxy::{LakeNotice, OnFull, RefusalError, RunNotice};
 use mitmcraft_engine::auth::AuthError;
-use mitmcraft_engine::capture::{ClaimError, CreateError, EntryError, McprError, ReadError};
+use mitmcraft_engine::capture::{
+    ClaimError, CreateError, EntryError, FileType, McprError, ReadError,
+};
 use mitmcraft_engine::decode::{DecodeNotice, DecodedConnection};
 use mitmcraft_engine::filter::Message;
 use mitmcraft_engine::link::Notice;
@@ -160,7 +162,19 @@ pub(super) fn write_error(error: io::Error) -> anyhow::Error {
 pub(super) fn claim_error(error: io::Error, path: &Path) -> anyhow::Error {
     let named = anyhow!("cannot write `{}`: {error}", path.display());
     match error.get_ref().and_then(|cause| cause.downcast_ref()) {
-        Some(ClaimError::NotEmpty) => anyhow!("{named}; `--overwrite` replaces it"),
+        Some(ClaimError::NotEmpty) => {
+            let stem = path.file_name().unwrap_or_default().to_string_lossy();
+            match stem.split_once('.').filter(|_| FileType::of(path).is_some()) {
+                Some((stem, ending)) => anyhow!(
+                    "{named}; `--overwrite` replaces it, `-w '{stem}-{{time}}.{ending}'` writes one per session"
+                ),
+                None => anyhow!("{named}; `--overwrite` replaces it"),
+            }
+        }
+        None if error.kind() == io::ErrorKind::NotFound => {
+            let folder = path.parent().unwrap_or(path);
+            anyhow!("cannot write `{}`: there is no folder `{}`", path.display(), folder.display())
+        }
         _ => named,
     }
 }
@@ -173,6 +187,10 @@ pub(super) fn create_error(error: CreateError) -> anyhow::Error {
                 "`{}` is not a capture: `show --fields .. --csv` prints a table",
                 path.display()
             )
+        }
+        CreateError::Ending(path) if path.extension().is_some_and(|it| it == "json") => {
+            let meant = path.with_extension("jsonl");
+            anyhow!("{}: did you mean `{}`?", CreateError::Ending(path), meant.display())
         }
         CreateError::Io { path, source } => claim_error(source, &path),
         CreateError::Parquet(_) => {

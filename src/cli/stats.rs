@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clap::Args;
 use mitmcraft_engine::analysis::{Sort, Stats, VersionCheck, VersionMismatch};
 use mitmcraft_engine::capture::{Entry, Sink as _};
@@ -96,8 +97,8 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         }
         damage.extend(counted.damage);
     }
-    for session in arguments.session.iter().filter(|it| !sessions.contains(it)) {
-        output.warning(&format!("there is no session {session}"));
+    if let Some(session) = arguments.session.iter().find(|it| !sessions.contains(it)) {
+        bail!("there is no session {session}");
     }
     if has_condition && !matched {
         output.warning("no packet matches");

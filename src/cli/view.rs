@@ -92,6 +92,7 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let files = capture_files(&arguments.files)?;
     for path in &files {
         decode::open(path, &Progress::new(&[], false))?;
+        sources.check(path)?;
     }
     let stop = Stop::new();
     let (ending, first) = (stop.clone(), signals::end());

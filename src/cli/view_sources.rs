@@ -43,6 +43,25 @@ impl ViewSources {
         self.store.set_complete();
     }
 
+    /// Checks that a file begins as a capture does.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no capture.
+    pub(super) fn check(&self, path: &Path) -> anyhow::Result<()> {
+        if is_stdio(path) {
+            return Ok(());
+        }
+        let context = || format!("cannot read `{}`", path.display());
+        let mut file = File::open(path).with_context(context)?;
+        if is_table(&mut file).with_context(context)? {
+            return Ok(());
+        }
+        match self.entries(file) {
+            Ok(_) | Err(ReadError::ClassicPcap) => Ok(()),
+            Err(error) => Err(anyhow!(read_error(&error))).with_context(context),
+        }
+    }
+
     fn read(&self, path: &Path) -> anyhow::Result<()> {
         let context = || format!("cannot read `{}`", path.display());
         if is_stdio(path) {

@@ -87,6 +87,7 @@ impl PlayArguments {
         drop(reading);
         let recording = Recording::read(entries, self.session)
             .with_context(|| format!("cannot replay `{}`", path.display()))?;
+        self.check_range(&recording)?;
         match recording.left_out {
             0 => {}
             1 => output.warning("skipped 1 entry that cannot be read or decoded"),
@@ -95,6 +96,28 @@ impl PlayArguments {
             }
         }
         Ok(recording)
+    }
+
+    /// Checks that packets are left between `--from` and `--to`.
+    fn check_range(&self, recording: &Recording) -> anyhow::Result<()> {
+        let Some(from) = self.from else { return Ok(()) };
+        let is_behind = |end: Point| match (from, end) {
+            (Point::Time(from), Point::Time(end)) => from > end,
+            (Point::Packet(from), Point::Packet(end)) => from > end,
+            _ => false,
+        };
+        if let Some(to) = self.to.filter(|to| is_behind(*to)) {
+            bail!("`--from {from}` is behind `--to {to}`");
+        }
+        match recording.end() {
+            Some((time, number))
+                if is_behind(Point::Time(time)) || is_behind(Point::Packet(number)) =>
+            {
+                let end = time.as_secs_f64();
+                bail!("`--from {from}` is behind the session's end: {end:.3}, packet @{number}")
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn options(&self, pace: Pace) -> anyhow::Result<PlayOptions> {

@@ -52,16 +52,18 @@ fn without(text: &str) -> String {
     if let Some((scheme, _)) = text.split_once("://") {
         return format!(", without `{scheme}://`");
     }
-    let bare = text.trim_matches(['[', ']']);
-    if bare.contains("::") {
-        // A zone has a meaning on one machine only.
-        let (address, zone) = bare.split_once('%').unwrap_or((bare, ""));
-        let (host, port) = match address.rsplit_once(':') {
-            Some((host, port)) if port.parse::<u16>().is_ok_and(|port| port > 0) => (host, port),
-            _ => (address, "25565"),
-        };
+    if Path::new(text).exists() {
+        return ": it is a file, and a server's name belongs here".to_owned();
+    }
+    // A zone has a meaning on one machine only.
+    let (bare, zone) = text.split_once('%').unwrap_or((text, ""));
+    let bare = bare.trim_matches(['[', ']']);
+    let address = |text: &str| text.parse::<std::net::Ipv6Addr>().ok();
+    let (ip, port) = bare.rsplit_once(':').unwrap_or((bare, ""));
+    let found = address(bare).map(|ip| (ip, "25565"));
+    if let Some((ip, port)) = found.or_else(|| Some((address(ip.trim_end_matches(']'))?, port))) {
         let zone = if zone.is_empty() { "" } else { "; zones (`%`) are not supported" };
-        return format!(", such as `[{}]:{port}`{zone}", host.trim_end_matches(']'));
+        return format!(", such as `[{ip}]:{port}`{zone}");
     }
     match text.rsplit_once(':') {
         Some((_, port)) if port.parse::<u16>().is_err() || port == "0" => {

@@ -1,6 +1,8 @@
 //! `show`, `stats`, `diff` and `convert`.
 
-use std::io::Write as _;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
 use std::path::Path;
 
 use crate::support::game::{Upstream, first_body, hello};
@@ -93,13 +95,13 @@ fn stats_counts_captures_as_a_table_as_json_and_as_a_picture() {
     let arguments = ["stats", "-Y", "play and chat", "--plot", text(&picture), text(&capture)];
     let table = Program::mitmcraft(&arguments).succeed();
     assert!(table.starts_with("1 session, 6 packets in "), "{table}");
-    assert!(std::fs::read_to_string(&picture).unwrap().contains("<title>chat</title>"));
+    assert!(fs::read_to_string(&picture).unwrap().contains("<title>chat</title>"));
     let json = Program::mitmcraft(&["stats", "--json", "--session", "2", text(&capture)]).succeed();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["total"]["packets"], 0);
     let cut = scratch_file("cut.jsonl");
-    let whole = std::fs::read(&capture).unwrap();
-    std::fs::write(&cut, &whole[..whole.len() - 9]).unwrap();
+    let whole = fs::read(&capture).unwrap();
+    fs::write(&cut, &whole[..whole.len() - 9]).unwrap();
     let (status, said) = Program::mitmcraft(&["stats", text(&cut)]).fail();
     assert_eq!(status.code(), Some(2), "{said}");
     assert!(said.contains("the file ends within this entry"), "{said}");
@@ -137,7 +139,7 @@ fn convert_redacts_what_is_to_be_shared() {
         let file = scratch_file(name);
         let arguments = ["convert", "--redact", text(&capture), text(&file)];
         Program::mitmcraft(&[&arguments, more].concat()).succeed();
-        (std::fs::read(&file).unwrap(), file)
+        (fs::read(&file).unwrap(), file)
     };
     let seed = ["--redact-seed", "a secret"];
     let (first, file) = redact("first.jsonl", &seed);
@@ -158,13 +160,13 @@ fn convert_redacts_what_is_to_be_shared() {
 #[test]
 fn convert_redacts_every_generation_of_the_game() {
     let folder = scratch_file("demo");
-    std::fs::create_dir(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
     Program::mitmcraft(&["demo", "--all", "-q", "--folder", text(&folder)]).succeed();
     let names = ["Steve", "Alex", "Steffi", "Herobrine", "Welcome", "127.0.0.1", "\u{c9}p\u{e9}e"];
     for file in ["demo.jsonl", "demo.pcapng"] {
         let (from, to) = (folder.join(file), folder.join(format!("redacted-{file}")));
         Program::mitmcraft(&["convert", "--redact", text(&from), text(&to)]).succeed();
-        let (before, after) = (std::fs::read(&from).unwrap(), std::fs::read(&to).unwrap());
+        let (before, after) = (fs::read(&from).unwrap(), fs::read(&to).unwrap());
         for name in names {
             let wide: Vec<u8> = name.encode_utf16().flat_map(u16::to_be_bytes).collect();
             let has = |bytes: &[u8]| {
@@ -184,12 +186,12 @@ fn convert_writes_a_replay_for_replaymod_or_says_why_not() {
     let capture = root().join("captures/session-1.8.jsonl");
     let replay = scratch_file("session.mcpr");
     Program::mitmcraft(&["convert", text(&capture), text(&replay)]).succeed();
-    let bytes = std::fs::read(&replay).unwrap();
+    let bytes = fs::read(&replay).unwrap();
     assert!(bytes.starts_with(b"PK\x03\x04"));
     let again = ["convert", "--overwrite", "--session", "2", text(&capture), text(&replay)];
     let said = refuses(&again);
     assert!(said.contains("no session that reaches the game"), "{said}");
-    assert_eq!(std::fs::read(&replay).unwrap(), bytes, "the old replay is lost");
+    assert_eq!(fs::read(&replay).unwrap(), bytes, "the old replay is lost");
     let none = scratch_file("none.mcpr");
     refuses(&["convert", "--session", "2", text(&capture), text(&none)]);
     assert!(!none.exists(), "half a replay stays behind");
@@ -204,25 +206,25 @@ fn a_redacted_run_records_no_name_in_any_capture_or_file_name() {
         "[capture]\nfile = '{}'\nring = '1h'\n[[rule]]\nwhen = 'success'\nwrite = 'start'\n",
         text(&ring)
     );
-    std::fs::write(&rules, file).unwrap();
+    fs::write(&rules, file).unwrap();
     let named = folder.join("{player}-{session}.jsonl");
     let all = folder.join("all.pcapng");
-    std::fs::create_dir_all(&folder).unwrap();
-    for old in std::fs::read_dir(&folder).unwrap() {
-        std::fs::remove_file(old.unwrap().path()).unwrap();
+    fs::create_dir_all(&folder).unwrap();
+    for old in fs::read_dir(&folder).unwrap() {
+        fs::remove_file(old.unwrap().path()).unwrap();
     }
-    let _ = std::fs::remove_file(&ring);
+    let _ = fs::remove_file(&ring);
     let options = ["--redact", "-w", text(&named), "-w", text(&all), "-f", text(&rules)];
     let mut proxy = Program::proxy(&upstream.address, &options);
     let port = proxy.listening();
-    let mut client = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
     client.write_all(&hello(2)).unwrap();
     first_body(&mut client);
     drop(client);
     proxy.interrupt();
     proxy.succeed();
     let mut files: Vec<_> =
-        std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+        fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
     assert_eq!(files.len(), 2, "{files:?}");
     files.push(ring);
     for file in files {
@@ -252,7 +254,7 @@ fn a_pcapng_file_of_another_program_is_told_with_the_verb_that_reads_it() {
     let interface = words(&[1, 20, 1, 65535, 20]);
     let packet = words(&[6, 36, 0, 0, 0, 4, 4, 0, 36]);
     let file = scratch_file("foreign.pcapng");
-    std::fs::write(&file, [header, interface, packet].concat()).unwrap();
+    fs::write(&file, [header, interface, packet].concat()).unwrap();
     let said = refuses(&["show", text(&file)]);
     assert!(said.contains("not a capture of mitmcraft"), "{said}");
     assert!(said.contains("`mitmcraft decode` reads recordings"), "{said}");
@@ -278,14 +280,14 @@ fn a_session_that_is_not_there_and_a_condition_that_nothing_matches_are_said() {
 #[test]
 fn a_folder_and_a_pattern_stand_for_the_captures_in_them() {
     let folder = scratch_file("captures");
-    std::fs::create_dir_all(folder.join("b/empty")).unwrap();
+    fs::create_dir_all(folder.join("b/empty")).unwrap();
     let session = root().join("captures/session-1.8.jsonl");
     let names = ["a.jsonl", "b/c.pcapng", "b/d.jsonl.zst"];
     for name in names {
         convert(&[text(&session), text(&folder.join(name))]);
     }
     for other in [".hidden.jsonl", "notes.txt"] {
-        std::fs::copy(&session, folder.join(other)).unwrap();
+        fs::copy(&session, folder.join(other)).unwrap();
     }
     let run = |words: &[&str]| Program::mitmcraft(words).succeed();
     let all = names.map(|name| folder.join(name));
@@ -305,7 +307,7 @@ fn a_folder_and_a_pattern_stand_for_the_captures_in_them() {
     assert!(said.contains("no file matches"), "{said}");
 
     // What is wrong with one is said with its name, and the others are read.
-    std::fs::write(folder.join("a.jsonl"), "{\n").unwrap();
+    fs::write(folder.join("a.jsonl"), "{\n").unwrap();
     let (status, shown) = Program::mitmcraft(&["show", text(&folder)]).finish();
     assert_eq!(status.code(), Some(2));
     assert_eq!(shown, run(&["show", c, d]));
@@ -349,4 +351,38 @@ fn decode_records_compressed_what_exceeds_its_budget() {
         assert_eq!((&line["packet"], &line["wire"]), (&same["packet"], &same["wire"]));
         assert!(line["comment"].as_str().unwrap().contains("recorded compressed"), "{line}");
     }
+}
+
+#[test]
+fn pings_push_out_no_players_file() {
+    let folder = scratch_file("kept");
+    fs::create_dir_all(&folder).unwrap();
+    let upstream = Upstream::answering();
+    let pattern = folder.join("{session}-{player}.jsonl");
+    let run = |sessions: &[i64]| {
+        let options = ["-w", text(&pattern), "--keep", "2"];
+        let mut proxy = Program::proxy(&upstream.address, &options);
+        let port = proxy.listening();
+        for next in sessions {
+            let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            client.write_all(&hello(*next)).unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+            // The proxy closes when the server has closed.
+            let _ = client.read_to_end(&mut Vec::new());
+        }
+        proxy.interrupt();
+        proxy.succeed();
+        let names = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name());
+        let names =
+            names.map(|name| name.into_string().unwrap()).filter(|it| it.ends_with("jsonl"));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    let pings = [1; 4];
+    let first = [&[2], &pings[..]].concat();
+    assert_eq!(run(&first), ["1-Steve.jsonl", "4-unknown.jsonl", "5-unknown.jsonl"]);
+    // Those of the earlier run count.
+    let names = run(&[2, 1, 2, 1, 1]);
+    assert_eq!(names, ["1-Steve-2.jsonl", "3-Steve.jsonl", "4-unknown.jsonl", "5-unknown.jsonl"]);
 }

@@ -3,6 +3,7 @@
 mod accounts;
 mod captures;
 mod closing;
+mod completions;
 mod expect;
 mod explain;
 mod formats;
@@ -14,6 +15,7 @@ mod lint;
 mod log;
 mod many_files;
 mod memory;
+mod mistakes;
 mod network;
 mod overwrite;
 mod ping;

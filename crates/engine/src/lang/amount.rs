@@ -40,6 +40,14 @@ pub enum AmountError {
     /// Not a number, or with an unknown unit.
     #[error("invalid size `{0}`: expected a number of bytes, or one with `k`, `M` or `G`")]
     Size(String),
+    /// Neither a size nor an age.
+    #[error(
+        "invalid size or age `{0}`: expected a number with `k`, `M` or `G`, or with `s`, `min`, `h` or `d`"
+    )]
+    Rotation(String),
+    /// Fewer bytes than are of use, without a unit.
+    #[error("`{0}` are bytes, and too few: did you mean `{0}M`?")]
+    TooSmall(String),
     /// More than 64 bits, or than allowed.
     #[error("invalid value `{0}`: too large")]
     TooLarge(String),
@@ -104,7 +112,13 @@ impl Size {
     /// [`AmountError`] when `text` is not a size, or 0.
     pub fn positive(text: &str) -> Result<Self, AmountError> {
         let size: Self = text.parse()?;
-        if size.0 == 0 { Err(AmountError::Zero(text.into())) } else { Ok(size) }
+        match size.0 {
+            0 => Err(AmountError::Zero(text.into())),
+            1..1024 if text.bytes().all(|it| it.is_ascii_digit()) => {
+                Err(AmountError::TooSmall(text.into()))
+            }
+            _ => Ok(size),
+        }
     }
 }
 

@@ -202,6 +202,12 @@ impl Vocabulary<'_> {
         {
             return Err(error.hint(format!("did you mean `{property}`?")));
         }
+        if before.parts.is_empty()
+            && let Some((_, ours)) = FOREIGN.iter().find(|(theirs, _)| *theirs == &**name)
+        {
+            let hint = format!("{ours}; `mitmcraft help filters` has this language");
+            return Err(error.hint(hint));
+        }
         let names = self.field_names(field.packets.as_ref(), &field.path.steps()[..good]);
         Err(match closest(name, names.iter().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
@@ -432,3 +438,14 @@ fn who_have(releases: &str, old: BTreeSet<Family>) -> String {
         [most @ .., last] => format!("{} and {last} have", most.join(", ")),
     }
 }
+
+/// What Wireshark and mitmproxy call things, and what to write instead.
+const FOREIGN: [(&str, &str); 7] = [
+    ("frame", "a packet's number is `pkt.n`, its time `pkt.time`, its length `pkt.wire`"),
+    ("tcp", "the peers are `session.client` and `session.server`"),
+    ("ip", "the peers are `session.client` and `session.server`"),
+    ("ipv6", "the peers are `session.client` and `session.server`"),
+    ("udp", "the peers are `session.client` and `session.server`"),
+    ("minecraft", "a packet is its name, `chat`, and a field `chat.message`"),
+    ("data", "the bytes of a packet are `pkt.body`"),
+];

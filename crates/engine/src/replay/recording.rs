@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::step::Step;
 use super::{Point, RecordingError};
@@ -67,6 +68,12 @@ impl Recording {
     #[must_use]
     pub fn len(&self) -> usize {
         self.steps.len()
+    }
+
+    /// Returns the time since the session was opened, and the number, of the last packet to be played.
+    #[must_use]
+    pub fn end(&self) -> Option<(Duration, u64)> {
+        self.steps.last().map(|step| (step.at.since(self.context.opened), step.number))
     }
 
     /// Returns whether there are no packets after the login.

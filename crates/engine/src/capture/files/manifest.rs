@@ -28,6 +28,13 @@ impl Manifest {
         Self { folder, name }
     }
 
+    /// Returns the list of the files of sessions that never log in.
+    pub(super) fn of_visits(capture: &Path) -> Self {
+        let Self { folder, name } = Self::of(capture);
+        // No capture has a name that ends like this.
+        Self { folder, name: name + " (no login)" }
+    }
+
     /// Adds a file. Returns those that are there already, the oldest first.
     pub(super) fn add(&self, file: &Path) -> io::Result<Vec<PathBuf>> {
         self.add_line(file).map_err(|error| named(&self.path(), error))

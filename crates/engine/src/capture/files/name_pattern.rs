@@ -96,7 +96,7 @@ impl NamePattern {
 /// Makes a player's name fit for a file name: a peer must not be able to choose the folder, nor to
 /// begin the name with `-`, which programs take for an option, nor to write to a device of Windows.
 fn safe(player: &str) -> String {
-    let plain = |char: char| if char.is_ascii_alphanumeric() { char } else { '_' };
+    let plain = |char: char| if char.is_alphanumeric() { char } else { '_' };
     match player.chars().take(MAX_PLAYER).map(plain).collect::<String>() {
         empty if empty.is_empty() => "unknown".to_owned(),
         device if is_device(&device) => format!("_{device}"),
@@ -190,6 +190,8 @@ mod tests {
         assert_eq!(filled("{player}.jsonl", Some("../../etc/x y")), "______etc_x_y.jsonl");
         assert_eq!(filled("{player}.jsonl", Some("")), "unknown.jsonl");
         assert_eq!(filled("{player}.jsonl", Some("-rf")), "_rf.jsonl");
-        assert_eq!(filled("{player}", Some(&"\u{e9}".repeat(1000))), "_".repeat(40));
+        assert_eq!(filled("{player}", Some(&"\u{e9}".repeat(1000))), "\u{e9}".repeat(40));
+        assert_eq!(filled("{player}", Some("小明 Jürgen")), "小明_Jürgen");
+        assert_eq!(filled("{player}", Some("a\u{202e}b\u{200b}😀\u{301}")), "a_b___");
     }
 }

@@ -28,7 +28,15 @@ struct Files {
 impl Retention {
     /// Keeps what `keep` says of the files of a capture with that name, or all of them.
     pub(super) fn new(keep: Option<Keep>, capture: &Path) -> Self {
-        let manifest = Manifest::of(capture);
+        Self::by(keep, Manifest::of(capture))
+    }
+
+    /// Keeps what `keep` says of the files of sessions that never log in, and nothing of the others.
+    pub(super) fn of_visits(keep: Option<Keep>, capture: &Path) -> Self {
+        Self::by(keep, Manifest::of_visits(capture))
+    }
+
+    fn by(keep: Option<Keep>, manifest: Manifest) -> Self {
         let files = |keep| Files { keep, manifest, done: None, open: Vec::new() };
         Self(keep.map(|keep| Arc::new(Mutex::new(files(keep)))))
     }

@@ -38,7 +38,13 @@ impl FromStr for Rotation {
             "min" => 60,
             "h" => 3600,
             "d" => 24 * 3600,
-            _ => return Size::positive(text).map(|size| Self::Size(size.0)),
+            _ => {
+                let size = Size::positive(text);
+                return size.map(|size| Self::Size(size.0)).map_err(|error| match error {
+                    AmountError::Size(text) => AmountError::Rotation(text),
+                    error => error,
+                });
+            }
         };
         let number: u64 =
             number.trim_end().parse().map_err(|_| AmountError::Duration(text.to_owned()))?;

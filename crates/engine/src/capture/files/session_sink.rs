@@ -16,8 +16,9 @@ use mitmcraft_protocol::packet::{Context, Timestamp};
 /// is added to the name.
 ///
 /// A session gets its file with its first packet, so that clients that send nothing cost none. If the
-/// name depends on the player, entries are held until the player is known, up to 1 MiB of packets; a
-/// session without a player (a ping) gets the name `unknown`.
+/// name depends on the player, or only some files are kept, entries are held until the player is known, up to 1 MiB of
+/// packets; a session without a player (a ping) gets the name `unknown`. Files of those are kept by themselves: however
+/// many there are, they push out no player's.
 ///
 /// A file that cannot be created affects its session only, which is reported by
 /// [`take_unrecorded`](Sink::take_unrecorded).
@@ -26,6 +27,8 @@ pub(super) struct SessionSink {
     kind: FileType,
     options: CreateOptions,
     retention: Retention,
+    /// That of sessions that never log in.
+    visits: Retention,
     sessions: HashMap<u64, SessionFile>,
     unrecorded: Unrecorded,
     /// Time of the last entry.
@@ -64,6 +67,7 @@ struct OpenFile {
     sink: Box<dyn Sink>,
     /// `None` if the sink itself reports its files to the retention.
     path: Option<PathBuf>,
+    retention: Retention,
 }
 
 impl SessionSink {
@@ -74,11 +78,13 @@ impl SessionSink {
         options: &CreateOptions,
     ) -> Self {
         let retention = Retention::new(options.keep, path);
+        let visits = Retention::of_visits(options.keep, path);
         Self {
             pattern,
             kind,
             options: *options,
             retention,
+            visits,
             sessions: HashMap::new(),
             unrecorded: Unrecorded::default(),
             last: Timestamp(0),
@@ -88,22 +94,24 @@ impl SessionSink {
     /// Creates a session's file.
     fn begin(&self, context: &Context) -> io::Result<OpenFile> {
         let path = self.pattern.fill(context);
+        let retention =
+            if context.player.is_some() { &self.retention } else { &self.visits }.clone();
         let named = |error| named(&path, error);
         if let Some(folder) = path.parent() {
             self.pattern.make_folders(folder).map_err(named)?;
         }
         if let Some(rotation) = self.options.rotate {
-            let retention = self.retention.clone();
-            let sink = RotatingSink::create(&path, self.kind, &self.options, rotation, retention)?;
-            return Ok(OpenFile { sink: Box::new(sink), path: None });
+            let files = retention.clone();
+            let sink = RotatingSink::create(&path, self.kind, &self.options, rotation, files)?;
+            return Ok(OpenFile { sink: Box::new(sink), path: None, retention });
         }
         for place in 1.. {
             let path = numbered(&path, place);
             match claim_new(&path) {
                 Ok(file) => {
                     let sink = FileSink::new(file, &path, self.kind, &self.options)?;
-                    self.retention.opened(&path, context.opened)?;
-                    return Ok(OpenFile { sink: Box::new(sink), path: Some(path) });
+                    retention.opened(&path, context.opened)?;
+                    return Ok(OpenFile { sink: Box::new(sink), path: Some(path), retention });
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(named(error)),
@@ -148,16 +156,16 @@ impl SessionSink {
     /// Completes the file of a session. What cannot be written is lost, and is counted except the `reported`
     /// entries that the error stands for.
     fn end(&mut self, session: u64, at: Timestamp, reported: u64) -> io::Result<()> {
-        let Some(SessionFile::Open(OpenFile { mut sink, path })) = self.sessions.remove(&session)
-        else {
+        let Some(SessionFile::Open(file)) = self.sessions.remove(&session) else {
             return Ok(());
         };
+        let OpenFile { mut sink, path, retention } = file;
         let finished = sink.finish();
         self.unrecorded.entries += sink.unwritten().saturating_sub(reported);
         finished?;
         // Windows neither renames nor deletes what is open.
         drop(sink);
-        path.map_or(Ok(()), |path| self.retention.done(path, at))
+        path.map_or(Ok(()), |path| retention.done(path, at))
     }
 
     fn each(&mut self, act: impl Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {
@@ -183,7 +191,9 @@ impl Sink for SessionSink {
             SessionFile::Waiting(held, bytes) => {
                 *bytes += entry.size();
                 held.push(HeldItem::Entry(entry.clone()));
-                let has_name = !self.pattern.needs_player() || context.player.is_some();
+                // Whether it is a visit is known by then, too.
+                let waits = self.pattern.needs_player() || self.options.keep.is_some();
+                let has_name = !waits || context.player.is_some();
                 let begins = last || has_name || *bytes >= MAX_HELD;
                 match begins && held.iter().any(HeldItem::is_traffic) {
                     true => self.open(context),

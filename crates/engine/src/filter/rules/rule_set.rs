@@ -60,6 +60,12 @@ impl RuleSet {
         capture_name: &dyn Fn(&str) -> Option<String>,
     ) -> Checked {
         let mut source = Source::new(text);
+        if text.trim_start().starts_with('{') {
+            let what = "this is JSON, such as a capture, and no TOML";
+            let hint = "give a capture to `show`, and a file of rules here".to_owned();
+            source.error_with(0..0, what.to_owned(), Some(hint));
+            return Checked { rules: None, faults: source.finish() };
+        }
         let vocabulary = Vocabulary::new(catalog);
         let (document, errors) = DeTable::parse_recoverable(text);
         let broken = errors.iter().filter_map(|error| Some(error.span()?.start)).min();
