@@ -134,13 +134,14 @@ fn two(
         }
         a.iter().for_each(|entry| differ.push(DiffSide::A, entry));
         b.iter().for_each(|entry| differ.push(DiffSide::B, entry));
-        printer.put_all(|| differ.poll())?;
+        // A session that is missing is told before anything is printed.
+        let is_early = differ.sessions.is_some()
+            && (differ.seen(DiffSide::A) == 0 || differ.seen(DiffSide::B) == 0);
+        if !is_early || differ.waiting() > MAX_EARLY {
+            printer.put_all(|| differ.poll())?;
+        }
     }
     differ.finish();
-    printer.put_all(|| differ.poll())?;
-    let done = printer.finish(&differ.equal);
-    first.end()?;
-    second.end()?;
     for (side, path) in [(DiffSide::A, a), (DiffSide::B, b)] {
         if let Some((a, b)) = arguments.session
             && differ.seen(side) == 0
@@ -149,8 +150,18 @@ fn two(
             bail!("`{}` has no session {session}", path.display());
         }
     }
+    printer.put_all(|| differ.poll())?;
+    if arguments.session.is_none() && differ.paired().iter().any(|(a, b)| a != b) {
+        printer.say_pairs(differ.paired());
+    }
+    let done = printer.finish(&differ.equal);
+    first.end()?;
+    second.end()?;
     Ok(done)
 }
+
+/// The most differences that are held back until both sessions have been seen.
+const MAX_EARLY: usize = 10_000;
 
 fn legs(
     arguments: &Arguments,
@@ -248,6 +259,17 @@ impl<'a> Printer<'a> {
             Escaped(b)
         ))?;
         Ok(())
+    }
+
+    /// Says which sessions were compared with each other.
+    fn say_pairs(&self, paired: &[(u64, u64)]) {
+        if self.arguments.quiet {
+            return;
+        }
+        let shown = paired.iter().take(20).map(|(a, b)| format!("{a} with {b}"));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let more = if paired.len() > 20 { ", .." } else { "" };
+        self.output.note(&format!("sessions compared: {shown}{more}; `--session` chooses others"));
     }
 
     fn finish(self, equal: &EqualPairs) -> Done {

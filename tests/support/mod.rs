@@ -198,6 +198,15 @@ impl Program {
         (status, std::fs::read_to_string(&stderr).unwrap_or_default())
     }
 
+    /// Waits for its end with an exit code that is not 0. Returns what it has printed on stdout and stderr.
+    #[allow(dead_code, reason = "some programs do not use it")]
+    pub fn fail_with_output(self) -> (String, String) {
+        let stderr = self.stderr.clone();
+        let (status, stdout) = self.finish();
+        assert!(!status.success(), "{stdout}");
+        (stdout, std::fs::read_to_string(&stderr).unwrap_or_default())
+    }
+
     /// The most memory that it has used so far, in bytes; `None` where the system does not say.
     pub fn memory(&self) -> Option<usize> {
         let status = format!("/proc/{}/status", self.child.id());

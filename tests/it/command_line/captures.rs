@@ -386,3 +386,28 @@ fn pings_push_out_no_players_file() {
     let names = run(&[2, 1, 2, 1, 1]);
     assert_eq!(names, ["1-Steve-2.jsonl", "3-Steve.jsonl", "4-unknown.jsonl", "5-unknown.jsonl"]);
 }
+
+#[test]
+fn diff_pairs_games_with_games_and_says_which() {
+    let upstream = Upstream::answering();
+    let ping = scratch_file("ping.jsonl");
+    let mut proxy = Program::proxy(&upstream.address, &["-w", text(&ping)]);
+    let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
+    client.write_all(&hello(1)).unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    let _ = client.read_to_end(&mut Vec::new());
+    proxy.interrupt();
+    proxy.succeed();
+    let game = root().join("captures/session-1.8.jsonl");
+    let both = scratch_file("both.jsonl");
+    convert(&[text(&ping), text(&game), text(&both)]);
+    let (output, said) = Program::mitmcraft(&["diff", text(&game), text(&both)]).fail_with_output();
+    assert!(said.contains("sessions compared: 1 with 2; `--session` chooses others"), "{said}");
+    assert!(said.contains(" 0 changed, 0 removed, "), "{said}");
+    assert!(output.lines().skip(2).all(|line| line.starts_with("+ ")), "{output}");
+    // A session that is missing is told before a line is printed.
+    let missing = ["diff", "--session", "1,9", text(&game), text(&both)];
+    let (output, said) = Program::mitmcraft(&missing).fail_with_output();
+    assert_eq!(output, "");
+    assert!(said.contains("has no session 9"), "{said}");
+}

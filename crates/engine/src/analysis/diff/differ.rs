@@ -12,8 +12,8 @@ use mitmcraft_protocol::schema::{Direction, PerDirection};
 /// Compares two captures while they are read: [`push`](Self::push) takes entries of either capture,
 /// in order, and [`poll`](Self::poll) returns differences.
 ///
-/// The first session of one capture is compared with the first of the other, and so on. Only packets
-/// that reached a peer are compared, rewritten ones as they were sent. Memory is bounded if entries of
+/// The first session with a player of one capture is compared with the first of the other, and so on, and so are the
+/// sessions without one (pings). Only packets that reached a peer are compared, rewritten ones as they were sent. Memory is bounded if entries of
 /// both captures are pushed at about the same rate: a window of packets per open direction.
 #[derive(Debug, Default)]
 pub struct Differ {
@@ -26,10 +26,12 @@ pub struct Differ {
     pub equal: EqualPairs,
     a: CaptureSessions,
     b: CaptureSessions,
-    pairs: BTreeMap<usize, Pair>,
-    /// The differences, each with the index of its session in the order in which sessions begin, and the
-    /// number of the packet in the first capture, or of the one before it.
-    found: VecDeque<((usize, u64), Difference)>,
+    pairs: BTreeMap<Place, Pair>,
+    /// The numbers of the sessions that were compared with each other.
+    paired: Vec<(u64, u64)>,
+    /// The differences, each with its session, and the number of the packet in the first capture, or of the one before
+    /// it.
+    found: VecDeque<((Place, u64), Difference)>,
     /// The numbers of the packets that were compared with each other; `None` if they are not kept.
     pub(crate) compared: Option<Vec<(u64, u64)>>,
 }
@@ -43,19 +45,33 @@ pub enum DiffSide {
     B,
 }
 
-/// The sessions of one capture, each identified by its index among them.
+/// Identifies a session in either capture: `true` if it has no player, and its index among those of its kind in the order
+/// in which they begin.
+type Place = (bool, usize);
+
+/// The sessions of one capture.
 #[derive(Debug, Default)]
 struct CaptureSessions {
-    /// The indexes of the open sessions, by their numbers.
-    open: HashMap<u64, usize>,
-    begun: usize,
+    /// The open sessions, by their numbers.
+    open: HashMap<u64, OpenSession>,
+    /// How many have begun with a player, and without one.
+    begun: [usize; 2],
     /// The closed sessions whose counterparts in the other capture are still open.
-    closed: HashSet<usize>,
+    closed: HashSet<Place>,
+}
+
+#[derive(Debug)]
+enum OpenSession {
+    /// Whether there is a player is not known yet: the entries so far.
+    Held(Vec<Entry>),
+    Known(Place),
 }
 
 /// A session of each capture, which are compared with each other.
 #[derive(Debug, Default)]
 struct Pair {
+    /// The number of the session in each capture.
+    numbers: [Option<u64>; 2],
     aligners: PerDirection<Aligner>,
     entities: EntityIds,
 }
@@ -69,8 +85,47 @@ impl Differ {
 
     /// Takes the next entry of a capture.
     pub fn push(&mut self, side: DiffSide, entry: &Entry) {
-        let session = entry.context().session;
-        let Some(place) = self.place(side, session) else { return };
+        let context = entry.context();
+        let session = context.session;
+        if let Some((a, b)) = self.sessions
+            && session != if side == DiffSide::A { a } else { b }
+        {
+            return;
+        }
+        // Sessions that are named are compared, whatever they are.
+        let has_player = context.player.is_some() || self.sessions.is_some();
+        let (capture, _) = self.captures(side);
+        let open = capture.open.entry(session).or_insert_with(|| OpenSession::Held(Vec::new()));
+        let held = match open {
+            OpenSession::Known(place) => {
+                let place = *place;
+                return self.take(side, place, entry);
+            }
+            OpenSession::Held(held) if has_player || entry.is_close() || held.len() >= MAX_HELD => {
+                std::mem::take(held)
+            }
+            OpenSession::Held(held) => return held.push(entry.clone()),
+        };
+        let place = self.begin(side, session, has_player);
+        held.iter().chain([entry]).for_each(|entry| self.take(side, place, entry));
+    }
+
+    /// Gives a session its place.
+    fn begin(&mut self, side: DiffSide, session: u64, has_player: bool) -> Place {
+        let (capture, _) = self.captures(side);
+        let begun = &mut capture.begun[usize::from(!has_player)];
+        let place = (!has_player, *begun);
+        *begun += 1;
+        capture.open.insert(session, OpenSession::Known(place));
+        let pair = self.pairs.entry(place).or_default();
+        pair.numbers[side as usize] = Some(session);
+        if let [Some(a), Some(b)] = pair.numbers {
+            self.paired.push((a, b));
+        }
+        place
+    }
+
+    fn take(&mut self, side: DiffSide, place: Place, entry: &Entry) {
         match entry {
             Entry::Packet(record) => {
                 let wanted = record.outcome.went()
@@ -85,13 +140,31 @@ impl Differ {
                 self.with(place, direction, |aligner, found| aligner.push(side, item, found));
                 self.make_room();
             }
-            Entry::Event(_) if entry.is_close() => self.close(side, session, place),
+            Entry::Event(event) if entry.is_close() => {
+                self.close(side, event.context.session, place);
+            }
             Entry::Event(_) => {}
         }
     }
 
     /// Ends the comparison: both captures have ended.
     pub fn finish(&mut self) {
+        for side in [DiffSide::A, DiffSide::B] {
+            let (capture, _) = self.captures(side);
+            let held = capture.open.iter().filter_map(|(session, open)| match open {
+                OpenSession::Held(_) => Some(*session),
+                OpenSession::Known(_) => None,
+            });
+            let mut held: Vec<u64> = held.collect();
+            held.sort_unstable();
+            for session in held {
+                let (capture, _) = self.captures(side);
+                if let Some(OpenSession::Held(entries)) = capture.open.remove(&session) {
+                    let place = self.begin(side, session, false);
+                    entries.iter().for_each(|entry| self.take(side, place, entry));
+                }
+            }
+        }
         while let Some(place) = self.pairs.keys().next().copied() {
             self.finish_pair(place);
         }
@@ -102,32 +175,27 @@ impl Differ {
         self.found.pop_front().map(|(_, difference)| difference)
     }
 
-    /// The number of sessions of a capture seen so far.
+    /// The number of differences that wait for [`poll`](Self::poll).
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.found.len()
+    }
+
+    /// The number of sessions of a capture whose comparison has begun.
     #[must_use]
     pub fn seen(&self, side: DiffSide) -> usize {
-        match side {
-            DiffSide::A => self.a.begun,
-            DiffSide::B => self.b.begun,
-        }
+        let capture = if side == DiffSide::A { &self.a } else { &self.b };
+        capture.begun.iter().sum()
     }
 
-    /// Returns the index of a session among those to compare, or `None` if it is not compared.
-    fn place(&mut self, side: DiffSide, session: u64) -> Option<usize> {
-        if let Some((a, b)) = self.sessions {
-            let wanted = if side == DiffSide::A { a } else { b };
-            if session != wanted {
-                return None;
-            }
-        }
-        let (capture, _) = self.captures(side);
-        let place = capture.open.entry(session).or_insert_with(|| {
-            capture.begun += 1;
-            capture.begun - 1
-        });
-        Some(*place)
+    /// The numbers of the sessions that were compared with each other so far: those of the first capture, and of the
+    /// second.
+    #[must_use]
+    pub fn paired(&self) -> &[(u64, u64)] {
+        &self.paired
     }
 
-    fn close(&mut self, side: DiffSide, session: u64, place: usize) {
+    fn close(&mut self, side: DiffSide, session: u64, place: Place) {
         let (own, other) = self.captures(side);
         own.open.remove(&session);
         if other.closed.remove(&place) {
@@ -145,7 +213,7 @@ impl Differ {
         }
     }
 
-    fn finish_pair(&mut self, place: usize) {
+    fn finish_pair(&mut self, place: Place) {
         for direction in Direction::ALL {
             self.with(place, direction, |aligner, found| aligner.align(true, found));
         }
@@ -169,13 +237,13 @@ impl Differ {
 
     fn with(
         &mut self,
-        session: usize,
+        place: Place,
         direction: Direction,
         act: impl FnOnce(&mut Aligner, &mut AlignmentContext<'_>),
     ) {
-        let pair = self.pairs.entry(session).or_default();
+        let pair = self.pairs.entry(place).or_default();
         let queue = &mut self.found;
-        let mut put = |seq, difference| queue.push_back(((session, seq), difference));
+        let mut put = |seq, difference| queue.push_back(((place, seq), difference));
         let mut found = AlignmentContext {
             ignore: &self.ignore,
             entities: &mut pair.entities,
@@ -186,6 +254,9 @@ impl Differ {
         act(&mut pair.aligners[direction], &mut found);
     }
 }
+
+/// The entries after which a session without a player stays one.
+const MAX_HELD: usize = 1000;
 
 /// Greatest number of packets that wait in all sessions together.
 const MAX_WAITING: usize = 1 << 16;
