@@ -93,7 +93,8 @@ fn turned_away(clients: u64, reason: &RefusalError) -> String {
         RefusalError::NoDescriptors => {
             "; each session needs two, and each file one: raise the limit with `ulimit -n`"
         }
-        _ => "; see `--max-sessions`",
+        RefusalError::Full { .. } => "; see `--max-sessions`",
+        _ => "",
     };
     format!("turned away {}: {reason}{hint}", count(clients, "client"))
 }

@@ -5,7 +5,9 @@ use clap::Args;
 use mitmcraft::web::{Audience, WebOptions, WebServer};
 
 use super::listen_address;
+use super::web::warn_of_exposure;
 use crate::cli::listen::bind;
+use crate::cli::output::Output;
 
 /// `--control`, the interface for programs.
 #[derive(Debug, Args)]
@@ -26,6 +28,11 @@ impl Control {
     /// Returns whether the interface is asked for.
     pub(crate) fn is_on(&self) -> bool {
         self.control.is_some()
+    }
+
+    /// Warns if programs on other machines can connect.
+    pub(crate) fn warn(&self, output: &Output) {
+        warn_of_exposure("the interface for programs", "control.md", self.control, output);
     }
 
     /// Binds the address, if the interface is asked for. `options` are those of the page.

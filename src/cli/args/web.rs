@@ -45,11 +45,7 @@ impl Web {
 
     /// Warns if others can read what the page shows.
     pub(crate) fn warn(&self, output: &Output) {
-        let Some(address) = self.web.filter(|address| !address.ip().is_loopback()) else { return };
-        output.warning(&format!(
-            "the page on {address} can be reached from the network, without encryption: anyone who can read that \
-             traffic can control the run; a port forwarded with SSH is safe (see docs/screens.md)"
-        ));
+        warn_of_exposure("the page", "screens.md", self.web, output);
     }
 
     /// Opens the page in the browser, if asked for. The file that is returned must exist until the
@@ -89,4 +85,18 @@ fn open_in_browser(url: &str) -> std::io::Result<NamedTempFile> {
     // Its end is waited for, so that no process is left over.
     std::thread::spawn(move || child.wait());
     Ok(file)
+}
+
+/// Warns if `what` can be reached from other machines; `page` of the docs has more on it.
+pub(super) fn warn_of_exposure(
+    what: &str,
+    page: &str,
+    address: Option<SocketAddr>,
+    output: &Output,
+) {
+    let Some(address) = address.filter(|address| !address.ip().is_loopback()) else { return };
+    output.warning(&format!(
+        "{what} on {address} can be reached from the network, without encryption: anyone who can read that \
+         traffic can control the run; a port forwarded with SSH is safe (see docs/{page})"
+    ));
 }

@@ -126,6 +126,7 @@ impl Plan {
         let (listener, mut services, page) =
             bind_all(&arguments, &watch, queried, shows, per_session).await?;
         arguments.web.warn(output);
+        arguments.control.warn(output);
         services.filter_files(watch);
 
         let Settled { auth, authority, endpoint, jvm_arguments } =

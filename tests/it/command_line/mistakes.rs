@@ -57,3 +57,14 @@ fn every_mistake_is_told_with_what_to_do() {
     }
     assert_eq!(fs::read_to_string(&written).unwrap(), "of yesterday");
 }
+
+#[test]
+fn interfaces_that_others_can_reach_are_warned_of() {
+    for option in ["--web", "--control"] {
+        let mut proxy = Program::proxy("127.0.0.1:1", &[option, "0.0.0.0:0"]);
+        let said = proxy.wait_for_error("can be reached from the network");
+        assert!(said.contains("anyone who can read that traffic can control the run"), "{said}");
+        proxy.interrupt();
+        proxy.succeed();
+    }
+}

@@ -127,7 +127,7 @@ impl ServerReplay {
     /// Describes what is played, for players with another version.
     pub(super) fn description(&self) -> String {
         let recording = &self.options.recording;
-        let name = recording.protocol().name();
+        let name = recording.protocol().newest_name();
         format!("this is a recording of {name} (protocol {})", recording.version())
     }
 
@@ -139,7 +139,7 @@ impl ServerReplay {
             let player = recording.context.player.as_deref().unwrap_or("an unknown player");
             let text = serde_json::json!({ "text": format!("a recorded session of {player}") });
             Status {
-                version: Some(recording.protocol().name().to_owned()),
+                version: Some(recording.protocol().newest_name().to_owned()),
                 protocol: Some(recording.version().into()),
                 online: Some(0),
                 max: Some(1),
