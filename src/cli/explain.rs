@@ -17,7 +17,8 @@ use super::report::ReportOutput;
   mitmcraft explain --json session.jsonl | jq '.sessions[].evidence[0]'
 
 Prints, for each session, the likely cause and how it ended, and below that the evidence: packets \
-with the rule that each breaks, the most certain first. docs/disconnected.md is the page behind it.
+with the rule that each breaks, the most certain first. `mitmcraft help disconnected` is \
+the page behind it.
 
 Exit code: 0 if every session ended because the client left or the server stopped, or with its \
 capture; 1 otherwise. A damaged or truncated capture is explained up to the damage; the exit code \

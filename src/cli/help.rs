@@ -17,9 +17,9 @@ use super::output::Output;
   mitmcraft help
   mitmcraft help replay server
   mitmcraft help filters | less
-  mitmcraft help captures")]
+  mitmcraft help disconnected")]
 pub(crate) struct Arguments {
-    /// A command, or a topic: `filters` is the filter language and files of rules, `captures` the formats
+    /// A command, or a topic: `help` alone lists both
     #[arg(value_name = "COMMAND|TOPIC", value_parser = Suggested::new(words), hide_possible_values = true)]
     words: Vec<String>,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     output.lines(text.trim_end())?;
     if found.get_name() == "mitmcraft" {
         let topics = TOPICS.iter().fold(String::from("\nTopics of `help`:"), |mut text, topic| {
-            let _ = write!(text, "\n  {:<12}{}", topic.name, topic.about);
+            let _ = write!(text, "\n  {:<18}{}", topic.name, topic.about);
             text
         });
         output.lines(&topics)?;

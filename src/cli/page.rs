@@ -5,6 +5,7 @@ use clap::{Arg, Command, CommandFactory as _};
 
 use super::Cli;
 use super::groups::GROUPS;
+use super::manual::TOPICS;
 
 #[test]
 fn the_page_of_the_command_line_says_what_help_says() {
@@ -25,6 +26,41 @@ fn the_help_of_every_verb_has_examples() {
     for (name, mut command) in leaves() {
         let help = command.render_long_help().to_string();
         assert!(help.contains("Examples:\n  mitmcraft "), "{name}: {help}");
+    }
+}
+
+#[test]
+fn every_guide_is_in_the_program_and_help_names_no_other_page() {
+    // For people who work on the program, or have no program yet; `--help` has the page of the command line.
+    let others = [
+        "README",
+        "architecture",
+        "command-line",
+        "install",
+        "performance",
+        "releasing",
+        "testing",
+        "upstream",
+    ];
+    for page in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).unwrap() {
+        let path = page.unwrap().path();
+        if path.extension().is_none_or(|it| it != "md") {
+            continue;
+        }
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let is_there = TOPICS.iter().any(|topic| topic.text == text);
+        assert_eq!(is_there, !others.contains(&&*stem), "{stem}");
+    }
+    for (name, mut command) in leaves() {
+        let help = command.render_long_help().to_string();
+        assert!(!help.contains("docs/"), "{name}: {help}");
+        for (_, behind) in
+            help.match_indices("`mitmcraft help ").map(|(at, it)| (at, &help[at + it.len()..]))
+        {
+            let topic = behind.split('`').next().unwrap();
+            assert!(TOPICS.iter().any(|it| it.name == topic), "{name}: {topic}");
+        }
     }
 }
 

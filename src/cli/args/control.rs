@@ -32,7 +32,7 @@ impl Control {
 
     /// Warns if programs on other machines can connect.
     pub(crate) fn warn(&self, output: &Output) {
-        warn_of_exposure("the interface for programs", "control.md", self.control, output);
+        warn_of_exposure("the interface for programs", "control", self.control, output);
     }
 
     /// Binds the address, if the interface is asked for. `options` are those of the page.

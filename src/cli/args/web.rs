@@ -45,7 +45,7 @@ impl Web {
 
     /// Warns if others can read what the page shows.
     pub(crate) fn warn(&self, output: &Output) {
-        warn_of_exposure("the page", "screens.md", self.web, output);
+        warn_of_exposure("the page", "screens", self.web, output);
     }
 
     /// Opens the page in the browser, if asked for. The file that is returned must exist until the
@@ -97,6 +97,6 @@ pub(super) fn warn_of_exposure(
     let Some(address) = address.filter(|address| !address.ip().is_loopback()) else { return };
     output.warning(&format!(
         "{what} on {address} can be reached from the network, without encryption: anyone who can read that \
-         traffic can control the run; a port forwarded with SSH is safe (see docs/{page})"
+         traffic can control the run; a port forwarded with SSH is safe (see `mitmcraft help {page}`)"
     ));
 }

@@ -27,7 +27,8 @@ chats, and asks to be teleported and killed (let it use `/tp` and `/kill`), resp
 Only join servers that are your own.
 
 Prints, for each kind of error, the first packet, the place in its bytes and what the player \
-sees, and then a matrix of versions and rules. docs/lint.md lists the rules with their sources.
+sees, and then a matrix of versions and rules. `mitmcraft help lint-guide` lists \
+the rules with their sources.
 
 Exit code: 0 without findings, 1 with findings, or if the server has ended a visit, has refused \
 a version of `--versions`, or has let no version in. A damaged or truncated capture is judged up to \

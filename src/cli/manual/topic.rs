@@ -11,18 +11,45 @@ pub(in crate::cli) struct Topic {
     pub(in crate::cli) text: &'static str,
 }
 
-/// The topics of `help`, in the order in which they are listed.
-pub(in crate::cli) const TOPICS: [Topic; 2] = [
-    Topic {
-        name: "filters",
-        about: "The filter language, and files of rules",
-        section: "7",
-        text: include_str!("../../../docs/filters.md"),
-    },
-    Topic {
-        name: "captures",
-        about: "The formats of captures, key by key",
-        section: "5",
-        text: include_str!("../../../docs/captures.md"),
-    },
+/// Returns a topic, whose page is `docs/FILE.md`.
+macro_rules! topic {
+    ($name:literal, $file:literal, $about:literal) => {
+        topic!($name, $file, $about, "7")
+    };
+    ($name:literal, $file:literal, $about:literal, $section:literal) => {
+        Topic {
+            name: $name,
+            about: $about,
+            section: $section,
+            text: include_str!(concat!("../../../docs/", $file, ".md")),
+        }
+    };
+}
+
+/// The topics of `help`, in the order in which they are listed: all guides. A page on a command has another name than the
+/// command.
+pub(in crate::cli) const TOPICS: [Topic; 23] = [
+    topic!("filters", "filters", "The filter language, and files of rules"),
+    topic!("captures", "captures", "The formats of captures, key by key", "5"),
+    topic!("capture-formats", "capture-formats", "What each format of captures keeps", "5"),
+    topic!("screens", "screens", "The page in the browser, and the terminal"),
+    topic!("disconnected", "disconnected", "Why the game was disconnected"),
+    topic!("diagnostics", "diagnostics", "What a peer would disconnect for"),
+    topic!("meanings", "meanings", "What the numbers in packets mean"),
+    topic!("protocol-tables", "protocol-tables", "Tables of packets, and your own"),
+    topic!("versions", "versions", "Which versions were tried with which peers"),
+    topic!("scripts", "scripts", "Scripts in Lua"),
+    topic!("pipe", "pipe", "Programs that decide on packets"),
+    topic!("control", "control", "The interface for programs"),
+    topic!("expectations", "expectations", "Expectations of packets"),
+    topic!("testing-a-server", "testing-a-server", "Testing a server that you write"),
+    topic!("lint-guide", "lint", "The rules of `lint`, with their sources"),
+    topic!("regress-guide", "regress", "Comparing two builds of a server"),
+    topic!("replay-guide", "replay", "Playing a capture again"),
+    topic!("decode-guide", "decode", "Recordings of tcpdump and Wireshark"),
+    topic!("wireshark-guide", "wireshark", "The dissector for Wireshark"),
+    topic!("analysis", "analysis", "Statistics, differences, and redaction"),
+    topic!("lake", "lake", "Months of captures in DuckDB and pandas"),
+    topic!("online-mode", "online-mode", "Servers that verify accounts"),
+    topic!("security", "security", "What an attacker can do, and what not"),
 ];

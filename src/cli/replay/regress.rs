@@ -24,7 +24,8 @@ use crate::cli::run::{connect, logged, look_up, stop_on_signals};
   mitmcraft regress baseline.jsonl localhost --calibrate 3 > normal.toml
   mitmcraft regress baseline.jsonl localhost --normalise normal.toml --json
 
-`-`: missing, `+`: new, `~`: changed, `>`: at another place, `!`: too late. See docs/regress.md.
+`-`: missing, `+`: new, `~`: changed, `>`: at another place, `!`: too late. See \
+`mitmcraft help regress-guide`.
 
 Exit code: 0 if the server behaves as recorded, 1 if not, 2 on an error.")]
 pub(crate) struct Arguments {
