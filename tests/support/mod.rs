@@ -198,13 +198,12 @@ impl Program {
         (status, std::fs::read_to_string(&stderr).unwrap_or_default())
     }
 
-    /// Waits for its end with an exit code that is not 0. Returns what it has printed on stdout and stderr.
+    /// Waits for its end. Returns what it has printed on stdout and stderr, too.
     #[allow(dead_code, reason = "some programs do not use it")]
-    pub fn fail_with_output(self) -> (String, String) {
+    pub fn finish_with_errors(self) -> (ExitStatus, String, String) {
         let stderr = self.stderr.clone();
         let (status, stdout) = self.finish();
-        assert!(!status.success(), "{stdout}");
-        (stdout, std::fs::read_to_string(&stderr).unwrap_or_default())
+        (status, stdout, std::fs::read_to_string(&stderr).unwrap_or_default())
     }
 
     /// The most memory that it has used so far, in bytes; `None` where the system does not say.

@@ -90,12 +90,20 @@ pub(crate) async fn run(arguments: &Arguments, output: &Output) -> anyhow::Resul
     let runner = EngineRunner::new(log.clone());
     let client = ReplayClient::new(upstream.clone(), options, runner, tally.clone());
     let rounds = arguments.calibrate.unwrap_or(1);
-    let stopping = stop.clone();
+    let (stopping, says) = (stop.clone(), *output);
+    let is_calibration = arguments.calibrate.is_some();
     let running = async move {
+        let say = |round: u32| {
+            if is_calibration {
+                says.note(&format!("played {round} of {rounds}"));
+            }
+        };
         client.play_over(connection, &name, &stopping).await;
-        for _ in 1..rounds {
+        say(1);
+        for round in 2..=rounds {
             tokio::time::sleep(PAUSE).await;
             client.play(&name, &stopping).await?;
+            say(round);
         }
         Ok::<(), ConnectError>(())
     };
@@ -114,7 +122,26 @@ pub(crate) async fn run(arguments: &Arguments, output: &Output) -> anyhow::Resul
     if arguments.calibrate.is_some() {
         let all: Vec<&Behaviour> =
             std::iter::once(baseline).chain(runs.iter().map(|run| &run.behaviour)).collect();
+        let compare = |normalisation: &Normalisation| {
+            let first = runs.first().context("the server did not let the client in")?;
+            anyhow::Ok(baseline.compare(&first.behaviour, normalisation))
+        };
+        let before = compare(&normalisation)?;
+        let differ = before.deviations.len() as u64;
+        if differ * 2 > before.compared {
+            bail!(
+                "{upstream} is not the server of the recording, or behaves otherwise: {differ} deviations in {} \
+                 compared. What differs between runs is learned from a server that is unchanged",
+                count(before.compared, "packet")
+            );
+        }
         normalisation.calibrate(&all);
+        let left = compare(&normalisation)?.compared;
+        output.note(&format!(
+            "{} of {} are compared from now on",
+            left,
+            count(before.compared, "packet")
+        ));
         let title =
             format!("# What differs between {} of {upstream}.", count(rounds.into(), "run"));
         output.lines(format!("{title}\n{}", normalisation.toml()).trim_end())?;

@@ -401,13 +401,15 @@ fn diff_pairs_games_with_games_and_says_which() {
     let game = root().join("captures/session-1.8.jsonl");
     let both = scratch_file("both.jsonl");
     convert(&[text(&ping), text(&game), text(&both)]);
-    let (output, said) = Program::mitmcraft(&["diff", text(&game), text(&both)]).fail_with_output();
+    let diff = Program::mitmcraft(&["diff", text(&game), text(&both)]);
+    let (status, output, said) = diff.finish_with_errors();
+    assert_eq!(status.code(), Some(1));
     assert!(said.contains("sessions compared: 1 with 2; `--session` chooses others"), "{said}");
     assert!(said.contains(" 0 changed, 0 removed, "), "{said}");
     assert!(output.lines().skip(2).all(|line| line.starts_with("+ ")), "{output}");
     // A session that is missing is told before a line is printed.
     let missing = ["diff", "--session", "1,9", text(&game), text(&both)];
-    let (output, said) = Program::mitmcraft(&missing).fail_with_output();
-    assert_eq!(output, "");
+    let (status, output, said) = Program::mitmcraft(&missing).finish_with_errors();
+    assert_eq!((status.code(), &*output), (Some(2), ""));
     assert!(said.contains("has no session 9"), "{said}");
 }

@@ -96,3 +96,27 @@ fn what_cannot_be_replayed_is_told_with_exit_code_2() {
         "{said}"
     );
 }
+
+#[test]
+fn calibration_says_what_it_does_and_learns_from_no_other_server() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let run = |served: &str| {
+        let served = root().join("captures").join(served);
+        let listen = ["replay", "server", text(&served), "-l", "127.0.0.1:0", "-q"];
+        let mut server = Program::mitmcraft(&listen);
+        let address = format!("127.0.0.1:{}", server.listening());
+        let regress = ["regress", text(&capture), &address, "--calibrate", "2"];
+        let (status, _, errors) = Program::mitmcraft(&regress).finish_with_errors();
+        server.interrupt();
+        server.finish();
+        (status.code(), errors)
+    };
+    let (code, errors) = run("session-1.8.jsonl");
+    assert_eq!(code, Some(0), "{errors}");
+    for expected in ["played 1 of 2", "played 2 of 2", "425 of 425 packets are compared"] {
+        assert!(errors.contains(expected), "{errors}");
+    }
+    let (code, errors) = run("session-1.12.2.jsonl");
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("is not the server of the recording"), "{errors}");
+}
