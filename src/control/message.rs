@@ -72,9 +72,11 @@ pub enum Push {
         /// The number of attached interfaces.
         interfaces: usize,
     },
-    /// A packet is held. An interface that attaches gets this push for each packet that is held already.
+    /// A packet is held. Only the terminal gets this, and the next two. An interface that attaches gets this push for each packet that is held already.
+    #[cfg_attr(test, ts(skip))]
     Held(HeldPacket),
     /// A held packet was decided on; the decision takes effect when its turn comes.
+    #[cfg_attr(test, ts(skip))]
     Decided {
         /// Its session.
         session: u64,
@@ -84,6 +86,7 @@ pub enum Push {
         decision: Decided,
     },
     /// A packet is not held any more.
+    #[cfg_attr(test, ts(skip))]
     Released {
         /// Its session.
         session: u64,

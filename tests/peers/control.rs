@@ -151,6 +151,46 @@ fn tungstenite_follows_a_run_to_its_end() {
     proxy.succeed();
 }
 
+/// Both do the same; the page on the interface has the one in JavaScript.
+#[test]
+fn the_examples_that_hold_chat_change_it() {
+    let page = std::fs::read_to_string(root().join("docs/control.md")).unwrap();
+    let script = std::fs::read_to_string(root().join("examples/control/shout.js")).unwrap();
+    assert!(page.contains(&script[script.find("const [address").unwrap()..]));
+    for example in ["shout.js", "shout.py"] {
+        let mut server = Program::node("server.js", &["--port", "0", "--allow-quit"]);
+        let upstream = format!("127.0.0.1:{}", server.port());
+        let mut proxy = Program::proxy(&upstream, &["--control", "127.0.0.1:0"]);
+        let port = proxy.listening().to_string();
+        let said = proxy.wait_for_error("programs control the run at ");
+        let url = said.split("at ").nth(1).unwrap();
+        let path = format!("examples/control/{example}");
+        let command = if example.ends_with("js") {
+            let mut command = Command::new("node");
+            command.args(["--experimental-websocket", &path, url]).current_dir(root());
+            command
+        } else {
+            python(&[&path, url])
+        };
+        let mut program = Program::start(example, command);
+        // It waits once its condition is set.
+        Program::start("watch", python(&["-c", WATCH, url])).succeed();
+        let mut client = Program::node("sayer.js", &["--port", &port]);
+        assert_eq!(client.event()["event"], "ready");
+        for line in ["hello", "Grüße", "again"] {
+            client.tell(line);
+            assert_eq!(program.line(), format!("session 1: {line}"), "{example}");
+            let heard = client.event();
+            assert_eq!(heard["text"], line.to_uppercase().as_str(), "{example}: {heard}");
+        }
+        proxy.interrupt();
+        proxy.succeed();
+        program.finish();
+        client.finish();
+        server.finish();
+    }
+}
+
 #[test]
 fn the_example_that_holds_chat_ends_with_the_run() {
     let mut proxy = Program::proxy("127.0.0.1:1", &["--control", "127.0.0.1:0"]);

@@ -246,20 +246,6 @@ export type ControlPush = { "push": "control",
   by: number | null,
   /** The number of attached interfaces. */
   interfaces: number, }
-| { "push": "held" } & HeldPacket | { "push": "decided",
-  /** Its session. */
-  session: number,
-  /** Its number among those held in its session. */
-  held: number,
-  /** The decision. */
-  decision: Decided, }
-| { "push": "released",
-  /** Its session. */
-  session: number,
-  /** Its number among those held in its session. */
-  held: number,
-  /** Its outcome, with the reason. */
-  how: Release, }
 | { "push": "sending" } & Sending | { "push": "message",
   /** The session. */
   session: number,
@@ -759,9 +745,6 @@ missed: number, }
   /** The sessions. A session is pushed before its first packet, and again after its last once it has ended. */
   sessions: Array<SessionInfo>, }
 | { "push": "holding" } & Holding | ControlPush;
-
-/** The reason why a packet is no longer held. */
-export type Release = "forwarded" | "dropped" | "edited" | "impatience" | "memory" | "state_change" | "ended" | "lost";
 
 /**
  * A request of a user interface.
