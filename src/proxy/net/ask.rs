@@ -126,7 +126,7 @@ pub async fn query(
         // The next one is tried after an error, or a second of silence.
         let asking = async {
             let socket = connected(address).await.map_err(unreachable)?;
-            query_over(&socket, clock, server.port, kind, options.clone()).await
+            query_over(&socket, clock, server.port, kind, options).await
         };
         outcome = match addresses.peek() {
             None => asking.await,
