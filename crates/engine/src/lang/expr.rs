@@ -198,14 +198,14 @@ impl Expr {
     }
 
     /// Returns warnings about names that only some releases have. Alternatives of which every
-    /// release has one (`chat or chat_message`) give no warning, and releases that a comparison of
-    /// `pkt.protocol` excludes are not missed.
+    /// release has one (`chat or chat_message`) give no warning, nor does an expression that asks for the version.
     #[must_use]
     pub fn version_warnings(&self, vocabulary: &Vocabulary<'_>) -> Vec<Warning> {
+        if self.asks(|it| matches!(it, Attribute::Protocol | Attribute::Version)) {
+            return Vec::new();
+        }
         let mentions = &self.0.mentions;
-        let releases = |has: &dyn Fn(i32) -> bool| {
-            vocabulary.catalog.releases_where(|version| !self.admits(version) || has(version))
-        };
+        let releases = |has: &dyn Fn(i32) -> bool| vocabulary.catalog.releases_where(has);
         let packets = mentions.iter().filter(|it| it.is_packet());
         let versions: Vec<_> = packets.map(|it| vocabulary.versions_of(&it.what)).collect();
         let some = |version| versions.iter().any(|known| known.binary_search(&version).is_ok());
@@ -217,11 +217,6 @@ impl Expr {
             releases(&has).is_some()
         });
         lacked.filter_map(|mention| mention.warning(vocabulary)).collect()
-    }
-
-    /// Returns `false` if comparisons of `pkt.protocol` exclude all packets of a version.
-    pub(crate) fn admits(&self, version: i32) -> bool {
-        self.0.predicate.by_version(Some(version), None) != Some(false)
     }
 
     /// Returns `false` if comparisons of `pkt.protocol`, `pkt.version` and `pkt.family` exclude all packets

@@ -164,7 +164,13 @@ fn a_name_of_some_versions_is_a_warning_that_suggests_its_role() {
     // No other name has it, either.
     assert_eq!(hints("transfer"), [None]);
     assert_eq!(hints("disguised_chat"), [None]);
-    for text in ["role.chat", "role.chat and serverbound", "level_chunk_with_light"] {
+    for text in [
+        "role.chat",
+        "role.chat and serverbound",
+        "level_chunk_with_light",
+        "chat and pkt.protocol >= 735",
+        "chat and pkt.version == \"1.8\"",
+    ] {
         assert_eq!(hints(text), [], "{text}");
     }
 }
