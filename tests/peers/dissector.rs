@@ -46,10 +46,16 @@ fn every_field_in_the_dissector_equals_that_of_the_walk() {
     // The types that no built-in packet has.
     let mut catalog = catalog.clone();
     let text = json!({ "extends": 47, "play": { "toClient": {
-        "packets": { "0x70": "text", "0x71": "texts" },
+        "packets": { "0x70": "text", "0x71": "texts", "0x72": "marked" },
         "types": {
             "packet_text": ["container", [{ "name": "text", "type": "restText" }]],
             "packet_texts": ["container", [{ "name": "texts", "type": "restTexts" }]],
+            "packet_marked": ["container", [
+                { "name": "first", "type": ["textBetween", { "ends": ["2f2f", "00"] }] },
+                { "name": "second", "type": ["textBetween", {
+                    "startsWith": "2f2f", "ends": ["00"], "closed": true,
+                }] },
+            ]],
         },
     } } });
     catalog.add(Some(900), "900", text).unwrap();

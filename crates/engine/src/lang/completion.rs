@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attribute::Attribute;
 use super::packets::RoleName;
-use mitmcraft_protocol::schema::{Direction, Protocol, Shape, State};
+use mitmcraft_protocol::schema::{Direction, Protocol, Shape, State, payload_name};
 
 /// The names that can follow at a place in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,7 @@ fn first(protocols: &[Arc<Protocol>]) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = WORDS.iter().map(|word| (*word).to_owned()).collect();
     names.extend(Direction::ALL.iter().map(|it| it.name().to_owned()));
     names.extend(State::ALL.iter().map(|it| it.name().to_owned()));
+    names.insert(payload_name().to_string());
     for protocol in protocols {
         for packet in protocol.packets() {
             names.insert(packet.name().to_string());
@@ -78,13 +79,17 @@ fn below(path: &str, protocols: &[Arc<Protocol>]) -> BTreeSet<String> {
             if steps.peek().is_some_and(|first| *first == &**packet.name()) {
                 steps.next();
             }
-            let whole = Shape::of(protocol, packet);
-            let shape = steps.try_fold(whole, |shape, step| {
-                let field = shape.field(step)?;
-                Some(field.element().unwrap_or(field))
-            });
-            let fields = shape.map(|shape| shape.fields()).unwrap_or_default();
-            names.extend(fields.into_iter().map(|(name, _)| name.to_string()));
+            let is_payload = steps.next_if_eq(&&**payload_name()).is_some();
+            let payloads = protocol.payload_layouts(packet).filter(|_| is_payload);
+            for holder in payloads.chain((!is_payload).then_some(packet)) {
+                let whole = Shape::of(protocol, holder);
+                let shape = steps.clone().try_fold(whole, |shape, step| {
+                    let field = shape.field(step)?;
+                    Some(field.element().unwrap_or(field))
+                });
+                let fields = shape.map(|shape| shape.fields()).unwrap_or_default();
+                names.extend(fields.into_iter().map(|(name, _)| name.to_string()));
+            }
         }
     }
     names
@@ -123,6 +128,10 @@ mod tests {
         has("state.lo", "lo", "login");
         has("role.ch", "ch", "chat");
         has("window_items.items.", "", "itemCount");
+        has("paylo", "paylo", "payload");
+        has("payload.fl", "fl", "floodgate");
+        has("set_protocol.payload.forwarded.", "", "uuid");
+        has("payload.mods.", "", "version");
         has("", "", "chat");
         for none in ["message == \"ma", "registry_dat", "chat.message.x", "ä"] {
             assert_eq!(complete(none).1, [""; 0], "{none}");

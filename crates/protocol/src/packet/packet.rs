@@ -68,6 +68,16 @@ pub enum RawReason {
 }
 
 impl RawReason {
+    /// Returns whether the stream that cannot be decoded any more is at fault: not a lack of a key, a gap in a
+    /// recording, or a limit.
+    #[must_use]
+    pub fn is_fault_of_stream(&self) -> bool {
+        let Self::Opaque(why) = self else { return false };
+        // Captures have these errors as text.
+        let others = [" are missing ", ", and the "];
+        why.contains(" of the stream") && !others.iter().any(|other| why.contains(other))
+    }
+
     /// Returns the reason for bytes in which no packets are found, after `fault` if there was one.
     #[must_use]
     pub fn unreadable(fault: Option<Arc<CodecError>>) -> Self {
@@ -429,20 +439,27 @@ impl Packet {
     }
 
     /// Walks through the fields with a visitor as [`walk`](Self::walk) does, and through those of the
-    /// payload of a plugin channel, if its layout is known, as the field `payload`.
+    /// payload of a plugin channel, if its layout is known, as the field `payload`: what is to be shown, so
+    /// that a handshake's host without anything behind it is not repeated.
     ///
     /// # Errors
     /// [`Undecoded`]: the reason why not all fields could be decoded.
     pub fn walk_with_payload(&self, visitor: &mut impl Visitor) -> Result<(), Undecoded> {
         self.with_type(|protocol, packet, body, start| {
-            protocol.walk_with_payload(packet, body, start, visitor).map(drop)
+            let payload = protocol.payload(packet, body, start);
+            let payload = payload.filter(|payload| protocol.has_parts(payload, body));
+            match payload {
+                Some(it) => protocol.walk_and_payload(packet, (body, start), &it, visitor),
+                None => protocol.walk(packet, body, start, visitor),
+            }
+            .map(drop)
         })
     }
 
-    /// Returns whether the packet is the message of a plugin channel whose layout is known.
+    /// Returns whether the packet is a handshake, or the message of a plugin channel whose layout is known.
     #[must_use]
     pub fn has_payload(&self) -> bool {
-        self.role() == Some(Role::PluginMessage)
+        matches!(self.role(), Some(Role::Handshake | Role::PluginMessage))
             && self
                 .with_type(|protocol, packet, body, start| {
                     Ok(protocol.payload(packet, body, start).is_some())

@@ -36,9 +36,12 @@ pub(super) fn add_channels<'j>(
                     match (Direction::ALL.into_iter().find(|it| it.side() == key), key.as_str()) {
                         (Some(direction), _) => layouts.push((direction, part)),
                         (None, "login") if part == &Json::Bool(true) => state = State::Login,
+                        (None, "handshaking") if part == &Json::Bool(true) => {
+                            state = State::Handshaking;
+                        }
                         _ => {
                             let cause = format!(
-                                "unknown key `{key}`, not one of toClient, toServer, `login` (true)"
+                                "unknown key `{key}`, not one of toClient, toServer, `login` (true), `handshaking` (true)"
                             );
                             return Err(compiler.fault(cause));
                         }

@@ -265,7 +265,9 @@ impl<'p> Shape<'p> {
             Type::CountFor { .. } | Type::RestLength { .. } => Kind::Int,
             Type::F32 | Type::F64 => Kind::Float,
             Type::Uuid => Kind::Uuid,
-            Type::Text { .. } | Type::Terminated(_) | Type::RestText => Kind::Text,
+            Type::Text { .. } | Type::Terminated(_) | Type::RestText | Type::Between(_) => {
+                Kind::Text
+            }
             Type::Mapper { .. } => Kind::Name,
             Type::Buffer(_) | Type::Rest => Kind::Bytes,
             Type::Nbt { .. } | Type::CompressedNbt { .. } => Kind::Nbt,

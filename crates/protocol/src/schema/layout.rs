@@ -200,6 +200,7 @@ impl<'p> Layout<'p> {
             Type::Buffer(count) => format!("bytes, {}", self.count(count)),
             Type::Rest => "bytes up to the end".into(),
             Type::RestText => "text up to the end".into(),
+            Type::Between(_) => "text up to a mark".into(),
             Type::RestTexts => "list of texts up to the end, a NUL between them".into(),
             Type::Container(_) => "container".into(),
             Type::Switch(_) | Type::Option(_) | Type::IfMore { .. } => "one of several".into(),

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::wire::Encoding;
 
-/// The payload of a plugin channel in a packet, and its layout.
+/// What is inside a field of a packet, and its layout: the payload of a plugin channel, or the host of a
+/// handshake, to which proxies and mods append data.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Payload<'p> {
@@ -20,14 +21,17 @@ pub struct Payload<'p> {
 
 impl Protocol {
     /// Returns the layouts that payloads of a packet may have; none unless the packet belongs to a
-    /// plugin channel.
+    /// plugin channel, or is a handshake.
     pub fn payload_layouts(&self, packet: &PacketType) -> impl Iterator<Item = &PacketType> {
-        let login = packet.state == State::Login;
         let direction = packet.direction;
-        let carries = packet.role == Some(Role::PluginMessage);
-        self.channels().iter().filter(move |layout| {
-            carries && layout.direction == direction && (layout.state == State::Login) == login
-        })
+        let state = match packet.state {
+            state @ (State::Handshaking | State::Login) => state,
+            _ => State::Play,
+        };
+        let carries = has_payloads(packet);
+        self.channels()
+            .iter()
+            .filter(move |layout| carries && layout.direction == direction && layout.state == state)
     }
 
     /// Finds the payload of a plugin channel in `body`, whose fields begin at offset `start`.
@@ -37,13 +41,18 @@ impl Protocol {
     /// fits.
     #[must_use]
     pub fn payload(&self, packet: &PacketType, body: &[u8], start: usize) -> Option<Payload<'_>> {
-        if packet.role != Some(Role::PluginMessage) {
+        if !has_payloads(packet) {
             return None;
         }
         let mut found = Finder::default();
-        self.walk_dyn(packet, body, start, &mut found).ok()?;
+        // A mod's own fields may follow those of a handshake.
+        let walked = self.walk_dyn(packet, body, start, &mut found);
+        if packet.state != State::Handshaking {
+            walked.ok()?;
+        }
         let bytes = found.data?;
-        let names_none = packet.state == State::Login && packet.direction == Direction::Serverbound;
+        let names_none = matches!(packet.state, State::Handshaking | State::Login)
+            && packet.direction == Direction::Serverbound;
         let fits = |layout: &&PacketType| {
             let named = match &found.channel {
                 Some(channel) => **channel == *layout.name,
@@ -54,6 +63,15 @@ impl Protocol {
         };
         let layout = self.payload_layouts(packet).find(fits)?;
         Some(Payload { layout, bytes })
+    }
+
+    /// Returns whether the payload of a packet has more than one value: not that of a handshake's host to
+    /// which nothing is appended.
+    pub(crate) fn has_parts(&self, payload: &Payload<'_>, body: &[u8]) -> bool {
+        let Payload { layout, bytes } = payload;
+        let mut first = FirstText::default();
+        let _ = self.run(layout, &body[..bytes.end], bytes.start, &mut first);
+        layout.state != State::Handshaking || first.0 != Some(bytes.end)
     }
 
     /// Encodes a payload: the fields of `value` in the given layout.
@@ -85,7 +103,18 @@ impl Protocol {
         let Some(payload) = self.payload(packet, body, start) else {
             return self.walk(packet, body, start, visitor);
         };
-        let mut whole = WithPayload { visitor, protocol: self, payload: &payload, body, depth: 0 };
+        self.walk_and_payload(packet, (body, start), &payload, visitor)
+    }
+
+    /// Reports the fields of a packet, and after them those of its payload.
+    pub(crate) fn walk_and_payload(
+        &self,
+        packet: &PacketType,
+        (body, start): (&[u8], usize),
+        payload: &Payload<'_>,
+        visitor: &mut dyn Visitor,
+    ) -> Result<usize, DecodeError> {
+        let mut whole = WithPayload { visitor, protocol: self, payload, body, depth: 0 };
         self.walk_dyn(packet, body, start, &mut whole)
     }
 
@@ -106,6 +135,11 @@ impl Protocol {
     }
 }
 
+/// Returns whether packets of a type may have payloads.
+fn has_payloads(packet: &PacketType) -> bool {
+    matches!(packet.role, Some(Role::Handshake | Role::PluginMessage))
+}
+
 /// Returns the name of the field under which a payload is reported.
 pub fn payload_name() -> &'static Name {
     static PAYLOAD: LazyLock<Name> = LazyLock::new(|| Name::from("payload"));
@@ -124,7 +158,8 @@ impl Visitor for Finder {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         match (self.name.take().as_deref(), leaf.value) {
             (Some("channel"), value) => self.channel = value.text().map(|text| text.into_owned()),
-            (Some("data"), Scalar::Bytes(bytes)) => {
+            (Some("data"), Scalar::Bytes(bytes))
+            | (Some("serverHost"), Scalar::Text(bytes, Encoding::Utf8)) => {
                 let end = leaf.span().end;
                 self.data = Some(end - bytes.len()..end);
             }
@@ -136,6 +171,17 @@ impl Visitor for Finder {
     fn field(&mut self, name: &Name) -> Flow {
         self.name = Some(Name::clone(name));
         ControlFlow::Continue(())
+    }
+}
+
+/// A visitor that takes the end of the first text.
+#[derive(Debug, Default)]
+struct FirstText(Option<usize>);
+
+impl Visitor for FirstText {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        self.0 = Some(leaf.span().end);
+        ControlFlow::Break(())
     }
 }
 
@@ -411,6 +457,111 @@ mod tests {
             clientbound(765, "neoforge:register", b"\x00\x01\x03a:b\x01\x011\x01\x01\x01"),
             json!({ "configuration": [], "play": [query] })
         );
+    }
+
+    /// Returns what is present of a value.
+    fn present(value: Json) -> Json {
+        match value {
+            Json::Object(fields) => {
+                let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
+                fields.map(|(name, value)| (name, present(value))).collect()
+            }
+            value => value,
+        }
+    }
+
+    #[test]
+    fn hosts_of_handshakes_are_taken_apart() {
+        let texture = r#"[{"name":"textures","value":"e30=","signature":""}]"#;
+        let id = "b50ad385829d3141a2167e7d7539ba7f";
+        let bungee = format!("\x00203.0.113.7\0{id}");
+        let filter = r"\\ac734797-41b2-458a-962c-f95fc4b0ec52\\198.51.100.7\\";
+        for (host, parts) in [
+            ("localhost".to_owned(), json!({ "host": "localhost" })),
+            ("play.example.com.".into(), json!({ "host": "play.example.com." })),
+            ("[2001:db8::1]".into(), json!({ "host": "[2001:db8::1]" })),
+            (String::new(), json!({ "host": "" })),
+            ("a\0FML\0".into(), json!({ "host": "a", "forge": "FML" })),
+            ("a\0FML2\0".into(), json!({ "host": "a", "forge": "FML2" })),
+            ("a\0FML3".into(), json!({ "host": "a", "forge": "FML3" })),
+            ("a\0FORGE".into(), json!({ "host": "a", "forge": "FORGE" })),
+            ("a\0NEOFORGE\0".into(), json!({ "host": "a", "forge": "NEOFORGE" })),
+            (
+                format!("a{bungee}"),
+                json!({ "host": "a", "forwarded": { "address": "203.0.113.7", "uuid": id } }),
+            ),
+            (
+                format!("a{bungee}\0{texture}"),
+                json!({ "host": "a", "forwarded": {
+                    "address": "203.0.113.7", "uuid": id, "properties": texture,
+                } }),
+            ),
+            (
+                format!("a\0FML\0{bungee}"),
+                json!({ "host": "a", "forge": "FML",
+                    "forwarded": { "address": "203.0.113.7", "uuid": id } }),
+            ),
+            (
+                format!("a\0^Floodgate^>AbC!dEf{bungee}"),
+                json!({ "host": "a", "floodgate": "^Floodgate^>AbC!dEf",
+                    "forwarded": { "address": "203.0.113.7", "uuid": id } }),
+            ),
+            (
+                "a///203.0.113.7:54321///1700000000///c2ln//bmF0dXJl\0FML\0".into(),
+                json!({ "host": "a", "forge": "FML", "shield": {
+                    "address": "203.0.113.7:54321", "time": "1700000000",
+                    "signature": "c2ln//bmF0dXJl",
+                } }),
+            ),
+            (
+                "a///203.0.113.7:54321///1".into(),
+                json!({ "host": "a",
+                    "shield": { "address": "203.0.113.7:54321", "time": "1" } }),
+            ),
+            (
+                format!("a{filter}"),
+                json!({ "host": "a", "filter": {
+                    "id": "ac734797-41b2-458a-962c-f95fc4b0ec52", "address": "198.51.100.7",
+                } }),
+            ),
+            ("a;extra".into(), json!({ "host": "a", "rest": [";extra"] })),
+            ("a//203.0.113.7".into(), json!({ "host": "a", "rest": ["//203.0.113.7"] })),
+            (
+                format!("a{bungee}\0[]\0more"),
+                json!({ "host": "a", "rest": ["", "more"], "forwarded": {
+                    "address": "203.0.113.7", "uuid": id, "properties": "[]",
+                } }),
+            ),
+            // Not the text of a host.
+            ("a\x1b[2J".into(), json!(null)),
+        ] {
+            for version in [5, 47, 765, 777] {
+                let protocol = Catalog::embedded().find(version).unwrap().protocol;
+                let serverbound = Direction::Serverbound;
+                let packet = protocol.named(State::Handshaking, serverbound, "set_protocol");
+                let packet = packet.unwrap();
+                let value = Value::map([
+                    ("protocolVersion", version.into()),
+                    ("serverHost", host.as_str().into()),
+                    ("serverPort", 25565.into()),
+                    ("nextState", 2.into()),
+                ]);
+                let fields = protocol.encode(packet, &value).unwrap();
+                // What mods append to the fields does not matter.
+                let longer = [&fields[..], &[7]].concat();
+                assert!(protocol.payload(packet, &longer, 1).is_some() || parts.is_null());
+                let decoded = protocol.decode_with_payload(packet, &fields, 1).unwrap();
+                let payload = decoded.get("payload").map_or(Json::Null, Value::to_json);
+                assert_eq!(present(payload), parts, "{host:?}");
+                let Some(found) = protocol.payload(packet, &fields, 1) else { continue };
+                let Payload { layout, bytes } = &found;
+                let read = protocol.decode(layout, &fields[..bytes.end], bytes.start).unwrap();
+                let written = protocol.encode_payload(layout, &read).unwrap();
+                assert_eq!(written, host.as_bytes(), "{host:?}");
+                let has_parts = parts.as_object().is_some_and(|parts| parts.len() > 1);
+                assert_eq!(protocol.has_parts(&found, &fields), has_parts, "{host:?}");
+            }
+        }
     }
 
     #[test]

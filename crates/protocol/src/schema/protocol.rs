@@ -554,6 +554,7 @@ fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
     };
     match ty {
         Type::Void | Type::Rest | Type::RestText | Type::RestTexts | Type::IfMore { .. } => 0,
+        Type::Between(_) => 0,
         Type::Bool | Type::VarInt | Type::VarLong | Type::Option(_) | Type::Nbt { .. } => 1,
         Type::Terminated(_) | Type::Metadata { .. } | Type::Vec3 => 1,
         Type::Holder { .. } | Type::HolderSet { .. } | Type::TopBit(_) => 1,

@@ -33,6 +33,8 @@ pub(crate) enum Type {
     /// Text in UTF-8 up to the end of the packet, where plugin messages have no length. An extension of
     /// ProtoDef.
     RestText,
+    /// Text in UTF-8 between marks. An extension of ProtoDef: data that proxies append to host names.
+    Between(Box<Between>),
     /// Texts in UTF-8 with a NUL between them, up to the end of the packet. An extension of ProtoDef.
     RestTexts,
     Container(Box<[Field]>),
@@ -153,6 +155,26 @@ pub(super) fn has_field<'t>(
         Some(name) => is(name),
         None => merges(types, field.ty, is),
     })
+}
+
+/// The bytes around a text.
+#[derive(Debug)]
+pub(crate) struct Between {
+    /// The bytes before it.
+    pub(crate) starts: Box<[u8]>,
+    /// The text goes up to the first of these, or to the end of the packet.
+    pub(crate) ends: Box<[Box<[u8]>]>,
+    /// `true` if the first of `ends` belongs to the text, otherwise it begins what follows.
+    pub(crate) closed: bool,
+}
+
+impl Between {
+    /// Returns the length of the text that `bytes` begin with, and the mark behind it.
+    pub(super) fn split<'t>(&'t self, bytes: &[u8]) -> (usize, Option<&'t [u8]>) {
+        let mark = |at: usize| self.ends.iter().find(|end| bytes[at..].starts_with(end));
+        let found = (0..bytes.len()).find_map(|at| Some((at, &**mark(at)?)));
+        found.map_or((bytes.len(), None), |(at, end)| (at, Some(end)))
+    }
 }
 
 /// An integer of fixed width.

@@ -119,9 +119,11 @@ impl Fields {
             Type::F32 => self.put(node, Class::Float),
             Type::F64 => self.put(node, Class::Double),
             Type::Uuid => self.put(node, Class::Guid),
-            Type::Text { .. } | Type::Terminated(_) | Type::RestText | Type::RestTexts => {
-                self.put(node, Class::Text);
-            }
+            Type::Text { .. }
+            | Type::Terminated(_)
+            | Type::RestText
+            | Type::RestTexts
+            | Type::Between(_) => self.put(node, Class::Text),
             Type::Mapper { .. } => self.put(node, Class::Text),
             Type::Buffer(_) | Type::Rest | Type::Nbt { .. } | Type::CompressedNbt { .. } => {
                 self.put(node, Class::Bytes);

@@ -749,6 +749,23 @@ ops[31] = function(w, ty, tree, node)
   return nil
 end
 
+-- text between marks
+ops[32] = function(w, ty, tree, node)
+  local at, starts = w.at, ty[2]
+  if sub(w.s, at + 1, at + #starts) == starts then at = at + #starts end
+  local stop, mark = w.size, ""
+  for _, ending in ipairs(ty[3]) do
+    local found = w.s:find(ending, at + 1, true)
+    if found and found - 1 < stop and found - 1 + #ending <= w.size then
+      stop, mark = found - 1, ending
+    end
+  end
+  w.at = at
+  local seen = text(w, tree, node, stop - at, 1)
+  if ty[4] then w.at = w.at + #mark end
+  return seen
+end
+
 -- container
 ops[13] = function(w, ty, tree, node, mark, inside)
   local scope = w.scope

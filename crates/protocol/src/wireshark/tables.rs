@@ -79,6 +79,10 @@ impl Table<'_> {
             Type::Rest => "{12}".into(),
             Type::RestText => "{30}".into(),
             Type::RestTexts => "{31}".into(),
+            Type::Between(marks) => {
+                let ends = list(marks.ends.iter().map(|end| format!("\"{}\"", escapes(end))));
+                format!("{{32,\"{}\",{{{ends}}},{}}}", escapes(&marks.starts), marks.closed)
+            }
             Type::Container(fields) => {
                 let fields = fields.iter().map(|field| {
                     let name = field.name.as_ref().map_or_else(no, |it| quoted(&clean(it)));
@@ -115,7 +119,7 @@ impl Table<'_> {
             Type::IfMore { some, starts, exactly, otherwise } => {
                 // The dissector has no unframed versions, whose packets alone have such a type.
                 let some = otherwise.as_ref().filter(|_| exactly.is_some()).unwrap_or(some);
-                let starts: String = starts.iter().map(|byte| format!("\\{byte:03}")).collect();
+                let starts = escapes(starts);
                 let otherwise = otherwise.map_or_else(no, |ty| self.refer(&ty).to_string());
                 format!("{{17,{},\"{starts}\",{otherwise}}}", self.refer(some))
             }
@@ -218,6 +222,11 @@ fn no() -> String {
 
 fn list(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(",")
+}
+
+/// Returns bytes as they stand in a Lua string literal.
+fn escapes(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("\\{byte:03}")).collect()
 }
 
 /// Returns a Lua string literal.

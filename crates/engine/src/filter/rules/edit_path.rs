@@ -37,9 +37,9 @@ impl EditPath {
         Self { field: steps.iter().cloned().collect(), pointer: None }
     }
 
-    /// Returns the path of the bytes of a plugin channel's payload.
-    pub(super) fn data() -> Self {
-        Self { field: FieldPath::from_iter([PathStep::Name("data".into())]), pointer: None }
+    /// Returns the path of a field of the packet itself.
+    pub(super) fn field(name: &str) -> Self {
+        Self { field: FieldPath::from_iter([PathStep::Name(name.into())]), pointer: None }
     }
 
     /// Returns the path within the payload of a plugin channel, if this one begins with `payload`.

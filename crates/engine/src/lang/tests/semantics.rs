@@ -322,6 +322,28 @@ fn a_packets_name_is_compared_with_its_official_one_too() {
 }
 
 #[test]
+fn parts_of_a_handshakes_host_have_fields() {
+    check(
+        "handshaking serverbound set_protocol 3",
+        r#"
+        + payload.host == "localhost" and payload.forge == "FML"
+        + set_protocol.payload.forge matches "^FML" and serverHost contains "FML"
+        - payload.forwarded.exists or payload.shield.address.exists
+        - payload.host == serverHost
+        "#,
+    );
+    check(
+        "handshaking serverbound set_protocol 0",
+        r#"
+        + payload.host == "localhost" and payload.host == serverHost
+        - payload.forge.exists
+        "#,
+    );
+    let refused = Expr::parse(r#"payload.shield.adress == "x""#, Catalog::embedded()).unwrap_err();
+    assert_eq!(refused.hint.as_deref(), Some("did you mean `address`?"));
+}
+
+#[test]
 fn payloads_of_plugin_channels_have_fields() {
     check(
         "play clientbound custom_payload 0",

@@ -3,7 +3,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value as Json};
 
 use super::number::parse_int;
-use super::types::{Bits, Count, Field, Int, Named, Names, Path, Switch, Symbol, Type, TypeId};
+use super::types::{
+    Between, Bits, Count, Field, Int, Named, Names, Path, Switch, Symbol, Type, TypeId,
+};
 use super::{Name, SchemaError};
 use crate::wire::{Encoding, parse_hex};
 
@@ -245,6 +247,7 @@ impl<'j> Compiler<'j> {
             "bitflags" => self.bitflags(options)?,
             "mapper" => self.mapper(options)?,
             "textForms" => Type::TextForms(Box::new(self.text_forms(options)?)),
+            "textBetween" => Type::Between(Box::new(self.between(options)?)),
             "restLength" => Type::RestLength { base: self.integer(options)? },
             "count" => {
                 let array = self.text(options, "countFor")?;
@@ -477,9 +480,24 @@ impl<'j> Compiler<'j> {
 
     /// Returns the bytes of a hex string; no bytes if the key is missing.
     fn hex(&self, options: &Json, key: &str) -> Result<Box<[u8]>, SchemaError> {
-        let text = options.get(key).and_then(Json::as_str).unwrap_or_default();
+        self.hex_digits(key, options.get(key).unwrap_or(&Json::Null))
+    }
+
+    fn hex_digits(&self, key: &str, digits: &Json) -> Result<Box<[u8]>, SchemaError> {
+        let text = digits.as_str().unwrap_or_default();
         let fault = || self.fault(format!("`{key}` of `{text}`: expected pairs of hex digits"));
         parse_hex(text).map(Vec::into_boxed_slice).ok_or_else(fault)
+    }
+
+    fn between(&self, options: &Json) -> Result<Between, SchemaError> {
+        let ends = options.get("ends").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+        let ends: Box<[Box<[u8]>]> =
+            ends.iter().map(|end| self.hex_digits("ends", end)).collect::<Result<_, _>>()?;
+        let closed = options["closed"] == true;
+        if ends.iter().any(|end| end.is_empty()) || closed && ends.is_empty() {
+            return Err(self.fault("`ends` lacks the bytes after the text"));
+        }
+        Ok(Between { starts: self.hex(options, "startsWith")?, ends, closed })
     }
 
     /// Replaces parameters in arguments by the current arguments.

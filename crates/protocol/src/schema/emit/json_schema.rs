@@ -113,7 +113,7 @@ impl Writer<'_> {
             }
             Type::F32 | Type::F64 => float(),
             Type::Uuid => json!({ "type": "string", "format": "uuid" }),
-            Type::Text { .. } | Type::Terminated(_) | Type::RestText => text(),
+            Type::Text { .. } | Type::Terminated(_) | Type::RestText | Type::Between(_) => text(),
             Type::RestTexts => list(text()),
             Type::Buffer(_) | Type::Rest => base64(),
             Type::Container(_) | Type::Bitfield(_) | Type::Flags { .. } | Type::TextForms(_) => {

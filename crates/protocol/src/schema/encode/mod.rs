@@ -136,6 +136,19 @@ impl<'a, 'o> Encode<'a, 'o> {
                 self.out.extend_from_slice(text.as_bytes());
                 return Ok(FieldValue::Text(text.as_bytes()));
             }
+            Type::Between(marks) => {
+                let text = text(value)?;
+                if let (_, Some(end)) = marks.split(text.as_bytes()) {
+                    let end = String::from_utf8_lossy(end);
+                    return Err(invalid(format!("text contains {end:?}, which ends it")));
+                }
+                self.out.extend_from_slice(&marks.starts);
+                self.out.extend_from_slice(text.as_bytes());
+                if let Some(end) = marks.ends.first().filter(|_| marks.closed) {
+                    self.out.extend_from_slice(end);
+                }
+                return Ok(FieldValue::Text(text.as_bytes()));
+            }
             Type::RestTexts => self.rest_texts(list(value)?)?,
             Type::Container(fields) => self.container(fields, value, mark, enclosing.inside)?,
             Type::Switch(switch) => {
@@ -182,10 +195,14 @@ impl<'a, 'o> Encode<'a, 'o> {
                 }
                 let start = self.out.len();
                 let seen = self.value(*some, given, mark, enclosing)?;
-                if !self.out[start..].starts_with(starts) {
-                    return Err(invalid("does not start with the bytes that mark it as present"));
+                if self.out[start..].starts_with(starts) {
+                    return Ok(seen);
                 }
-                return Ok(seen);
+                self.out.truncate(start);
+                return match otherwise {
+                    Some(otherwise) => self.value(*otherwise, given, mark, enclosing),
+                    None => Err(invalid("does not start with the bytes that mark it as present")),
+                };
             }
             Type::Bitfield(bits) => {
                 return self.bitfield(id, bits, map(value)?, enclosing.inside);

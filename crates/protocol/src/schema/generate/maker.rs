@@ -90,6 +90,16 @@ impl<'a, 'c> Maker<'a, 'c> {
                 let length = self.size();
                 self.fill(length);
             }
+            Type::Between(marks) => {
+                self.made.open = true;
+                self.made.bytes.extend_from_slice(&marks.starts);
+                for _ in 0..self.size() {
+                    self.made.bytes.push(b'a' + self.choices.byte() % 26);
+                }
+                if let Some(end) = marks.ends.first().filter(|_| marks.closed) {
+                    self.made.bytes.extend_from_slice(end);
+                }
+            }
             Type::Container(fields) => self.container(id, fields),
             Type::Switch(switch) => {
                 let case = self.case(switch);

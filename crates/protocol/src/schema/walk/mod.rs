@@ -125,6 +125,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
                 self.leaf(Scalar::Bytes(bytes), at, true)?;
             }
             Type::RestText => return self.rest_text(at),
+            Type::Between(marks) => return self.between(marks, at),
             Type::RestTexts => self.rest_texts(at)?,
             Type::Container(fields) => self.container(fields, mark, inside, at)?,
             Type::Switch(switch) => {

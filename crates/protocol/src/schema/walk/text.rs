@@ -1,7 +1,7 @@
 use super::{Walk, Walked, fault, go};
 use crate::schema::scope::{FieldValue, FrameMark};
 use crate::schema::text_forms::TextForms;
-use crate::schema::types::Count;
+use crate::schema::types::{Between, Count};
 use crate::schema::{Leaf, Scalar, Visitor};
 use crate::wire::{Encoding, Reader, WireError};
 
@@ -69,6 +69,21 @@ impl<'a, V: Visitor + ?Sized> Walk<'a, '_, V> {
     pub(super) fn rest_text(&mut self, at: usize) -> Walked<FieldValue<'a>> {
         let bytes = self.reader.take_rest();
         self.text_leaf(bytes, Encoding::Utf8, true, at)
+    }
+
+    /// Reports a text without its marks. One that is missing is unusual.
+    pub(super) fn between(&mut self, marks: &Between, at: usize) -> Walked<FieldValue<'a>> {
+        let rest = self.reader.rest();
+        let (text, begins) = match rest.strip_prefix(&*marks.starts) {
+            Some(text) => (text, true),
+            None => (rest, false),
+        };
+        let (length, end) = marks.split(text);
+        let closing = end.filter(|_| marks.closed);
+        let is_usual = begins && (!marks.closed || closing == marks.ends.first().map(|it| &**it));
+        let wire = rest.len() - text.len() + length + closing.map_or(0, <[u8]>::len);
+        self.read(at, |reader| reader.take(wire))?;
+        self.text_leaf(&text[..length], Encoding::Utf8, is_usual, at)
     }
 
     /// Reports the texts. A NUL after the last one is unusual, unless that one is empty.

@@ -129,3 +129,46 @@ fn lengths_around_a_payload_follow_it() {
     let Some(Value::Bytes(data)) = after.get("data") else { panic!("{after:?}") };
     assert_eq!(**data, *b"\x0dfml:handshake\x0d\x05\x01\x01a\x06longer\x011");
 }
+
+#[test]
+fn parts_of_a_handshakes_host_are_set() {
+    let shielded = "play.example.com///203.0.113.7:54321///1///c2ln";
+    for (host, actions, after_host) in [
+        ("play.example.com\0FML2\0", "set = { 'payload.host' = 'lobby' }", "lobby\0FML2\0"),
+        (
+            "play.example.com",
+            "set = { 'payload.host' = '=upper(payload.host)' }",
+            "PLAY.EXAMPLE.COM",
+        ),
+        ("play.example.com\0FORGE", "set = { 'payload.host' = 'a' }", "a\0FORGE"),
+        (
+            shielded,
+            "set = { 'payload.shield.time' = '2' }",
+            "play.example.com///203.0.113.7:54321///2///c2ln",
+        ),
+        (
+            "a\x00203.0.113.7\0b50ad385829d3141a2167e7d7539ba7f",
+            "set = { 'payload.forwarded.address' = '198.51.100.9' }",
+            "a\x00198.51.100.9\0b50ad385829d3141a2167e7d7539ba7f",
+        ),
+        // The text would end there.
+        (
+            "play.example.com",
+            "set = { 'payload.host' = '=payload.host + \"/x\"' }",
+            "play.example.com",
+        ),
+    ] {
+        let value = Value::map([
+            ("protocolVersion", 47.into()),
+            ("serverHost", host.into()),
+            ("serverPort", 25565.into()),
+            ("nextState", 2.into()),
+        ]);
+        let packet =
+            packet_at(0, State::Handshaking, Direction::Serverbound, "set_protocol", &value);
+        let (mut pipeline, _) = rules(&format!("[[rule]]\nwhen = 'set_protocol'\n{actions}\n"));
+        let judgement = pipeline.apply(&packet);
+        let value = after(&packet, &judgement);
+        assert_eq!(value.get("serverHost").and_then(Value::as_text), Some(after_host), "{actions}");
+    }
+}

@@ -324,7 +324,7 @@ impl<'t> Reading<'_, 't> {
                 }
             }
             Type::TextForms(_) => "string".into(),
-            Type::Rest | Type::RestText | Type::RestTexts => "rest".into(),
+            Type::Rest | Type::RestText | Type::RestTexts | Type::Between(_) => "rest".into(),
             Type::Bitfield(bits) => {
                 let parts: Vec<(&str, u32)> = bits.iter().map(|it| (&*it.name, it.size)).collect();
                 match parts[..] {
