@@ -18,6 +18,8 @@ pub(crate) struct Recorder {
     packets: PerDirection<u64>,
     bytes: PerDirection<u64>,
     entries: Vec<Entry>,
+    /// Why the next packet of a direction is taken as what it is, if its bytes alone do not tell.
+    remark: Option<(Direction, &'static str)>,
     /// Counts packets that were forwarded unchanged instead of recording them, if nobody records them.
     pub(crate) tally: Option<Tally>,
 }
@@ -33,6 +35,7 @@ impl Recorder {
             packets: PerDirection::default(),
             bytes: PerDirection::default(),
             entries: Vec::new(),
+            remark: None,
             tally: None,
         }
     }
@@ -74,8 +77,28 @@ impl Recorder {
         packet.set_seq(self.sequence);
     }
 
+    /// Says why the next packet of a direction is taken as what it is: `taken as .., because ..`.
+    pub(crate) fn remark(&mut self, direction: Direction, why: &'static str) {
+        self.remark = Some((direction, why));
+    }
+
+    #[cold]
+    fn remarked(&mut self, mut record: Record) -> Record {
+        let direction = record.packet.direction();
+        if let Some((_, why)) = self.remark.take_if(|(about, _)| *about == direction) {
+            record.comment = Some(match record.comment {
+                Some(comment) => format!("{why}; {comment}"),
+                None => why.to_owned(),
+            });
+        }
+        record
+    }
+
     #[inline(always)]
-    pub(crate) fn record(&mut self, record: Record) {
+    pub(crate) fn record(&mut self, mut record: Record) {
+        if self.remark.is_some() {
+            record = self.remarked(record);
+        }
         if let Some(tally) = &mut self.tally
             && record.is_plain()
             && let (packet, Some(kind)) = (&record.packet, record.packet.kind())

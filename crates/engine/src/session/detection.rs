@@ -56,6 +56,7 @@ impl Session {
         if !self.config.keep_host {
             Arc::make_mut(&mut self.config).keep_host = true;
         }
+        self.delivery.recorder.remark(Direction::Serverbound, HEADER);
         let content = Content::Raw(header, RawReason::NotMinecraft);
         let packet = self.delivery.recorder.packet(Direction::Serverbound, content);
         if refused {
@@ -113,3 +114,7 @@ impl Session {
         self.ends[side].measure(&recorder.context.protocol, state, side.sends());
     }
 }
+
+/// Why bytes are taken as a header of a proxy.
+const HEADER: &str =
+    "taken as a PROXY header, because it is a whole one; what follows is read as the game's";

@@ -132,6 +132,7 @@ impl Session {
             self.describe(version.value, false);
         }
         self.awaits_state = true;
+        self.delivery.recorder.remark(Direction::Serverbound, MALFORMED);
         self.judge_and_deliver(incoming);
     }
 
@@ -151,6 +152,8 @@ impl Session {
             self.judge_and_deliver(incoming);
             return self.relay(RawReason::Opaque(NO_STATE.into()));
         };
+        let why = if state == State::Login { NAMELESS_LOGIN } else { NAMELESS_STATUS };
+        self.delivery.recorder.remark(Direction::Serverbound, why);
         self.delivery.recorder.enter(state);
         self.state_event();
         match role {
@@ -251,11 +254,16 @@ impl Session {
         if fits(State::Login) && !fits(State::Play) {
             self.resets[direction] = false;
             self.delivery.recorder.states[direction] = State::Login;
+            self.delivery.recorder.remark(direction, SECOND_LOGIN);
             self.state_event();
         }
     }
 
     fn on_disconnect(&mut self, incoming: Incoming) {
+        let packet = &incoming.packet;
+        if packet.kind().is_some_and(|kind| kind.state() != packet.state()) {
+            self.delivery.recorder.remark(packet.direction(), STRAY_DISCONNECT);
+        }
         if let Some(reason) = incoming.packet.reason() {
             let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };
             self.closing.set_reason(format!("disconnected by the server: {reason}{hint}"));
@@ -376,6 +384,23 @@ pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
 
 /// Longest packet that resets a client, in bytes: id, channel, and the number of a message.
 const MAX_RESET: usize = 32;
+
+/// Why a frame is taken as a handshake that cannot be read as one.
+const MALFORMED: &str =
+    "taken as a malformed handshake, because it is the first frame and has the id 0";
+
+/// Why a packet behind a handshake without a state is taken as one of a state.
+const NAMELESS_LOGIN: &str =
+    "taken as a login, because it decodes as one and the handshake names no state";
+const NAMELESS_STATUS: &str =
+    "taken as a status, because it decodes as one and the handshake names no state";
+
+/// Why a packet of the game is taken as one of a login.
+const SECOND_LOGIN: &str =
+    "taken as a second login, because Forge has reset the client and it fits no packet of the game";
+
+/// Why a packet is taken as the Disconnect of another state.
+const STRAY_DISCONNECT: &str = "taken as the Disconnect of another state, because this state has no such packet and it decodes whole";
 
 /// Why a session is relayed whose handshake names no state.
 const NO_STATE: &str =

@@ -51,6 +51,12 @@ fn errors(entries: &[Entry]) -> Vec<String> {
     records.map(|it| it.packet.error().map_or(String::new(), |error| error.to_string())).collect()
 }
 
+/// The comments of the packets.
+fn comments(entries: &[Entry]) -> Vec<String> {
+    let records = entries.iter().filter_map(Entry::record);
+    records.filter_map(|it| it.comment.clone()).collect()
+}
+
 /// The names of the packets with their states.
 fn states(pair: &Pair) -> Vec<String> {
     let name = |record: &&Record| {
@@ -74,6 +80,8 @@ fn a_proxy_header_that_was_not_asked_for_is_recorded_and_passed_on() {
             assert_eq!(rest, ["handshaking set_protocol", "status ping_start"]);
             let errors = errors(&pair.entries);
             assert!(errors[0].contains("PROXY header"), "{errors:?}");
+            let said = comments(&pair.entries);
+            assert!(said[0].starts_with("taken as a PROXY header, because "), "{said:?}");
             let said = |it: &&Output| matches!(it, Output::Notice(Notice::UnaskedPreamble { source, .. }) if source.port() == 51000);
             let headers = raw.len() - usize::from(header == LOCAL);
             assert_eq!(pair.outputs.iter().filter(said).count(), headers);
@@ -150,6 +158,18 @@ fn a_malformed_handshake_is_one_with_an_error_and_the_session_goes_on() {
                 if next && !named {
                     assert_eq!(states[1], state, "{what}, {size}: {errors:?}");
                 }
+                let said = comments(&pair.entries).concat();
+                let first_of = ["taken as a malformed handshake, because", "`nextState` is not 1"];
+                let is_said = first_of.iter().any(|it| said.contains(it));
+                assert_eq!(is_said, what != "a field follows", "{what}: {said}");
+                let (_, why) = state.split_once(' ').unwrap();
+                let nameless = format!(
+                    "taken as a {}, because",
+                    if why == "login_start" { "login" } else { "status" }
+                );
+                if next && what != "a field follows" {
+                    assert!(said.contains(&nameless), "{what}: {said}");
+                }
             }
         }
     }
@@ -206,6 +226,9 @@ fn a_disconnect_of_the_game_ends_a_login_with_its_reason() {
         assert_eq!(pair.arrived.client, kick);
         assert_eq!(states(&pair).last().unwrap(), "login kick_disconnect");
         assert_eq!(pair.reason(), Some("disconnected by the server: readerIndex(1)"));
+        let said = comments(&pair.entries);
+        let expected = "taken as the Disconnect of another state, because ";
+        assert!(said.iter().any(|it| it.starts_with(expected)), "{said:?}");
     }
 }
 
@@ -244,6 +267,9 @@ fn a_client_that_forge_resets_logs_in_again() {
             "play keep_alive",
         ];
         assert_eq!(states(&pair), expected, "{size}");
+        let said = comments(&pair.entries);
+        let expected = "taken as a second login, because Forge has reset the client";
+        assert!(said.iter().any(|it| it.starts_with(expected)), "{said:?}");
         assert_eq!(
             (&pair.arrived.server, &pair.arrived.client),
             (&pair.sent.client, &pair.sent.server)
@@ -358,6 +384,9 @@ fn check(cuts: impl Fn(usize) -> Vec<usize>) {
             assert_eq!(&pair.recorded(Direction::Serverbound), sent, "{name}, cut at {cut}");
             assert_eq!(&pair.recorded(Direction::Clientbound), answer, "{name}, cut at {cut}");
             assert_eq!(errors(&pair.entries), errors(&observed), "{name}, cut at {cut}");
+            let said = comments(&observed);
+            let is_same = |it: &String| said.contains(it) || !it.starts_with("taken as");
+            assert!(comments(&pair.entries).iter().all(is_same), "{name}, cut at {cut}");
         }
     }
 }
