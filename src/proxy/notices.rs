@@ -78,8 +78,8 @@ pub enum RunNotice<'a> {
         /// The session's number.
         session: u64,
     },
-    /// The server of a session seems to speak another version than the client. Shown once for each version
-    /// of clients.
+    /// Most packets of a session's server do not decode, as those of another version. Shown once for each
+    /// version of clients.
     OtherVersion(&'a VersionMismatch),
     /// The program that decides on packets has written a line to stderr.
     PipeSays(&'a str),

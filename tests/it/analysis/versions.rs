@@ -1,4 +1,4 @@
-//! A server that speaks another version than the client is named in one sentence.
+//! A server of which most packets cannot be read is named in one sentence.
 
 use mitmcraft_engine::analysis::VersionCheck;
 use mitmcraft_engine::capture::Entry;
@@ -37,8 +37,8 @@ fn ping(number: u64, protocol: i32) -> Vec<Entry> {
 
 #[test]
 fn most_of_the_first_packets_decide() {
-    let sentence = "the server of session 1 seems to speak another version than the client: 7 of its first 12 \
-                    packets do not decode as 1.8.9 (protocol 47)";
+    let sentence = "the server of session 1 sends what cannot be read: 7 of its first 12 packets do not decode as \
+                    1.8.9 (protocol 47)";
     assert_eq!(said(&session(1, 7).entries), [sentence]);
     assert!(said(&session(1, 6).entries).is_empty());
     assert!(said(&everything(1, "127.0.0.1:51234", "192.0.2.7:25565")).is_empty());
@@ -66,6 +66,7 @@ fn the_status_of_the_server_confirms_it_unless_it_echoes_the_ping() {
     let with =
         |protocol: i32, wrong: u8| said(&[ping(1, protocol), session(2, wrong).entries].concat());
     let confirmed = with(765, 12);
+    assert!(confirmed[0].contains(" seems to speak another version than the client: "));
     assert!(confirmed[0].ends_with(", and its status says `Paper 1.20.4` (protocol 765)"));
     // With the status, fewer packets are enough; without any, it is a server of several versions.
     assert_eq!((with(765, 1).len(), with(765, 0).len(), with(47, 1).len()), (1, 0, 0));

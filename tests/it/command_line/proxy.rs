@@ -54,7 +54,7 @@ fn an_unknown_ending_names_those_that_are_known() {
 }
 
 #[test]
-fn a_server_of_another_version_is_named_once_on_the_screen_and_by_show_and_stats() {
+fn a_server_that_cannot_be_read_is_named_once_on_the_screen_and_by_show_and_stats() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -77,8 +77,7 @@ fn a_server_of_another_version_is_named_once_on_the_screen_and_by_show_and_stats
         })
         .collect();
     drop(sessions);
-    let sentence =
-        "seems to speak another version than the client: 12 of its first 12 packets do not decode";
+    let sentence = "sends what cannot be read: 12 of its first 12 packets do not decode";
     let first = proxy.wait_for_error(sentence);
     proxy.interrupt();
     let said = first + &proxy.finish().1;

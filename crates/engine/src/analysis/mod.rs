@@ -37,4 +37,4 @@ pub use round_trips::{RoundTrip, RoundTrips};
 pub use stats::Stats;
 pub use timeline::{Bin, Series, Timeline};
 pub use undecoded::{UndecodedCounts, UndecodedPacket};
-pub use version_check::{ServerVersion, VersionCheck, VersionMismatch};
+pub use version_check::{MismatchCause, ServerVersion, VersionCheck, VersionMismatch};

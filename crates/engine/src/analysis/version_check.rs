@@ -3,11 +3,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::capture::{Entry, EventKind, Record};
-use mitmcraft_protocol::packet::{Context, Packet};
+use mitmcraft_protocol::packet::{Context, Packet, ReadAs, Reading};
 use mitmcraft_protocol::schema::{Catalog, Direction, Role, State, Value};
 
-/// Finds sessions whose server seems to speak another version of the game than the client: most of what
-/// it sends does not decode, or its status names another version.
+/// Finds sessions of whose server most packets do not decode, or whose status names another version than the
+/// client's, and says what these packets read as: another version, another state, or frames that are compressed
+/// although nothing says so, or the reverse.
 ///
 /// Only the first packets of a session are decoded, and memory is bounded.
 #[derive(Debug, Default)]
@@ -18,11 +19,13 @@ pub struct VersionCheck {
     statuses: HashMap<String, ServerVersion>,
     /// The versions of clients that have been reported.
     reported: HashSet<i32>,
+    /// The bytes of the samples in `sessions`.
+    kept: usize,
     /// A session that is judged and need not be looked up: the one of the last such packet.
     settled: Option<u64>,
 }
 
-/// A session whose server seems to speak another version than the client. As text, it is one sentence.
+/// A session of whose server most packets do not decode. As text, it is one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VersionMismatch {
@@ -34,6 +37,26 @@ pub struct VersionMismatch {
     pub status: Option<ServerVersion>,
     /// The packets of the server that do not decode, and those that were decoded or not.
     pub undecoded: (u32, u32),
+    /// The number of the first one that does not decode.
+    pub first: Option<u64>,
+    /// What those packets read as.
+    pub cause: MismatchCause,
+}
+
+/// What packets read as that do not decode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MismatchCause {
+    /// Compressed, though no Set Compression came.
+    Compressed,
+    /// Not compressed, though Set Compression came.
+    Uncompressed,
+    /// Packets of another state.
+    State(State),
+    /// Packets of this version.
+    Version(String),
+    /// Nothing that is known.
+    Unknown,
 }
 
 /// A version in a server's status.
@@ -51,6 +74,8 @@ struct Judged {
     packets: u32,
     undecoded: u32,
     done: bool,
+    /// The first packets that do not decode.
+    samples: Vec<Packet>,
 }
 
 impl VersionCheck {
@@ -61,9 +86,10 @@ impl VersionCheck {
             Entry::Event(event) => match event.kind {
                 EventKind::Close(_) => {
                     self.settled = self.settled.filter(|it| *it != event.context.session);
-                    let judged = self.sessions.remove(&event.context.session)?;
+                    let mut judged = self.sessions.remove(&event.context.session)?;
+                    self.kept -= size_of_samples(&judged.samples);
                     let known = !judged.done && judged.packets >= MIN_CLOSED;
-                    known.then(|| self.judge(&event.context, &judged)).flatten()
+                    known.then(|| self.judge(&event.context, &mut judged)).flatten()
                 }
                 _ => None,
             },
@@ -99,13 +125,23 @@ impl VersionCheck {
         let judged = self.sessions.entry(context.session).or_default();
         packet.frame()?;
         judged.packets += 1;
-        judged.undecoded += u32::from(packet.error().is_some());
+        if packet.error().is_some() {
+            judged.undecoded += 1;
+            let size = packet.memory();
+            let is_small = size <= SAMPLE && self.kept + size <= MOST_KEPT;
+            if is_small && judged.samples.len() < MOST_SAMPLES {
+                self.kept += size;
+                judged.samples.push(packet.clone());
+            }
+        }
         if judged.packets < ENOUGH {
             return None;
         }
         judged.done = true;
-        let judged = Judged { ..*judged };
-        self.judge(context, &judged)
+        let samples = std::mem::take(&mut judged.samples);
+        self.kept -= size_of_samples(&samples);
+        let (packets, undecoded) = (judged.packets, judged.undecoded);
+        self.judge(context, &mut Judged { packets, undecoded, done: true, samples })
     }
 
     /// Notes the version in a status. One that is that of the client may be an echo of its ping.
@@ -124,7 +160,7 @@ impl VersionCheck {
         }
     }
 
-    fn judge(&mut self, context: &Context, judged: &Judged) -> Option<VersionMismatch> {
+    fn judge(&mut self, context: &Context, judged: &mut Judged) -> Option<VersionMismatch> {
         let version = context.version?;
         let status = self.statuses.get(&context.upstream).filter(|it| it.protocol != version);
         let most = 2 * judged.undecoded > judged.packets;
@@ -140,8 +176,35 @@ impl VersionCheck {
             client: (version, context.protocol.newest_name().to_string()),
             status: status.cloned(),
             undecoded: (judged.undecoded, judged.packets),
+            first: judged.samples.first().map(Packet::seq),
+            cause: MismatchCause::of(&judged.samples),
         })
     }
+}
+
+impl MismatchCause {
+    /// Finds the guess by which most packets read as something, at least one of them as no accident does.
+    fn of(samples: &[Packet]) -> Self {
+        let Some(first) = samples.first() else { return Self::Unknown };
+        let mut best: (usize, Option<ReadAs>) = (samples.len() / 2, None);
+        for guess in ReadAs::candidates(first) {
+            let readings: Vec<_> = samples.iter().filter_map(|it| guess.read(it)).collect();
+            if readings.len() > best.0 && readings.iter().any(Reading::is_sure) {
+                best = (readings.len(), Some(guess));
+            }
+        }
+        match best.1 {
+            Some(ReadAs::Compressed) => Self::Compressed,
+            Some(ReadAs::Uncompressed) => Self::Uncompressed,
+            Some(ReadAs::State(state)) => Self::State(state),
+            Some(ReadAs::Version(protocol)) => Self::Version(protocol.newest_name().to_owned()),
+            _ => Self::Unknown,
+        }
+    }
+}
+
+fn size_of_samples(samples: &[Packet]) -> usize {
+    samples.iter().map(Packet::memory).sum()
 }
 
 /// Reads the version in a status.
@@ -160,11 +223,33 @@ fn server_version(packet: &Packet) -> Option<ServerVersion> {
 impl fmt::Display for VersionMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { session, client: (number, name), undecoded: (undecoded, packets), .. } = self;
+        let server = format_args!("the server of session {session}");
+        match (&self.cause, &self.status) {
+            (MismatchCause::Compressed, _) => {
+                write!(f, "{server} compresses without Set Compression")
+            }
+            (MismatchCause::Uncompressed, _) => {
+                write!(f, "{server} does not use the form of frames that Set Compression begins")
+            }
+            (MismatchCause::State(state), _) => {
+                write!(f, "{server} seems to be in the state {state}")
+            }
+            (MismatchCause::Unknown, None) => write!(f, "{server} sends what cannot be read"),
+            (MismatchCause::Version(_), _) | (MismatchCause::Unknown, Some(_)) => {
+                write!(f, "{server} seems to speak another version than the client")
+            }
+        }?;
         write!(
             f,
-            "the server of session {session} seems to speak another version than the client: {undecoded} of \
-             its first {packets} packets do not decode as {name} (protocol {number})"
+            ": {undecoded} of its first {packets} packets do not decode as {name} (protocol {number})"
         )?;
+        match &self.cause {
+            MismatchCause::Compressed => f.write_str(", but read as compressed packets")?,
+            MismatchCause::Uncompressed => f.write_str(", but read as plain packets")?,
+            MismatchCause::State(state) => write!(f, ", but read as packets of {state}")?,
+            MismatchCause::Version(version) => write!(f, ", but read as packets of {version}")?,
+            MismatchCause::Unknown => {}
+        }
         if let Some(ServerVersion { protocol, name }) = &self.status {
             write!(f, ", and its status says `{}` (protocol {protocol})", name.escape_debug())?;
         }
@@ -182,6 +267,11 @@ const MIN_CLOSED: u32 = 3;
 const MAX_SESSIONS: usize = 4096;
 
 const MAX_STATUSES: usize = 64;
+
+/// Packets of a session, and bytes of each and of all together, that are kept until it is judged.
+const MOST_SAMPLES: usize = 6;
+const SAMPLE: usize = 8 << 10;
+const MOST_KEPT: usize = 4 << 20;
 
 /// Characters of a server's version.
 const MAX_NAME: usize = 60;

@@ -2,14 +2,14 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{Certainty, EndKind, Ending, Evidence, Watched};
-use crate::analysis::Exchange;
+use crate::analysis::{Exchange, MismatchCause, VersionMismatch};
 use crate::capture::{Outcome, Record};
 use crate::link::Side;
 use crate::lint::LintRule;
 use crate::report::Finding;
 use crate::text::count;
 use mitmcraft_protocol::meaning::DisconnectTopic as Topic;
-use mitmcraft_protocol::packet::{Diagnostic, Origin, RawReason, Undecoded};
+use mitmcraft_protocol::packet::{Diagnostic, Origin, Packet, Reading, Undecoded};
 use mitmcraft_protocol::schema::{DecodeCause, Release, Role, State, Value};
 
 /// Collects what speaks for a cause of an end, the most certain first.
@@ -70,15 +70,35 @@ impl Causes<'_> {
                 format!("the client speaks {name} (protocol {version}), the server says `{said}`");
             self.add(handshake, Certainty::Certain, "version-differs", reason);
         } else if let Some(mismatch) = &session.mismatch {
-            self.add(handshake, Certainty::Certain, "version-differs", mismatch.to_string());
+            self.mismatch(handshake, mismatch);
         }
+    }
+
+    /// What most packets of the server read as that do not decode.
+    fn mismatch(&mut self, handshake: &Record, mismatch: &VersionMismatch) {
+        let findings = self.session.linter.report().findings;
+        let is_first = |it: &&Finding| it.packet().map(Packet::seq) == mismatch.first;
+        let first = findings.iter().find(is_first).and_then(|it| it.around.records.first());
+        let first = first.unwrap_or(handshake);
+        let (record, certainty, rule) = match (&mismatch.cause, &mismatch.status) {
+            (MismatchCause::Compressed | MismatchCause::Uncompressed, _) => {
+                (first, Certainty::Certain, "compression-differs")
+            }
+            (MismatchCause::State(_), _) => (first, Certainty::Likely, "state-differs"),
+            (MismatchCause::Version(_), _) | (MismatchCause::Unknown, Some(_)) => {
+                (handshake, Certainty::Certain, "version-differs")
+            }
+            // Each packet has its own error.
+            (MismatchCause::Unknown, None) => return,
+        };
+        self.add(record, certainty, rule, mismatch.to_string());
     }
 
     /// Faults in what the client got.
     fn packets_of_the_server(&mut self) {
         let session = self.session;
         let mut findings: Vec<Finding> = session.linter.report().findings;
-        findings.sort_by_key(|it| it.packet().map(mitmcraft_protocol::packet::Packet::seq));
+        findings.sort_by_key(|it| it.packet().map(Packet::seq));
         // A client that froze at a packet is silent from then on.
         let is_told =
             self.ending.kind.side() == Some(Side::Server) && !self.is_about(Topic::Silence);
@@ -130,7 +150,9 @@ impl Causes<'_> {
             let is_sure = !bore && !record.packet.context().guess && is_of_server;
             let certainty = if is_sure { Certainty::Certain } else { Certainty::Possible };
             let but = if bore { ", but the server went on" } else { "" };
-            self.add(record, certainty, rule, format!("{error}{but}"));
+            let reading = Reading::of(&record.packet).map(|it| format!("; it {it}"));
+            let reading = reading.unwrap_or_default();
+            self.add(record, certainty, rule, format!("{error}{but}{reading}"));
             if let Some(found) = self.found.last_mut()
                 && let Undecoded::Decode(_) = error
             {
@@ -348,7 +370,8 @@ pub(super) fn is_own_decision(first: &Evidence) -> bool {
 fn fault(record: &Record) -> Option<(&'static str, Undecoded)> {
     let error = record.packet.error()?;
     let rule = match &error {
-        Undecoded::Raw(RawReason::Opaque(_)) | Undecoded::Codec(_) => LintRule::FrameInvalid,
+        Undecoded::Codec(_) => LintRule::FrameInvalid,
+        Undecoded::Raw(reason) if reason.is_fault_of_stream() => LintRule::FrameInvalid,
         Undecoded::Raw(_) | Undecoded::Foreign(_) => return None,
         Undecoded::Decode(error) => match &error.cause {
             DecodeCause::UnknownId { .. } => LintRule::IdUnknown,

@@ -11,7 +11,7 @@ use mitmcraft_protocol::codec::CodecError;
 use mitmcraft_protocol::contents::{Contents, ContentsError};
 use mitmcraft_protocol::meaning::{Breach, SessionMemory, diagnose};
 use mitmcraft_protocol::packet::{
-    Diagnostic, Packet, RawReason, Timestamp, Undecoded, any_position,
+    Diagnostic, Packet, RawReason, Reading, Timestamp, Undecoded, any_position,
 };
 use mitmcraft_protocol::schema::{DecodeCause, Direction, Family, Release};
 
@@ -185,7 +185,9 @@ impl Linter {
         let release = packet.context().protocol.release();
         let mut certain = true;
         let (rule, field, span) = match error {
-            Undecoded::Raw(RawReason::Opaque(_)) => (LintRule::FrameInvalid, None, None),
+            Undecoded::Raw(reason) if reason.is_fault_of_stream() => {
+                (LintRule::FrameInvalid, None, None)
+            }
             // The peer that was to receive it may have left.
             Undecoded::Raw(RawReason::CutOff) => {
                 certain = false;
@@ -253,6 +255,9 @@ impl Linter {
         // The description of another version proves nothing.
         let certain = certain && !context.guess;
         let new = || {
+            // Only the first packet of a kind is read as something else.
+            let reading = Reading::of(&record.packet).map(|it| format!("; it {it}"));
+            let reason = reason + &reading.unwrap_or_default();
             let (source, context) = (self.source.clone(), Arc::clone(context));
             let place = Place { source, context, at: record.packet.at() };
             let around = Around::only(record.clone());

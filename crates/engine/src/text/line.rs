@@ -14,7 +14,7 @@ use super::{LineOptions, TimeForm, Verbosity};
 use crate::capture::{Entry, Event, Outcome, Reason, Record};
 use crate::filter::Detail;
 use mitmcraft_protocol::meaning::diagnose;
-use mitmcraft_protocol::packet::{Context, Diagnostics, Packet, Timestamp};
+use mitmcraft_protocol::packet::{Context, Diagnostics, Packet, Reading, Timestamp};
 use mitmcraft_protocol::schema::{Direction, State};
 
 /// Appends an entry as one or more lines, each ending with a line feed.
@@ -98,6 +98,9 @@ fn write_record(
             let text = format_args!("!! {diagnostic}: {}", diagnostic.description());
             paint.text(out, Color::Red, &text);
             out.push('\n');
+        }
+        if let Some(reading) = Reading::of(packet).filter(|_| error.is_some()) {
+            let _ = writeln!(out, "    it {}", Escaped(reading));
         }
         let dumped = verbosity == Verbosity::Hex;
         let paint = Paint(options.color);

@@ -13,6 +13,7 @@ mod outcome;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod packet;
 mod per_protocol;
+mod reading;
 mod sent_registries;
 mod styled_text;
 mod tally;
@@ -29,6 +30,7 @@ pub use foreign::foreign_protocol;
 pub use outcome::Outcome;
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub use per_protocol::PerProtocol;
+pub use reading::{ReadAs, Reading};
 pub use sent_registries::SentRegistries;
 pub use styled_text::{StyledText, TextColor, TextSpan};
 pub use tally::{ProtocolTally, Tally, TypeCounts};

@@ -317,6 +317,7 @@ fn frames_that_cannot_be_read_are_found_once() {
         Record::passed(Packet::new(context, 1, Timestamp(0), way, State::Play, content))
     };
     let oversize = |frame, left| RawReason::Oversize { frame, left };
+    let opaque = |why: &str| RawReason::Opaque(why.to_owned());
     let prefix = hex("80808001 00000000 00000000");
     for (record, expected) in [
         (raw(47, prefix.clone(), oversize(2_097_152, 2_097_144)), Some(true)),
@@ -324,6 +325,15 @@ fn frames_that_cannot_be_read_are_found_once() {
         // The proxy's own limit can be lower.
         (raw(47, hex("808040 00000000"), oversize(1 << 20, (1 << 20) - 4)), None),
         (raw(765, hex("05 00"), RawReason::CutOff), Some(false)),
+        (
+            raw(765, hex("05 00"), opaque("frame length -1 at byte 7 of the stream is negative")),
+            Some(true),
+        ),
+        (raw(765, hex("05 00"), opaque("12 bytes are missing at byte 7 of the stream")), None),
+        (
+            raw(765, hex("05 00"), opaque("encrypted, and no key log has the verify token `00`")),
+            None,
+        ),
         (raw(765, hex("05 00"), RawReason::Injected), None),
     ] {
         let report = lint([record]);

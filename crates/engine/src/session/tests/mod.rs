@@ -16,6 +16,7 @@ pub(crate) mod encryption;
 mod ends;
 mod held_ends;
 mod later;
+mod misread;
 mod observe;
 mod old;
 mod old_encryption;
