@@ -272,7 +272,9 @@ mod tests {
             ("velocity:player_info" | "fml:loginwrapper", _) => {
                 (State::Login, "login_plugin_request")
             }
-            ("c:version" | "c:register", _) => (State::Configuration, "custom_payload"),
+            ("c:version" | "c:register" | "neoforge:split", _) => {
+                (State::Configuration, "custom_payload")
+            }
             _ => (State::Play, "custom_payload"),
         };
         let packet = protocol.named(state, direction, name).unwrap();
@@ -457,6 +459,51 @@ mod tests {
             clientbound(765, "neoforge:register", b"\x00\x01\x03a:b\x01\x011\x01\x01\x01"),
             json!({ "configuration": [], "play": [query] })
         );
+    }
+
+    #[test]
+    fn payloads_in_parts_are_decoded() {
+        let begin = json!({ "channel": "FML|HS", "parts": 2, "length": 40_000_000 });
+        let data = b"\x06FML|HS\x02\x02\x62\x5a\x00";
+        assert_eq!(clientbound(340, "FML|MP", data), begin);
+        let part = decoded(340, Direction::Clientbound, "FML|MP", b"\x01abc");
+        assert_eq!(part.get("part").and_then(Value::as_int), Some(1));
+        assert_eq!(part.get("data"), Some(&Value::Bytes(b"abc".to_vec().into())));
+        for direction in Direction::ALL {
+            let first = decoded(765, direction, "neoforge:split", b"\x05\x01\x25abc");
+            assert_eq!(first.get("part").and_then(Value::as_text), Some("first"));
+            assert_eq!(first.get("packetId").and_then(Value::as_int), Some(0x25));
+            let last = decoded(765, direction, "neoforge:split", b"\x03\x02ab");
+            assert_eq!(last.get("part").and_then(Value::as_text), Some("last"));
+            assert_eq!(last.get("data"), Some(&Value::Bytes(b"ab".to_vec().into())));
+        }
+    }
+
+    #[test]
+    fn payloads_of_forge_for_1_7_have_long_lengths() {
+        let protocol = Catalog::embedded().find(5).unwrap().protocol;
+        for direction in Direction::ALL {
+            let packet = protocol.named(State::Play, direction, "custom_payload").unwrap();
+            for (length, prefix) in [
+                (40_000usize, &[0x80 | 0x1c, 0x40, 1][..]),
+                (32_768, &[0x80, 0, 1]),
+                (0x1f_ff9a, &[0xff, 0x9a, 63]),
+                // Not as Forge writes it.
+                (7, &[0x80, 7, 0]),
+            ] {
+                let id = u8::try_from(packet.id()).unwrap();
+                let body = [&[id][..], b"\x03abc", prefix, &vec![7; length]].concat();
+                let value = protocol.decode(packet, &body, 1).unwrap();
+                let data = value.get("data").and_then(Value::as_bytes);
+                assert_eq!(data.map(|it| it.len()), Some(length));
+                assert_eq!(protocol.encode(packet, &value).unwrap(), body);
+                assert!(protocol.decode(packet, &body[..body.len() - 1], 1).is_err());
+            }
+            // As the game has it, and a length that is negative for all.
+            let id = u8::try_from(packet.id()).unwrap();
+            let body = [&[id][..], b"\x03abc\xff\xff"].concat();
+            assert!(protocol.decode(packet, &body, 1).is_err());
+        }
     }
 
     /// Returns what is present of a value.

@@ -614,6 +614,15 @@ local function count_of(w, count, size, mark)
     number = find(w, count[2], mark)
     if type(number) ~= "number" then number = 0 end
   end
+  -- Forge for 1.7: the bits above a short, in a byte
+  local ty = number < 0 and size == 1 and count[1] == 1 and w.types[count[2]]
+  if ty and ty[1] == 3 and ty[2] == 2 and w.at < w.size then
+    local long = w.s:byte(w.at + 1) * 32768 + number + 32768
+    if long <= w.size - w.at - 1 then
+      w.at = w.at + 1
+      number = long
+    end
+  end
   if number < 0 then fail(w, "a length of " .. number) end
   if size > 0 and number * size > w.size - w.at then
     fail(w, "a length of " .. number .. ", which is more than there is")

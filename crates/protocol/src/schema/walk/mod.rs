@@ -3,7 +3,7 @@ use std::ops::ControlFlow;
 use super::number::{Number, read_int};
 use super::scope::{FieldValue, FrameMark, Scope, bit_value};
 use super::stop::{Stop, fault};
-use super::types::{Bits, Count, Field, Path, Type, TypeId};
+use super::types::{Bits, Count, Field, Int, Path, Type, TypeId};
 use super::vec3;
 use super::{DecodeCause, DecodeError, Flow, Leaf, Name, Scalar, Visitor};
 use crate::wire::{Nbt, Reader, WireError};
@@ -116,7 +116,10 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
             Type::Text { count, encoding } => return self.text(count, *encoding, mark, at),
             Type::Terminated(encoding) => return self.terminated(*encoding, at),
             Type::Buffer(count) => {
-                let (count, canonical) = self.count(count, 1, mark, at)?;
+                let (count, canonical) = match self.forge_length(count) {
+                    Some(length) => (length, false),
+                    None => self.count(count, 1, mark, at)?,
+                };
                 let bytes = self.read(at, |reader| reader.take(count))?;
                 self.leaf(Scalar::Bytes(bytes), at, canonical)?;
             }
@@ -495,6 +498,22 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
             Number::Unsigned(_) => i64::MAX,
         };
         Ok((self.limited(number, size, at)?, canonical))
+    }
+
+    /// Reads the length of a payload of more than 32,767 bytes as Forge writes it for 1.7: a short with its highest
+    /// bit set, and a byte with the bits above. `None` if it is none: in the game, such a short is negative.
+    fn forge_length(&mut self, count: &Count) -> Option<usize> {
+        let Count::Prefix(prefix) = count else { return None };
+        let Type::Int(Int { bytes: 2, signed: true, little: false }) =
+            self.types[prefix.0 as usize]
+        else {
+            return None;
+        };
+        let [first, second, third, rest @ ..] = self.reader.rest() else { return None };
+        let low = usize::from(u16::from_be_bytes([first & 0x7f, *second]));
+        let length = usize::from(*third) << 15 | low;
+        let is_one = first & 0x80 != 0 && !self.in_stream && length <= rest.len();
+        is_one.then(|| self.reader.take(3).ok().map(|_| length)).flatten()
     }
 
     fn checked(&mut self, count: i64, element: TypeId, at: usize) -> Walked<usize> {
