@@ -110,8 +110,13 @@ impl Causes<'_> {
             };
             let bore = session.client_bore(record);
             let is_of_server = is_told && record.packet.role() != Some(Role::Disconnect);
+            let is_forwarding = rule == LintRule::ForwardingUnread.name();
             let certainty = match (bore, finding.certain) {
                 _ if HARMLESS.contains(&&*rule) => continue,
+                // The server's words are evidence of their own.
+                _ if is_forwarding && record.packet.role() == Some(Role::Disconnect) => continue,
+                _ if is_forwarding && session.ended_in_login() => Certainty::Likely,
+                _ if is_forwarding => Certainty::Possible,
                 (true, true) if is_refused(&rule, record) => Certainty::Possible,
                 (true, _) => continue,
                 (false, _) if rule == LintRule::BundleOpen.name() => Certainty::Likely,
@@ -121,7 +126,7 @@ impl Causes<'_> {
                 (false, false) if is_of_server => continue,
                 (false, false) => Certainty::Possible,
             };
-            if bore {
+            if bore && !is_forwarding {
                 finding.reason.push_str(", but the client went on");
             }
             let seq = record.packet.seq();
@@ -254,9 +259,17 @@ impl Causes<'_> {
             };
             let answer = login.plugin_response.as_ref().filter(lacks);
             if let Some(record) = answer.or(login.handshake.as_ref()) {
-                let cause = cause.unwrap_or_default();
+                let forwarded =
+                    forwarded(record).map(|it| format!("; the handshake forwards {it}"));
+                let cause = cause.unwrap_or_default() + &forwarded.unwrap_or_default();
                 self.add(record, Certainty::Certain, "forwarding-missing", cause);
             }
+        } else if let Some(header) = &login.preamble
+            && session.last.clientbound.is_none()
+            && matches!(self.ending.kind, EndKind::Dropped | EndKind::LostServer)
+        {
+            let reason = "the server ended the session before it said anything: it may not expect this PROXY header";
+            self.add(header, Certainty::Likely, "proxy-header-refused", reason.to_owned());
         } else if let Some(last) = &session.last.serverbound
             && matches!(self.ending.kind, EndKind::Dropped | EndKind::LostServer)
             && matches!(
@@ -364,6 +377,13 @@ impl Causes<'_> {
 /// before them.
 pub(super) fn is_own_decision(first: &Evidence) -> bool {
     first.finding.rule == WORDS && first.certainty == Certainty::Possible
+}
+
+/// Returns the address that a handshake forwards; `None` if it forwards nothing.
+fn forwarded(handshake: &Record) -> Option<String> {
+    let value = handshake.packet.value_with_payload().ok()?;
+    let address = value.get("payload")?.get("forwarded")?.get("address")?;
+    Some(format!("`{}`", address.as_text()?))
 }
 
 /// Returns the rule that a packet breaks that does not decode; `None` if that is nobody's fault.

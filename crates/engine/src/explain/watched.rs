@@ -8,8 +8,8 @@ use crate::analysis::{Exchange, ExchangeRole, VersionCheck, VersionMismatch};
 use crate::capture::{Entry, Event, EventKind, Outcome, Record, Sink as _};
 use crate::lint::Linter;
 use mitmcraft_protocol::meaning::diagnose;
-use mitmcraft_protocol::packet::{Context, Diagnostic, Origin, Timestamp};
-use mitmcraft_protocol::schema::{Direction, PerDirection, Role};
+use mitmcraft_protocol::packet::{Context, Diagnostic, Origin, Timestamp, Undecoded};
+use mitmcraft_protocol::schema::{Direction, PerDirection, Role, State};
 
 /// What is known of a session that has not ended.
 #[derive(Debug)]
@@ -54,6 +54,8 @@ pub(super) struct Watched {
 /// The packets of a login.
 #[derive(Debug, Default)]
 pub(super) struct Login {
+    /// The first header of a proxy before the handshake.
+    pub(super) preamble: Option<Record>,
     pub(super) handshake: Option<Record>,
     pub(super) start: Option<Record>,
     pub(super) encryption_request: Option<Record>,
@@ -126,6 +128,14 @@ impl Watched {
         self.end().since(record.packet.at()) <= PATIENCE
     }
 
+    /// Returns whether the server let the player into no other state.
+    pub(super) fn ended_in_login(&self) -> bool {
+        self.last
+            .values()
+            .flatten()
+            .all(|it| matches!(it.packet.state(), State::Handshaking | State::Login))
+    }
+
     /// The time of the end, as far as the capture has it.
     pub(super) fn end(&self) -> Timestamp {
         self.close.as_ref().map_or(self.last_at, |(at, _)| *at)
@@ -143,6 +153,11 @@ impl Watched {
         }
         self.join.take(record);
         self.take_chat(record);
+        let is_header =
+            || matches!(packet.error(), Some(Undecoded::Foreign(name)) if name.contains("PROXY"));
+        if self.login.handshake.is_none() && packet.frame().is_none() && is_header() {
+            self.login.preamble.get_or_insert_with(|| record.clone());
+        }
         if record.outcome.came() && packet.role() != Some(Role::Disconnect) {
             self.last[packet.direction()] = Some(record.clone());
         }

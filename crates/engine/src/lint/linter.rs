@@ -278,9 +278,9 @@ impl Sink for Linter {
                     return Ok(());
                 }
                 let session = self.sessions.entry(packet.context().session).or_default();
-                let silence = session.take(record);
+                let found = session.take(record);
                 if let Some((record, fault)) =
-                    silence.filter(|_| self.side.judges(Direction::Clientbound))
+                    found.filter(|_| self.side.judges(Direction::Clientbound))
                 {
                     self.add(&record, fault);
                 }

@@ -9,6 +9,7 @@
 mod bundle;
 mod channels;
 mod component;
+mod forwarding;
 mod linter;
 mod live;
 mod metadata;

@@ -36,13 +36,15 @@ pub enum LintRule {
     MetadataInvalid,
     /// A message of a plugin has a channel that the client has not registered.
     ChannelUnregistered,
+    /// The server does not read what a proxy forwards of the player.
+    ForwardingUnread,
     /// A diagnostic of `docs/diagnostics.md`.
     Diagnosed(Diagnostic),
 }
 
 impl LintRule {
     /// All rules: first those of decoding, then those about sessions, then the diagnostics.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 39] = [
         Self::FrameInvalid,
         Self::IdUnknown,
         Self::BytesMissing,
@@ -59,6 +61,7 @@ impl LintRule {
         Self::ServerSilent,
         Self::MetadataInvalid,
         Self::ChannelUnregistered,
+        Self::ForwardingUnread,
         Self::Diagnosed(Diagnostic::CompressedBelowThreshold),
         Self::Diagnosed(Diagnostic::UncompressedAboveThreshold),
         Self::Diagnosed(Diagnostic::InflatedTooLong),
@@ -103,6 +106,7 @@ impl LintRule {
             Self::ServerSilent => "server-silent",
             Self::MetadataInvalid => "metadata-invalid",
             Self::ChannelUnregistered => "channel-unregistered",
+            Self::ForwardingUnread => "forwarding-unread",
             Self::Diagnosed(diagnostic) => diagnostic.name(),
         }
     }
@@ -142,6 +146,9 @@ impl LintRule {
                 "the game crashes, or since 1.20.5 the connection is lost: `Network Protocol Error`"
             }
             Self::ChannelUnregistered => "nothing: the mods of the client do not read the message",
+            Self::ForwardingUnread => {
+                "the server does not let the player in, or knows another UUID, skin and address"
+            }
             Self::Diagnosed(diagnostic) => match diagnostic {
                 Diagnostic::CompressedBelowThreshold | Diagnostic::InflatedTooLong => {
                     "the connection is lost: `Badly compressed packet`"

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use super::bundle::{self, Bundle};
 use super::channels::RegisteredChannels;
+use super::forwarding::Forwarding;
 use super::order::Order;
 use super::{Fault, LintRule};
 use crate::capture::Record;
@@ -14,6 +15,7 @@ pub(super) struct LintSession {
     pub(super) bundle: Bundle,
     channels: RegisteredChannels,
     order: Order,
+    forwarding: Forwarding,
     /// The last packet of the server, and whether a silence after it was reported.
     heard: Option<(Record, bool)>,
     /// The time of the server's first packet of the game, and whether a keep-alive came since, or was missed.
@@ -21,13 +23,17 @@ pub(super) struct LintSession {
 }
 
 impl LintSession {
-    /// Takes the next packet, of either side or of the proxy. Returns the server's last packet and the
-    /// fault, if the server has been silent since for longer than the game waits.
+    /// Takes the next packet, of either side or of the proxy. Returns a packet of the server and its fault that
+    /// only this one shows: what was forwarded for it, or that the server has been silent since for longer than
+    /// the game waits.
     pub(super) fn take(&mut self, next: &Record) -> Option<(Record, Fault)> {
         let packet = &next.packet;
         self.order.number(packet.seq());
         if packet.direction() == Direction::Serverbound && next.outcome.came() {
             self.channels.take(packet);
+            if let Some(found) = self.forwarding.take(packet) {
+                return Some(found);
+            }
         }
         self.take_keep_alive(next);
         let is_heard = packet.direction() == Direction::Clientbound && next.outcome.came();
@@ -73,6 +79,7 @@ impl LintSession {
     pub(super) fn take_clientbound(&mut self, record: &Record) -> Vec<Fault> {
         let packet = &record.packet;
         let mut faults: Vec<Fault> = self.order.take(packet).into_iter().collect();
+        faults.extend(self.forwarding.take_clientbound(record));
         if self.bundle.take(record) {
             let reason = format!("more than {} packets in a bundle", bundle::MAX);
             faults.push(Fault::new(LintRule::BundleTooLong, reason));

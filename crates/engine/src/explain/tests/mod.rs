@@ -1,6 +1,7 @@
 //! Causes planted into healthy sessions of several versions: the first evidence is their packet. The same
 //! sessions without them, and the captures of real peers, have nothing that is wrong.
 
+mod forwarding;
 mod planted;
 mod script;
 

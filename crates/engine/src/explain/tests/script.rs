@@ -8,7 +8,7 @@ use crate::lint::tests::context;
 use crate::lint::tests::planted::body::{Body, body};
 use crate::lint::tests::planted::{Packet as Sent, packets};
 use mitmcraft_protocol::codec::Frame;
-use mitmcraft_protocol::packet::{Content, Context, Packet, SentRegistries, Timestamp};
+use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason, SentRegistries, Timestamp};
 use mitmcraft_protocol::schema::{Direction, State};
 
 /// A session in the making.
@@ -40,10 +40,31 @@ impl Script {
 
     /// A client that has sent its handshake and its name.
     pub(super) fn login(version: i32) -> Self {
-        let handshake = body().varint(version).text("localhost").i16(25565).varint(2);
+        Self::dialled(version, "localhost")
+    }
+
+    /// A client that has sent its handshake with a host, and its name.
+    pub(super) fn dialled(version: i32, host: &str) -> Self {
+        Self::new(version).log_in(host)
+    }
+
+    /// A client behind a header of a proxy, that has sent its handshake and its name.
+    pub(super) fn behind(version: i32, header: &'static [u8]) -> Self {
+        let mut script = Self::new(version);
+        script.seq += 1;
+        let content = Content::Raw(header.into(), RawReason::NotMinecraft);
+        let (context, at) = (Arc::clone(&script.context), script.at);
+        let (direction, state) = (Direction::Serverbound, State::Handshaking);
+        let packet = Packet::new(context, script.seq, at, direction, state, content);
+        script.entries.push(Entry::Packet(Record::passed(packet)));
+        script.log_in("localhost")
+    }
+
+    fn log_in(self, host: &str) -> Self {
+        let handshake = body().varint(self.version).text(host).i16(25565).varint(2);
         let start = body().text("Steve");
-        let start = if version >= 764 { start.uuid() } else { start };
-        Self::new(version).client_in(State::Handshaking, "set_protocol", handshake).client_in(
+        let start = if self.version >= 764 { start.uuid() } else { start };
+        self.client_in(State::Handshaking, "set_protocol", handshake).client_in(
             State::Login,
             "login_start",
             start,
