@@ -216,6 +216,9 @@ mod tests {
             ),
             ("This server requires you to connect with Velocity.", Some(Forwarding)),
             ("You are banned from this server.\nReason: griefing", Some(Decision)),
+            ("Unexpected packet received during server login process! 0a", Some(Unread)),
+            ("Already connecting to this server!", Some(Decision)),
+            ("Mod rejections [FMLMod:examplemod{1.0}]", Some(Decision)),
             ("see you", None),
             ("", None),
         ] {
