@@ -3,7 +3,7 @@ use bytes::Bytes;
 use mitmcraft_engine::capture::{LegState, Record};
 use mitmcraft_engine::text::{FieldLine, FieldLines};
 use mitmcraft_protocol::meaning::About;
-use mitmcraft_protocol::packet::Content;
+use mitmcraft_protocol::packet::{Content, Reading};
 
 /// Everything about one packet.
 #[derive(Debug)]
@@ -14,9 +14,9 @@ pub struct Details {
     pub legs: Option<LegState>,
     /// The bytes in which `fields` have their places: the inflated body, or the bytes of what has none.
     pub bytes: Bytes,
-    /// The decoded fields, up to an error.
+    /// The decoded fields, up to an error; with those of a payload of a plugin channel.
     pub fields: Vec<FieldLine>,
-    /// Why the packet does not decode, and the offset at which decoding stopped.
+    /// Why the packet does not decode, with what it reads as, and the offset at which decoding stopped.
     pub error: Option<(String, usize)>,
 }
 
@@ -30,9 +30,12 @@ impl Details {
             (Content::Raw(bytes, _), Err(_)) => bytes.clone(),
         };
         let mut lines = FieldLines::new(packet).about(about);
-        let walked = packet.walk(&mut lines);
+        let walked = packet.walk_with_payload(&mut lines);
         let fields = lines.with_contents(packet);
-        let error = walked.err().map(|error| (error.to_string(), error.at()));
+        let error = walked.err().map(|error| {
+            let reading = Reading::of(packet).map(|it| format!("; it {it}")).unwrap_or_default();
+            (format!("{error}{reading}"), error.at())
+        });
         Self { legs, bytes, fields, error, record }
     }
 }

@@ -146,3 +146,29 @@ fn keys_of_metadata_are_named_by_the_entity_that_an_earlier_row_showed() {
     let meanings: Vec<Option<&str>> = fields.iter().map(|it| it.meaning.as_deref()).collect();
     assert_eq!(meanings, [None, Some("progress"), Some("5 s")]);
 }
+
+#[test]
+fn payloads_are_fields_and_an_error_says_what_the_packet_reads_as() {
+    let (store, mut maker) = (store(), Maker::new(1));
+    let brand = json!({ "channel": "MC|Brand", "data": "B3ZhbmlsbGE=" });
+    let brand = maker.packet(Direction::Clientbound, "custom_payload", &brand);
+    // Chat of 1.8, compressed, in a stream that is not.
+    let text = br#"{"text":"hello"}"#;
+    let chat = [&[0, 2, text.len() as u8][..], text, &[0]].concat();
+    let chat = Content::Frame(Frame::from_body(chat.into()));
+    let chat = maker.content(Direction::Clientbound, chat);
+    for packet in [brand, chat] {
+        store.push(&Entry::Packet(Record::passed(packet)));
+    }
+    let snapshot = store.snapshot();
+    let fields = snapshot.details(0).unwrap().fields;
+    let brand = fields.iter().find(|line| line.path == "payload.brand").unwrap();
+    assert_eq!(brand.value, "\"vanilla\"");
+    let body = snapshot.details(0).unwrap().bytes;
+    assert_eq!(&body[brand.bytes.clone()], b"\x07vanilla");
+    let (error, _) = snapshot.details(1).unwrap().error.unwrap();
+    assert!(
+        error.ends_with("; it reads as `chat` compressed, though no Set Compression came"),
+        "{error}"
+    );
+}

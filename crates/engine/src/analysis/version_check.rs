@@ -86,10 +86,10 @@ impl VersionCheck {
             Entry::Event(event) => match event.kind {
                 EventKind::Close(_) => {
                     self.settled = self.settled.filter(|it| *it != event.context.session);
-                    let mut judged = self.sessions.remove(&event.context.session)?;
+                    let judged = self.sessions.remove(&event.context.session)?;
                     self.kept -= size_of_samples(&judged.samples);
                     let known = !judged.done && judged.packets >= MIN_CLOSED;
-                    known.then(|| self.judge(&event.context, &mut judged)).flatten()
+                    known.then(|| self.judge(&event.context, &judged)).flatten()
                 }
                 _ => None,
             },
@@ -141,7 +141,7 @@ impl VersionCheck {
         let samples = std::mem::take(&mut judged.samples);
         self.kept -= size_of_samples(&samples);
         let (packets, undecoded) = (judged.packets, judged.undecoded);
-        self.judge(context, &mut Judged { packets, undecoded, done: true, samples })
+        self.judge(context, &Judged { packets, undecoded, done: true, samples })
     }
 
     /// Notes the version in a status. One that is that of the client may be an echo of its ping.
@@ -160,7 +160,7 @@ impl VersionCheck {
         }
     }
 
-    fn judge(&mut self, context: &Context, judged: &mut Judged) -> Option<VersionMismatch> {
+    fn judge(&mut self, context: &Context, judged: &Judged) -> Option<VersionMismatch> {
         let version = context.version?;
         let status = self.statuses.get(&context.upstream).filter(|it| it.protocol != version);
         let most = 2 * judged.undecoded > judged.packets;

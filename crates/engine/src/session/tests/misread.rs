@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis::{MismatchCause, VersionCheck, VersionMismatch};
-use crate::capture::Sink as _;
+use crate::capture::{JsonlReader, JsonlSink, Sink as _};
 use crate::explain::Explainer;
 use crate::lint::Linter;
 use mitmcraft_protocol::packet::Reading;
@@ -51,6 +51,18 @@ fn mismatch(pair: &Pair) -> Option<VersionMismatch> {
     pair.entries.iter().filter_map(|entry| check.take(entry)).last()
 }
 
+/// What a capture of the session tells.
+fn recorded(pair: &Pair) -> Option<VersionMismatch> {
+    let mut text = Vec::new();
+    let mut sink = JsonlSink::new(&mut text);
+    pair.entries.iter().for_each(|entry| sink.write(entry).unwrap());
+    sink.flush().unwrap();
+    drop(sink);
+    let mut check = VersionCheck::default();
+    let entries = JsonlReader::new(&text[..], Catalog::embedded()).map(Result::unwrap);
+    entries.filter_map(|entry| check.take(&entry)).last()
+}
+
 /// The first evidence for a cause of the end: its rule.
 fn first_rule(pair: &Pair) -> Option<String> {
     let mut explainer = Explainer::default();
@@ -77,6 +89,7 @@ fn compressed_frames_without_set_compression_are_said_to_be() {
         send(&mut pair, &packets(47));
         let found = mismatch(&pair).unwrap();
         assert_eq!(found.cause, MismatchCause::Compressed, "{found}");
+        assert_eq!(recorded(&pair).as_ref(), Some(&found));
         let sentence = found.to_string();
         let expected = "the server of session 1 compresses without Set Compression: ";
         assert!(sentence.starts_with(expected), "{sentence}");
@@ -96,6 +109,7 @@ fn plain_frames_after_set_compression_are_said_to_be() {
         send(&mut pair, &packets(47));
         let found = mismatch(&pair).unwrap();
         assert_eq!(found.cause, MismatchCause::Uncompressed, "{found}");
+        assert_eq!(recorded(&pair).as_ref(), Some(&found));
         assert_eq!(first_rule(&pair).as_deref(), Some("compression-differs"));
         let reasons = reasons(&pair);
         assert!(
