@@ -127,7 +127,7 @@ impl VersionCheck {
         judged.packets += 1;
         if packet.error().is_some() {
             judged.undecoded += 1;
-            let size = packet.memory();
+            let size = size_of_sample(packet);
             let is_small = size <= SAMPLE && self.kept + size <= MOST_KEPT;
             if is_small && judged.samples.len() < MOST_SAMPLES {
                 self.kept += size;
@@ -204,7 +204,12 @@ impl MismatchCause {
 }
 
 fn size_of_samples(samples: &[Packet]) -> usize {
-    samples.iter().map(Packet::memory).sum()
+    samples.iter().map(size_of_sample).sum()
+}
+
+/// Returns the bytes that a packet takes once it is inflated, which is the same before.
+fn size_of_sample(packet: &Packet) -> usize {
+    packet.size().saturating_add(packet.wire_size())
 }
 
 /// Reads the version in a status.

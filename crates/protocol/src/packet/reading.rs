@@ -56,7 +56,8 @@ impl ReadAs {
     /// Reads a packet so; returns `None` if it does not decode whole.
     #[must_use]
     pub fn read(&self, packet: &Packet) -> Option<Reading> {
-        let frame = packet.frame().filter(|frame| frame.wire().len() <= MOST_BYTES)?;
+        let is_small = packet.size().max(packet.wire_size()) <= MOST_BYTES;
+        let frame = packet.frame().filter(|_| is_small)?;
         let protocol = &packet.context().protocol;
         let found = match self {
             Self::Compressed => {
