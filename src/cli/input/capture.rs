@@ -243,6 +243,10 @@ impl Iterator for Input {
                     self.invalid += 1;
                     self.report(&error);
                 }
+                Step::Read(Err(error)) if self.fault.is_some() => {
+                    self.invalid += 1;
+                    self.report(&error);
+                }
                 Step::Read(Err(error)) => self.fault = Some(error),
             }
         }

@@ -123,10 +123,11 @@ fn natural(part: Component<'_>) -> Vec<(String, u64)> {
     runs
 }
 
-/// Returns whether a name is that of a capture, compressed or not.
+/// Returns whether a name is that of a capture, compressed or not, or of an incident file.
 fn is_capture(path: &Path) -> bool {
     let name = without_compression(path);
-    [".jsonl", ".pcapng", ".parquet"].iter().any(|ending| name.ends_with(ending))
+    let is_incident = name.starts_with("incident-") && name.ends_with(".zip");
+    is_incident || [".jsonl", ".pcapng", ".parquet"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// Returns whether a name is that of a recording, compressed or not. tcpdump numbers files after `.pcap`.
@@ -153,18 +154,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir_all(at("host=a/.raw")).unwrap();
-        let parts = ["p10.jsonl", "p2.jsonl.zst", "host=a/x.parquet", "host=a/.raw/p.jsonl"];
-        let others = [".p.jsonl", "notes.txt", "e.pcap", "e.pcap10", "e.pcap2.gz"];
+        let parts = [
+            "p10.jsonl",
+            "p2.jsonl.zst",
+            "incident-1.zip",
+            "host=a/x.parquet",
+            "host=a/.raw/p.jsonl",
+        ];
+        let others = [".p.jsonl", "notes.txt", "a.zip", "e.pcap", "e.pcap10", "e.pcap2.gz"];
         parts.iter().chain(&others).for_each(|name| fs::write(at(name), "").unwrap());
         let found = find_captures(&[folder.path().to_owned()]).unwrap();
-        assert_eq!(names(&found), ["host=a/x.parquet", "p2.jsonl.zst", "p10.jsonl"]);
+        assert_eq!(
+            names(&found),
+            ["host=a/x.parquet", "incident-1.zip", "p2.jsonl.zst", "p10.jsonl"]
+        );
         let found = find_captures(&[at("*.jsonl*"), at("host=a/x.parquet")]).unwrap();
         assert_eq!(names(&found), ["p2.jsonl.zst", "p10.jsonl", "x.parquet"]);
         let found = find_captures(&[at("host=*/*.parquet")]).unwrap();
         assert_eq!(names(&found), ["host=a/x.parquet"]);
         let found = recording_files(&[folder.path().to_owned()]).unwrap();
         assert_eq!(found, ["e.pcap", "e.pcap2.gz", "e.pcap10"].map(at));
-        assert!(find_captures(&[at("*.zip")]).unwrap_err().to_string().contains("no file matches"));
+        assert!(find_captures(&[at("*.tar")]).unwrap_err().to_string().contains("no file matches"));
         assert!(find_captures(&[at("host=a/.raw/..")]).is_ok());
         fs::create_dir(at("empty")).unwrap();
         let error = find_captures(&[at("empty")]).unwrap_err().to_string();

@@ -75,8 +75,8 @@ fn is_same(_: &Metadata, _: &Metadata) -> bool {
 /// Time between two looks at the end of the file.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The first bytes of gzip and zstd.
-const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
+/// The first bytes of gzip, zstd and zip.
+const COMPRESSED: [&[u8]; 3] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], b"PK\x03\x04"];
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::PacketCounts;
 use crate::capture::Record;
+use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Direction, Flow, Leaf, Name, Visitor};
 
 /// Counts the traffic of plugin channels by channel and direction.
@@ -15,15 +16,18 @@ pub struct Channels {
 impl Channels {
     /// Counts a packet if it belongs to a plugin channel.
     pub fn count(&mut self, record: &Record) {
-        let packet = &record.packet;
-        if !packet.kind().is_some_and(|packet| PACKETS.contains(&&**packet.name())) {
-            return;
-        }
+        let Some(name) = Self::name(&record.packet) else { return };
+        self.of((record.packet.direction(), name)).count(record);
+    }
+
+    /// Returns the plugin channel of a packet, if it belongs to one.
+    #[must_use]
+    pub fn name(packet: &Packet) -> Option<String> {
+        packet.kind().filter(|packet| PACKETS.contains(&&**packet.name()))?;
         let mut visitor = ChannelVisitor::default();
         // A packet that does not decode after the channel's name still belongs to the channel.
         let _ = packet.walk_dyn(&mut visitor);
-        let Some(name) = visitor.name else { return };
-        self.of((packet.direction(), name)).count(record);
+        visitor.name
     }
 
     /// Adds other counts.

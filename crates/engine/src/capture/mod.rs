@@ -2,11 +2,12 @@
 //!
 //! An [`Entry`] goes to a [`Sink`]. [`JsonlSink`], [`PcapngSink`] and [`PcapSink`] write files;
 //! [`create_sink`] chooses one of them by the file's name. [`open_capture`] reads the entries of a
-//! JSONL or pcapng file back. `docs/captures.md` and `docs/capture-formats.md` specify
+//! JSONL or pcapng file back, also from a zip archive. `docs/captures.md` and `docs/capture-formats.md` specify
 //! the formats.
 
 mod body_places;
 mod drain;
+mod entry_ring;
 mod entry_writer;
 mod files;
 mod head;
@@ -24,6 +25,7 @@ mod ring_sink;
 mod sink;
 mod where_sink;
 mod wire;
+mod zipped;
 
 pub use self::parquet::{
     Cell, ColumnKind, ParquetReader, ParquetSink, TableColumn, TableWriter, catches_panic,
@@ -32,12 +34,14 @@ pub use self::parquet::{
 pub use body_places::{BodyPlace, BodyPlaces};
 use body_places::{NotedPlaces, PartLength};
 use drain::drain;
+pub use entry_ring::{EntryRing, LeftOut};
 use entry_writer::EntryWriter;
 pub use files::{
     CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, CompactedPart, Compression,
-    CreateError, CreateOptions, Entries, FileType, Format, Keep, Lake, OpenLake, Rotation,
-    UnknownPlaceholder, check_capture_name, check_file, check_file_name, claim_file, create_sink,
-    is_table, open_capture, open_table, read_capture, read_capture_within, unpack, write_sink,
+    CreateError, CreateOptions, Entries, FileType, Format, Keep, Lake, NamedFiles, OpenLake,
+    Rotation, UnknownPlaceholder, check_capture_name, check_file, check_file_name, claim_file,
+    create_sink, is_table, open_capture, open_table, read_capture, read_capture_within, unpack,
+    write_sink,
 };
 pub use head::RawKind;
 pub use inflation_budget::InflationBudget;
@@ -58,5 +62,7 @@ pub use ring_sink::RingSink;
 pub use sink::{Sink, Unrecorded};
 pub use where_sink::WhereSink;
 pub use wire::{Wire, WireKind, WireLeg};
+use zipped::{MEMBER, read_zipped};
+pub use zipped::{ZipFault, ZipReader};
 
 pub use mitmcraft_protocol::packet::Outcome;

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 
 use thiserror::Error;
 
+use super::ZipFault;
 use super::jsonl::FORMAT_VERSION;
 use mitmcraft_protocol::schema::EncodeError;
 use mitmcraft_protocol::wire::bytes;
@@ -49,6 +50,9 @@ pub enum ReadError {
     /// The file's first bytes are those of no capture format.
     #[error("not a capture: neither JSON lines nor pcapng")]
     UnknownFormat,
+    /// A zip archive is damaged, or a member of it cannot be read. Reading may continue.
+    #[error(transparent)]
+    Zip(#[from] ZipFault),
     /// The file is a pcapng file that mitmcraft did not write.
     #[error("not a capture of mitmcraft: a pcapng file without records of what its packets mean")]
     Foreign,

@@ -56,8 +56,16 @@ impl Entry {
         }
     }
 
+    /// Shares the inflated body of a packet with no clone any more.
+    pub fn unshare(&mut self) {
+        if let Self::Packet(record) = self {
+            record.packet.unshare();
+        }
+    }
+
     /// The approximate memory that the entry takes, in bytes.
-    pub(super) fn size(&self) -> u64 {
+    #[must_use]
+    pub fn size(&self) -> u64 {
         OVERHEAD + self.record().map_or(0, |record| record.packet.wire_size() as u64)
     }
 }

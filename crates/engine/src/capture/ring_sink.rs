@@ -1,10 +1,9 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
-use super::{Entry, EventKind, Sink};
+use super::{Entry, EntryRing, EventKind, Sink};
 use crate::filter::Ring;
-use mitmcraft_protocol::packet::Timestamp;
 
 /// A sink that writes only when rules tell it to, and then also what happened shortly before.
 ///
@@ -15,11 +14,7 @@ use mitmcraft_protocol::packet::Timestamp;
 #[derive(Debug)]
 pub struct RingSink<S: Sink> {
     inner: S,
-    age: Duration,
-    bytes: u64,
-    ring: VecDeque<Entry>,
-    /// Bytes that the entries in `ring` count for, see [`size`].
-    held: u64,
+    ring: EntryRing,
     writing: bool,
     /// The openings of sessions with no entry written yet, by session.
     opened: HashMap<u64, Entry>,
@@ -29,37 +24,12 @@ impl<S: Sink> RingSink<S> {
     /// Writes to `inner`, buffering the last `age` up to `bytes` bytes.
     #[must_use]
     pub fn new(inner: S, age: Duration, bytes: u64) -> Self {
-        Self {
-            inner,
-            age,
-            bytes,
-            ring: VecDeque::new(),
-            held: 0,
-            writing: false,
-            opened: HashMap::new(),
-        }
-    }
-
-    fn hold(&mut self, entry: &Entry) {
-        self.held += entry.size();
-        self.ring.push_back(entry.clone());
-        self.trim(entry.at());
-    }
-
-    /// Drops the oldest entries while they are too old at `now` or the buffer is too large.
-    fn trim(&mut self, now: Timestamp) {
-        while let Some(oldest) = self.ring.front() {
-            if now.since(oldest.at()) <= self.age && self.held <= self.bytes {
-                return;
-            }
-            self.held -= oldest.size();
-            self.ring.pop_front();
-        }
+        let ring = EntryRing::new(age, bytes);
+        Self { inner, ring, writing: false, opened: HashMap::new() }
     }
 
     fn release(&mut self) -> io::Result<()> {
-        while let Some(entry) = self.ring.pop_front() {
-            self.held -= entry.size();
+        while let Some(entry) = self.ring.pop() {
             self.pass(&entry)?;
         }
         Ok(())
@@ -86,7 +56,7 @@ impl<S: Sink> Sink for RingSink<S> {
         };
         let order = notes.and_then(|notes| notes.ring);
         let hidden = notes.is_some_and(|notes| notes.unrecorded);
-        self.trim(entry.at());
+        self.ring.trim(entry.at());
         if order == Some(Ring::Start) {
             self.writing = true;
         }
@@ -95,7 +65,7 @@ impl<S: Sink> Sink for RingSink<S> {
                 self.release()?;
                 self.pass(entry)?;
             } else {
-                self.hold(entry);
+                self.ring.push(entry.clone());
             }
         }
         match order {
@@ -123,7 +93,7 @@ mod tests {
     use crate::capture::{Event, Outcome, Record};
     use crate::filter::Notes;
     use mitmcraft_protocol::codec::Frame;
-    use mitmcraft_protocol::packet::{Content, Context, Packet};
+    use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
     use mitmcraft_protocol::schema::{Catalog, Direction, State};
 
     /// The `seq` of each packet written, and 0 for each event.

@@ -182,11 +182,11 @@ fn kind(session: &Watched, reason: Option<&str>, words: Option<&Words>) -> EndKi
         };
     };
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| reason.starts_with(prefix));
-    if stops || begins(&STOPPED) || session.is_transferred && begins(&CLOSED) {
+    if stops || is_stopped(reason) || session.is_transferred && begins(&CLOSED) {
         EndKind::Stopped
     } else if begins(&["cannot reach "]) {
         EndKind::Unreachable
-    } else if is_by(Origin::Server) || begins(&[DISCONNECTED.trim_end_matches(": ")]) {
+    } else if is_by(Origin::Server) || is_kick(reason) {
         EndKind::Kicked
     } else if begins(&["lost the server"]) {
         EndKind::LostServer
@@ -197,11 +197,31 @@ fn kind(session: &Watched, reason: Option<&str>, words: Option<&Words>) -> EndKi
         EndKind::LostClient
     } else if begins(&["closed by the server"]) {
         EndKind::Dropped
-    } else if begins(&CUT) {
+    } else if is_cut(reason) {
         EndKind::Open
     } else {
         EndKind::Proxy
     }
+}
+
+/// Returns whether a session of that reason ended with the run.
+pub(super) fn is_stopped(reason: &str) -> bool {
+    STOPPED.iter().any(|prefix| reason.starts_with(prefix))
+}
+
+/// Returns whether a session of that reason may have gone on.
+pub(super) fn is_cut(reason: &str) -> bool {
+    CUT.iter().any(|prefix| reason.starts_with(prefix))
+}
+
+/// Returns whether a session of that reason was ended by the server, with words for the player.
+pub(super) fn is_kick(reason: &str) -> bool {
+    reason.starts_with(DISCONNECTED.trim_end_matches(": "))
+}
+
+/// Returns whether a connection broke in a session of that reason.
+pub(super) fn is_lost(reason: &str) -> bool {
+    reason.starts_with("lost the ")
 }
 
 /// Returns whether a session is a Server List Ping or a Query.

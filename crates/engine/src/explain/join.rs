@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::{Certainty, EndKind, Ending, Evidence, Watched};
 use crate::capture::Record;
 use mitmcraft_protocol::meaning::{Awaited, DisconnectTopic, is_automatic};
-use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::packet::{Content, Packet};
 use mitmcraft_protocol::schema::{Direction, Family, Release, Role, State};
 
 /// How far a client has come on its way into the world, and what it waits for.
@@ -45,7 +45,13 @@ impl Join {
             Some(Role::KeepAlive | Role::PluginMessage | Role::Disconnect) => return,
             _ => {}
         }
-        let Some(kind) = packet.kind() else { return };
+        let Some(kind) = packet.kind() else {
+            // What was not kept may be what the client waits for.
+            if let (Content::Raw(..), Some((_, awaited))) = (packet.content(), &mut self.game) {
+                awaited.clear();
+            }
+            return;
+        };
         match (packet.state(), &mut self.game) {
             (State::Login | State::Configuration, _) if leads_on(packet) => {
                 self.last = Some(record.clone());

@@ -4,15 +4,19 @@
 //! an [`Explained`] for each session: an [`Ending`], and [`Evidence`] in the order of its certainty. Evidence
 //! is a packet and a rule that it breaks; nothing is claimed without a packet. `docs/disconnected.md` is the
 //! page behind it.
+//!
+//! A [`Tripwire`] says when a session is worth an [`Incident`]: a file with its last minutes and their explanation.
 
 mod causes;
 mod ending;
 mod evidence;
 mod explainer;
+mod incident;
 mod join;
 mod report;
 #[cfg(test)]
 mod tests;
+mod tripwire;
 mod watched;
 
 use causes::causes;
@@ -20,6 +24,8 @@ pub use ending::{EndKind, Ending, Words};
 use evidence::ending_of;
 pub use evidence::{Certainty, Evidence};
 pub use explainer::Explainer;
+pub use incident::{Acquaintance, Incident};
 use join::Join;
 pub use report::{ExplainReport, Explained};
+pub use tripwire::{Trigger, Tripwire};
 use watched::Watched;

@@ -110,6 +110,16 @@ impl Frame {
         Some(Self { content: Content::refused(size, limit), wire: self.wire.clone(), ..*self })
     }
 
+    /// Shares the inflated body with no clone any more: it is inflated again when it is asked for, and then kept by
+    /// this frame alone.
+    pub fn unshare(&mut self) {
+        if let Content::Deflated { body, .. } = &mut self.content
+            && !matches!(body.body.get(), Some(Err(_)))
+        {
+            *body = Arc::new(Inflated { body: OnceLock::new(), budget: body.budget.clone() });
+        }
+    }
+
     /// Returns the decrypted bytes as received, length prefix included.
     #[inline]
     #[must_use]

@@ -213,6 +213,13 @@ impl Packet {
         self.identity = Cell::new(None);
     }
 
+    /// Shares the inflated body with no clone any more, so that none is kept because of another.
+    pub fn unshare(&mut self) {
+        if let Content::Frame(frame) = &mut self.content {
+            frame.unshare();
+        }
+    }
+
     /// Sets the context, by whose protocol the packet is decoded from now on.
     pub fn set_context(&mut self, context: Arc<Context>) {
         if !Arc::ptr_eq(&self.context.protocol, &context.protocol) {

@@ -31,8 +31,15 @@ pub struct UnknownPlaceholder(String);
 impl NamePattern {
     /// Parses a name. Returns `None` if it contains no placeholder.
     pub(super) fn parse(path: &Path) -> Result<Option<Self>, UnknownPlaceholder> {
+        Self::of(path).map(|pattern| Some(pattern).filter(|it| it.parts.len() > 1))
+    }
+
+    /// Parses a name that may contain placeholders.
+    pub(super) fn of(path: &Path) -> Result<Self, UnknownPlaceholder> {
         // A name that is not UTF-8 is taken literally.
-        let Some(mut text) = path.to_str() else { return Ok(None) };
+        let Some(mut text) = path.to_str() else {
+            return Ok(Self { parts: vec![Part::Text(path.to_string_lossy().into_owned())] });
+        };
         let mut parts = Vec::new();
         while let Some((before, rest)) = text.split_once('{') {
             let Some((name, rest)) = rest.split_once('}') else { break };
@@ -46,7 +53,7 @@ impl NamePattern {
             text = rest;
         }
         parts.push(Part::Text(text.to_owned()));
-        Ok((parts.len() > 1).then_some(Self { parts }))
+        Ok(Self { parts })
     }
 
     /// Returns `true` if the name depends on the player.
@@ -54,15 +61,15 @@ impl NamePattern {
         self.parts.contains(&Part::Player)
     }
 
-    /// Returns the name of a session's file.
-    pub(super) fn fill(&self, context: &Context) -> PathBuf {
+    /// Returns the name of a session's file at a time.
+    pub(super) fn fill(&self, context: &Context, at: Timestamp) -> PathBuf {
         let mut name = String::new();
         for part in &self.parts {
             match part {
                 Part::Text(text) => name.push_str(text),
                 Part::Session => name.push_str(&context.session.to_string()),
                 Part::Player => name.push_str(&safe(context.player.as_deref().unwrap_or_default())),
-                Part::Time => name.push_str(&stamp(context.opened)),
+                Part::Time => name.push_str(&stamp(at)),
             }
         }
         name.into()
@@ -147,7 +154,8 @@ mod tests {
         symlink(&elsewhere, own.join("a7")).unwrap();
         let make = |name: &str, player| {
             let pattern = NamePattern::parse(&linked.join(name)).unwrap().unwrap();
-            let path = pattern.fill(&context(Some(player)));
+            let context = context(Some(player));
+            let path = pattern.fill(&context, context.opened);
             pattern.make_folders(path.parent().unwrap())
         };
         let error = make("{player}/{session}.jsonl", "Eve").unwrap_err().to_string();
@@ -164,7 +172,8 @@ mod tests {
 
     fn filled(pattern: &str, player: Option<&str>) -> String {
         let pattern = NamePattern::parse(pattern.as_ref()).unwrap().unwrap();
-        pattern.fill(&context(player)).to_str().unwrap().to_owned()
+        let context = context(player);
+        pattern.fill(&context, context.opened).to_str().unwrap().to_owned()
     }
 
     #[test]

@@ -2,7 +2,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _};
 use std::path::Path;
 
-use super::super::{Entry, FilePosition, JsonlReader, ParquetReader, PcapngReader, ReadError};
+use super::super::{
+    Entry, FilePosition, JsonlReader, MEMBER, ParquetReader, PcapngReader, ReadError, ZipFault,
+    read_zipped,
+};
 use super::unpack::{peek, unpack};
 use mitmcraft_protocol::codec::MemoryBudget;
 use mitmcraft_protocol::schema::Catalog;
@@ -82,6 +85,19 @@ fn read_unpacked(
     memory: usize,
 ) -> Result<Entries, ReadError> {
     let (head, whole) = peek(reader).map_err(|error| ReadError::at(START, error))?;
+    if head == MEMBER {
+        return read_zipped(Box::new(whole), memory, |it| read_plain(it, catalog, memory));
+    }
+    read_plain(Box::new(whole), catalog, memory)
+}
+
+/// Reads a capture that is neither compressed nor in an archive.
+fn read_plain(
+    reader: Box<dyn BufRead + Send>,
+    catalog: &Catalog,
+    memory: usize,
+) -> Result<Entries, ReadError> {
+    let (head, whole) = peek(reader).map_err(|error| ReadError::at(START, error))?;
     if is_pcapng(&head)? {
         return Ok(Box::new(PcapngReader::within(whole, catalog, memory)));
     }
@@ -93,6 +109,7 @@ fn read_unpacked(
 fn is_pcapng(head: &[u8]) -> Result<bool, ReadError> {
     match head {
         [0x0a, 0x0d, 0x0d, 0x0a] => Ok(true),
+        b"PK\x05\x06" => Err(ReadError::Zip(ZipFault::NoCapture)),
         PARQUET => Err(ReadError::Pipe),
         [0xd4 | 0x4d, 0xc3 | 0x3c, 0xb2, 0xa1] | [0xa1, 0xb2, 0xc3 | 0x3c, 0xd4 | 0x4d] => {
             Err(ReadError::ClassicPcap)

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -93,7 +94,7 @@ impl SessionSink {
 
     /// Creates a session's file.
     fn begin(&self, context: &Context) -> io::Result<OpenFile> {
-        let path = self.pattern.fill(context);
+        let path = self.pattern.fill(context, context.opened);
         let retention =
             if context.player.is_some() { &self.retention } else { &self.visits }.clone();
         let named = |error| named(&path, error);
@@ -105,19 +106,10 @@ impl SessionSink {
             let sink = RotatingSink::create(&path, self.kind, &self.options, rotation, files)?;
             return Ok(OpenFile { sink: Box::new(sink), path: None, retention });
         }
-        for place in 1.. {
-            let path = numbered(&path, place);
-            match claim_new(&path) {
-                Ok(file) => {
-                    let sink = FileSink::new(file, &path, self.kind, &self.options)?;
-                    retention.opened(&path, context.opened)?;
-                    return Ok(OpenFile { sink: Box::new(sink), path: Some(path), retention });
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(named(error)),
-            }
-        }
-        Err(ErrorKind::AlreadyExists.into())
+        let (path, file) = claim_numbered(&path)?;
+        let sink = FileSink::new(file, &path, self.kind, &self.options)?;
+        retention.opened(&path, context.opened)?;
+        Ok(OpenFile { sink: Box::new(sink), path: Some(path), retention })
     }
 
     /// Creates the file of a session that waits for it, and writes what was held. An error is that of the
@@ -277,10 +269,26 @@ impl Sink for SessionSink {
     }
 }
 
+/// Creates a file that does not exist. If there is one of that name, `-2` and so on is added to the name.
+pub(super) fn claim_numbered(path: &Path) -> io::Result<(PathBuf, File)> {
+    for place in 1.. {
+        let path = numbered(path, place);
+        match claim_new(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(named(&path, error)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
 /// Returns the name of the file at that place among those of the same name: the second one has
 /// `-2` in front of its ending.
 fn numbered(path: &Path, place: u32) -> PathBuf {
-    let split = path.file_name().and_then(|name| name.to_str()).and_then(FileType::split_name);
+    let name = path.file_name().and_then(|name| name.to_str());
+    let zip = |name: &'_ str| name.strip_suffix(".zip").map(str::len);
+    let split = name
+        .and_then(|name| FileType::split_name(name).or_else(|| Some(name.split_at(zip(name)?))));
     match split {
         Some((stem, ending)) if place > 1 => path.with_file_name(format!("{stem}-{place}{ending}")),
         _ => path.to_owned(),

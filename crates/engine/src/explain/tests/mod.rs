@@ -2,6 +2,7 @@
 //! sessions without them, and the captures of real peers, have nothing that is wrong.
 
 mod forwarding;
+mod incident;
 mod planted;
 mod script;
 

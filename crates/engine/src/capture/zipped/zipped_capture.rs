@@ -1,0 +1,100 @@
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::super::{Compression, Entries, Entry, FileType, Format, ReadError};
+use super::{ZipFault, ZipReader};
+
+/// Reads the first capture in a zip archive: `read` reads a capture that is not in an archive. What is wrong with
+/// other members is reported after the entries.
+pub(in crate::capture) fn read_zipped(
+    reader: Box<dyn BufRead + Send>,
+    memory: usize,
+    read: impl FnOnce(Box<dyn BufRead + Send>) -> Result<Entries, ReadError>,
+) -> Result<Entries, ReadError> {
+    let mut zip = ZipReader::new(reader, memory);
+    let (sender, faults) = channel();
+    loop {
+        let checked = match zip.next_member() {
+            Ok(Some(name)) if is_capture(name) => break,
+            Ok(Some(_)) => zip.check(),
+            // A fault may be why there is none.
+            Ok(None) => {
+                return Err(ReadError::Zip(faults.try_recv().unwrap_or(ZipFault::NoCapture)));
+            }
+            Err(fault) => Err(fault),
+        };
+        report(&sender, checked);
+    }
+    let member = CaptureMember { zip, faults: Some(sender) };
+    let entries = read(Box::new(BufReader::with_capacity(CHUNK, member)))?;
+    Ok(Box::new(ZippedEntries { entries, faults }))
+}
+
+/// The first capture of an archive. Behind its end, the rest of the archive is checked.
+struct CaptureMember<R> {
+    zip: ZipReader<R>,
+    /// Takes what is wrong with other members; `None` once all have been checked.
+    faults: Option<Sender<ZipFault>>,
+}
+
+impl<R: BufRead> CaptureMember<R> {
+    fn check_others(&mut self) {
+        let Some(faults) = self.faults.take() else { return };
+        loop {
+            let checked = match self.zip.next_member() {
+                Ok(Some(name)) if is_capture(name) => {
+                    report(&faults, Err(ZipFault::SecondCapture(name.to_owned())));
+                    continue;
+                }
+                Ok(Some(_)) => self.zip.check(),
+                Ok(None) => return,
+                Err(fault) => Err(fault),
+            };
+            report(&faults, checked);
+        }
+    }
+}
+
+impl<R: BufRead> Read for CaptureMember<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.faults.is_none() {
+            return Ok(0);
+        }
+        let read = self.zip.read(out);
+        if !out.is_empty() && !matches!(read, Ok(1..)) {
+            self.check_others();
+        }
+        read
+    }
+}
+
+/// The entries of the capture, and then what is wrong with the archive: at most as much as it has members.
+struct ZippedEntries {
+    entries: Entries,
+    faults: Receiver<ZipFault>,
+}
+
+impl Iterator for ZippedEntries {
+    type Item = Result<Entry, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let fault = || Some(Err(ReadError::Zip(self.faults.try_recv().ok()?)));
+        self.entries.next().or_else(fault)
+    }
+}
+
+fn report(faults: &Sender<ZipFault>, checked: Result<(), ZipFault>) {
+    if let Err(fault) = checked {
+        // Nobody hears of it if nobody reads the entries.
+        let _ = faults.send(fault);
+    }
+}
+
+/// Returns whether a member's name is that of a capture that can be read. It is not compressed twice.
+fn is_capture(name: &str) -> bool {
+    let kind = FileType::of(name.as_ref());
+    kind.is_some_and(|it| it.format != Format::Pcap && it.compression == Compression::None)
+}
+
+/// Bytes read at a time.
+const CHUNK: usize = 64 << 10;
