@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use mitmcraft::proxy::{LakeNotice, OnFull, RefusalError, RunNotice};
+use mitmcraft::proxy::{IncidentNotice, LakeNotice, OnFull, RefusalError, RunNotice};
 use mitmcraft_engine::auth::AuthError;
 use mitmcraft_engine::capture::{
     ClaimError, CreateError, EntryError, FileType, McprError, ReadError,
@@ -200,6 +200,17 @@ pub(super) fn create_error(error: CreateError) -> anyhow::Error {
             )
         }
         error => error.into(),
+    }
+}
+
+/// Returns the text of a notice about incident files.
+pub(super) fn incident_notice(notice: &IncidentNotice<'_>) -> String {
+    match notice {
+        IncidentNotice::Written { path, trigger } => {
+            format!("wrote `{}` ({}): `mitmcraft explain` reads it", path.display(), trigger.name())
+        }
+        IncidentNotice::Fails(cause) => format!("cannot write an incident file: {cause}"),
+        _ => format!("{notice:?}"),
     }
 }
 

@@ -19,16 +19,25 @@ pub(crate) struct Memory {
     max_memory: Size,
 }
 
+/// The parts of the ceiling.
+pub(crate) struct Shares {
+    pub(crate) sessions: MemoryBudget,
+    pub(crate) queue: usize,
+    pub(crate) recorder: usize,
+}
+
 impl Memory {
     pub(crate) fn bytes(&self) -> usize {
         usize::try_from(self.max_memory.0).unwrap_or(usize::MAX)
     }
 
-    /// Returns the budget of sessions, and the bytes of their entries that may wait to be written:
-    /// an eighth of the ceiling.
-    pub(crate) fn shares(&self) -> (MemoryBudget, usize) {
+    /// Returns the budget of sessions, the bytes of their entries that may wait to be written, an eighth of
+    /// the ceiling, and those of the entries that a recorder keeps, a quarter.
+    pub(crate) fn shares(&self, has_recorder: bool) -> Shares {
         let queue = self.bytes() / 8;
-        (MemoryBudget::new(self.bytes() - queue), queue)
+        let recorder = if has_recorder { self.bytes() / 4 } else { 0 };
+        let sessions = MemoryBudget::new(self.bytes() - queue - recorder);
+        Shares { sessions, queue, recorder }
     }
 
     pub(crate) fn budget(&self) -> MemoryBudget {

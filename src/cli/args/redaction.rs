@@ -26,17 +26,18 @@ impl Redaction {
     pub(crate) fn seed(&self) -> RedactionSeed {
         let seed = || match &self.redact_seed {
             Some(text) => text.as_bytes().to_vec(),
-            None => {
-                let mut seed = vec![0; 32];
-                OsRng.fill_bytes(&mut seed);
-                seed
-            }
+            None => random(),
         };
         RedactionSeed(self.redact.then(seed))
     }
 }
 
 impl RedactionSeed {
+    /// Returns the seed, or a random one if captures are not redacted.
+    pub(crate) fn or_random(&self) -> Vec<u8> {
+        self.0.clone().unwrap_or_else(random)
+    }
+
     /// Redacts what `sink` gets, if it is to be redacted.
     pub(crate) fn apply(&self, sink: Box<dyn Sink>) -> Box<dyn Sink> {
         match &self.0 {
@@ -44,4 +45,10 @@ impl RedactionSeed {
             None => sink,
         }
     }
+}
+
+fn random() -> Vec<u8> {
+    let mut seed = vec![0; 32];
+    OsRng.fill_bytes(&mut seed);
+    seed
 }

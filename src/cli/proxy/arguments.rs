@@ -8,8 +8,8 @@ use mitmcraft_engine::lang::amount::{Period, Size};
 use crate::cli::accounts::AccountOptions;
 use crate::cli::args::{
     CaptureOptions, Choice, Condition, Control, ExpectOptions, HighlightOptions, Interactive,
-    Lines, Memory, Pipe, PreambleSide, Protocols, Quiet, Timeout, Verbose, Web, listen_address,
-    one_of,
+    Lines, Memory, Pipe, PreambleSide, Protocols, Quiet, Recorder, Timeout, Verbose, Web,
+    listen_address, one_of,
 };
 
 /// Relay clients to a server: decode, show and record every packet
@@ -36,6 +36,7 @@ Multiplayer. `mitmcraft proxy --help` lists all options.",
   mitmcraft proxy 10.0.0.5 --proxy-protocol in,out --metrics 127.0.0.1:9150 --timeout idle=10m
   mitmcraft proxy --transparent -l 0.0.0.0:25566
   mitmcraft proxy mc.example.org --lake lake --lake-host eu1 --keep 30d
+  mitmcraft proxy mc.example.org --recorder 10m
   mitmcraft proxy mc.example.org -w - --format pcapng | wireshark -k -i -
 
 Then add the address after `-l`, or localhost:25566, to the server list of the game. With \
@@ -83,6 +84,9 @@ pub(crate) struct Arguments {
     /// other programs. A new file can be read by its owner only
     #[arg(long, value_name = "FILE", env = "MINECRAFT_KEY_LOG_FILE", help_heading = RECORD)]
     pub(super) key_log: Option<PathBuf>,
+
+    #[command(flatten, next_help_heading = RECORD)]
+    pub(super) recorder: Recorder,
 
     #[command(flatten, next_help_heading = PRINT)]
     pub(super) condition: Condition,

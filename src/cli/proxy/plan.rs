@@ -20,7 +20,7 @@ use super::Arguments;
 use super::browsing::Browsing;
 use super::ready::Ready;
 use crate::cli::accounts::{Credentials, Settled};
-use crate::cli::args::{PlannedCaptures, PreambleSide, Timeout};
+use crate::cli::args::{PlannedCaptures, PlannedRecorder, PreambleSide, Timeout};
 use crate::cli::expectations::PlannedExpectations;
 use crate::cli::listen::bind;
 use crate::cli::notice::run_notice;
@@ -50,6 +50,7 @@ pub(super) struct Plan {
     captures: PlannedCaptures,
     /// The captures of rules that record what came before a match.
     rings: PlannedRings,
+    recorder: Option<PlannedRecorder>,
 }
 
 impl Plan {
@@ -88,6 +89,7 @@ impl Plan {
             bail!("`--key-log` and `-w` both name `{}`: choose another file", path.display());
         }
         let rings = PlannedRings::check(&loaded.sets, &arguments.captures.options())?;
+        let recorder = arguments.recorder.plan(&catalog, output)?;
         Ok(Self {
             arguments,
             config,
@@ -100,6 +102,7 @@ impl Plan {
             expectations,
             captures,
             rings,
+            recorder,
         })
     }
 
@@ -154,6 +157,10 @@ impl Plan {
         sinks.extend(self.rings.create(&redaction)?);
         let (lake, compactor) = lake.unzip();
         sinks.extend(lake);
+        let shares = arguments.memory.shares(arguments.recorder.is_on());
+        let recorder = self.recorder.map(|it| it.start(shares.recorder, &redaction, *output));
+        let (recording, recorder) = recorder.transpose()?.unzip();
+        sinks.extend(recording);
         let (judging, expectations) = self.expectations.live()?.unzip();
         sinks.extend(judging);
         match &browsing {
@@ -167,7 +174,7 @@ impl Plan {
             sinks.push(browsing.sink()?);
         }
 
-        let (memory, queue) = arguments.memory.shares();
+        let memory = shares.sessions;
         config.memory = memory.clone();
         config.auth = auth;
         config.separate_secrets = arguments.accounts.separate_secrets;
@@ -184,7 +191,7 @@ impl Plan {
         options.control = browsing.as_ref().map(Browsing::control);
         options.pipe.clone_from(&pipe);
         let mut log = LogOptions::default();
-        log.queue = queue;
+        log.queue = shares.queue;
         arguments.captures.set_log(&mut log);
         log.on_full = arguments.on_full;
         log.notices = options.notices.clone();
@@ -194,6 +201,7 @@ impl Plan {
         let Arguments { web, memory: ceiling, .. } = arguments;
         Ok(Ready {
             compactor,
+            recorder,
             pipe,
             run,
             web,

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use mitmcraft::proxy::{Compactor, PipeHandle};
+use mitmcraft::proxy::{Compactor, IncidentRecorder, PipeHandle};
 use mitmcraft_engine::filter::RuleSet;
 use mitmcraft_protocol::codec::MemoryBudget;
 use tokio::sync::watch;
@@ -10,6 +10,7 @@ use crate::cli::args::{Memory, Web};
 use crate::cli::exit::Done;
 use crate::cli::expectations::LiveExpectations;
 use crate::cli::output::Output;
+use crate::cli::plural::count;
 use crate::cli::rules::print_counts;
 use crate::cli::run::Run;
 use crate::cli::summary::SummaryReceiver;
@@ -25,6 +26,8 @@ pub(super) struct Ready {
     pub(super) summary: SummaryReceiver,
     /// What compacts the parts of the lake, if there is one.
     pub(super) compactor: Option<Compactor>,
+    /// What writes incident files, if something does.
+    pub(super) recorder: Option<IncidentRecorder>,
     /// The program that decides on packets, if there is one.
     pub(super) pipe: Option<PipeHandle>,
     /// The expectations of the filter files, if there are any.
@@ -52,6 +55,16 @@ impl Ready {
         if self.compactor.is_some_and(|compactor| !compactor.finish(PATIENCE)) {
             output.warning("the last parts are not in the lake yet: the next run adds them");
         }
+        if let Some(recorder) = self.recorder {
+            let (written, missed) = recorder.finish(PATIENCE);
+            if missed > 0 {
+                output.warning(&format!(
+                    "{} written, and {missed} left out: a session has one per minute, and one is written \
+                     while one waits",
+                    count(written, "incident file")
+                ));
+            }
+        }
         self.summary.print(usize::MAX, output);
         print_counts(&self.sets.borrow(), output);
         self.ceiling.report(&self.memory, output);
@@ -60,5 +73,5 @@ impl Ready {
     }
 }
 
-/// Maximum time for compacting the last parts of a lake at the end of a run. A second Ctrl-C ends the wait.
+/// Maximum time for compacting the last parts of a lake, and for writing the last incident files, at the end of a run. A second Ctrl-C ends the wait.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -10,7 +10,7 @@ use super::Settings;
 
 /// Options, and those of which at least one is needed, with any value or this one. A verb that has none
 /// of the needed options is not concerned.
-const NEEDS: [(&[&str], &[&str]); 11] = [
+const NEEDS: [(&[&str], &[&str]); 12] = [
     // Rules write a capture too.
     (&["rotate"], &["write", "filters"]),
     (&["keep", "no-body", "write-where", "on-log-error"], &["write", "filters", "lake"]),
@@ -23,6 +23,7 @@ const NEEDS: [(&[&str], &[&str]); 11] = [
     (&["session-server"], &["auth client", "auth account", "auth verify"]),
     (&["pipe"], &["pipe-where"]),
     (&["pipe-where", "pipe-timeout", "on-pipe-error"], &["pipe"]),
+    (&["recorder-when", "recorder-keep", "recorder-unredacted"], &["recorder"]),
     (&["auth-listen"], &["auth client"]),
     (&["as-account"], &["auth verify"]),
     (&["plain-client"], &["auth account"]),

@@ -1,6 +1,7 @@
 //! The log's own thread, the queue before it, and what it writes to.
 
 mod compactor;
+mod incidents;
 mod key_log;
 mod passed_counts;
 mod progress;
@@ -11,6 +12,7 @@ mod wire_tap;
 mod writer;
 
 pub use compactor::{Compactor, LakeNotice};
+pub use incidents::{IncidentNotice, IncidentOptions, IncidentRecorder};
 pub use key_log::KeyLog;
 pub use passed_counts::PassedCounts;
 pub(super) use queue::{Batch, Depth};

@@ -51,6 +51,7 @@ fn main() {
         Kind::ours(PLAIN, &[]),
         Kind::ours("no capture, 200 rules", &["-f", rules]),
         Kind::ours(PCAPNG, &["-w", "{}.pcapng"]),
+        Kind::ours(RECORDER, &["--recorder", "10m"]),
         Kind::ours("pcapng.zst", &["-w", "{}.pcapng.zst"]),
         Kind::ours(JSONL, &["-w", "{}.jsonl"]),
         Kind::ours(WITH_A_PAGE, &["-w", "{}.jsonl", "--web", "127.0.0.1:0"]),
@@ -113,6 +114,7 @@ fn idle() {
 
 const PLAIN: &str = "no capture";
 const PCAPNG: &str = "pcapng";
+const RECORDER: &str = "recorder";
 const JSONL: &str = "JSONL";
 const WITH_A_PAGE: &str = "JSONL, with a page";
 
@@ -165,6 +167,10 @@ fn print(traffic: &Traffic, kinds: &[Kind], measured: &[Vec<Measured>]) {
             "With a page that reads along: {:.0} % of the rate of JSONL (at least 90 %)",
             100.0 * ratio
         );
+    }
+    if let (Some(capture), Some(recorder)) = (place(PCAPNG), place(RECORDER)) {
+        let ratio = median(recorder, |it| it.cpu) / median(capture, |it| it.cpu);
+        println!("A recorder: {ratio:.2} of the processor time of pcapng (at most 1)");
     }
     let decrypting = crypt(traffic, false);
     println!("Decrypting once: {decrypting:.3} µs per frame");

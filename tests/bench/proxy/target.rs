@@ -132,9 +132,16 @@ impl Target {
                     .iter()
                     .position(|it| it == "-w")
                     .map(|it| PathBuf::from(&options[it + 1]));
+                let records = options.iter().any(|it| it == "--recorder");
                 let shows_page = options.iter().any(|it| it == "--web");
                 let mut command = build.as_ref().map_or_else(support::mitmcraft, Command::new);
                 command.args(["proxy", &upstream, "-l", "127.0.0.1:0", "-q"]).args(options);
+                if records {
+                    // The end of each session is an incident.
+                    let folder = support::scratch_file("incidents");
+                    std::fs::create_dir(&folder).unwrap();
+                    command.current_dir(folder);
+                }
                 let proxy = program.insert(Program::start("mitmcraft", command));
                 port = proxy.listening();
                 if shows_page {

@@ -22,6 +22,7 @@ mod ping;
 mod pipe;
 mod protocols;
 mod proxy;
+mod recorder;
 mod replay;
 mod rules;
 mod script;

@@ -244,7 +244,13 @@ const JSONL: &[&str] = &[
     "to-share.jsonl",
     "baseline.jsonl",
 ];
-const PCAPNG: &[&str] = &["session.pcapng", "b.pcapng", "after.pcapng", "demo.pcapng"];
+const PCAPNG: &[&str] = &[
+    "session.pcapng",
+    "b.pcapng",
+    "after.pcapng",
+    "demo.pcapng",
+    "incident-20261120T123104Z-Steve.zip",
+];
 const PCAP: &[&str] = &["evening.pcap", "recording.pcap", "part.pcap", "part.pcap1", "part.pcap2"];
 
 /// Errors of commands that a page mentions without their arguments.

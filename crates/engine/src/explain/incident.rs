@@ -14,7 +14,7 @@ use mitmcraft_protocol::packet::{Context, Origin, Packet, Timestamp};
 use mitmcraft_protocol::schema::{PerDirection, Role};
 
 /// What happened to a session, as a file to hand over: a zip archive with a capture, which every command opens, and
-/// what is known about it. `docs/recorder.md` lists its members.
+/// what is known about it. `docs/disconnected.md` lists its members.
 #[derive(Debug)]
 pub struct Incident {
     /// The session's last entries.

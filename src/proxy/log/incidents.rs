@@ -1,0 +1,443 @@
+use std::collections::HashMap;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use mitmcraft_engine::capture::{Entry, EntryRing, EventKind, NamedFiles, Sink};
+use mitmcraft_engine::explain::{Acquaintance, Incident, Trigger, Tripwire};
+use mitmcraft_protocol::packet::{Context, Timestamp};
+
+/// Options of an [`IncidentRecorder`].
+#[derive(Debug)]
+pub struct IncidentOptions {
+    /// How long entries are kept.
+    pub age: Duration,
+    /// The bytes of the entries of all sessions together. Beyond them, the session that has most loses the bodies of
+    /// chunks, and then its oldest entries.
+    pub bytes: u64,
+    /// The files.
+    pub files: NamedFiles,
+    /// What they are written for.
+    pub tripwire: Tripwire,
+    /// The seed of the replacements; `None` if the files are not redacted.
+    pub seed: Option<Vec<u8>>,
+}
+
+/// Something about incident files that the person who runs the proxy should know.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum IncidentNotice<'a> {
+    /// A file has been written.
+    Written {
+        /// The file.
+        path: &'a Path,
+        /// Why.
+        trigger: Trigger,
+    },
+    /// A file cannot be written.
+    Fails(&'a io::Error),
+}
+
+/// Keeps the last minutes of each session, and writes them to a file when something happens: the sink for entries,
+/// and the thread that writes.
+///
+/// A session has at most one file per minute. Its end within the minute replaces the file, because it has more to
+/// say. One file is written while one more waits; what comes then is counted.
+#[derive(Debug)]
+pub struct IncidentRecorder {
+    counts: Arc<Counts>,
+    /// Is closed when the thread ends.
+    done: Receiver<()>,
+}
+
+/// What became of the triggers of a run.
+#[derive(Debug, Default)]
+struct Counts {
+    written: AtomicU64,
+    missed: AtomicU64,
+    /// Bytes of the entries that are being written or wait for it.
+    pending: AtomicU64,
+}
+
+impl IncidentRecorder {
+    /// Starts the thread. `report` is called on it.
+    ///
+    /// # Errors
+    /// [`io::Error`] if the thread cannot be started.
+    pub fn start(
+        options: IncidentOptions,
+        report: impl Fn(&IncidentNotice<'_>) + Send + 'static,
+    ) -> io::Result<(Box<dyn Sink>, Self)> {
+        let IncidentOptions { age, bytes, files, tripwire, seed } = options;
+        let counts: Arc<Counts> = Arc::default();
+        let (jobs, waiting) = sync_channel(WAITING);
+        let (ending, done) = mpsc::channel::<()>();
+        let writer = Writer { files, seed, counts: Arc::clone(&counts), report };
+        std::thread::Builder::new().name("incidents".into()).spawn(move || {
+            let _ending = ending;
+            waiting.into_iter().for_each(|job| writer.run(job));
+        })?;
+        let sessions = HashMap::new();
+        let jobs = Some(jobs);
+        let shared = Arc::clone(&counts);
+        let sink = IncidentSink { age, bytes, tripwire, jobs, sessions, held: 0, counts: shared };
+        Ok((Box::new(sink), Self { counts, done }))
+    }
+
+    /// Waits until the last file is written, once the sink was finished or dropped, but no longer than `patience`.
+    /// Returns the numbers of files that were written, and of triggers for which none was.
+    pub fn finish(self, patience: Duration) -> (u64, u64) {
+        let is_late = matches!(self.done.recv_timeout(patience), Err(RecvTimeoutError::Timeout));
+        let Counts { written, missed, .. } = &*self.counts;
+        (written.load(Relaxed), missed.load(Relaxed) + u64::from(is_late))
+    }
+}
+
+/// A sink that keeps the last minutes of each session.
+struct IncidentSink {
+    age: Duration,
+    bytes: u64,
+    tripwire: Tripwire,
+    /// `None` once the run has ended.
+    jobs: Option<SyncSender<Job>>,
+    sessions: HashMap<u64, Kept>,
+    /// Bytes of the entries of all sessions.
+    held: u64,
+    counts: Arc<Counts>,
+}
+
+/// What is kept of a session.
+struct Kept {
+    ring: EntryRing,
+    /// The entry with which it began.
+    open: Option<Entry>,
+    known: Acquaintance,
+    /// The time and the name of its last file.
+    last: Option<(Timestamp, Arc<OnceLock<PathBuf>>)>,
+}
+
+/// A file to be written.
+struct Job {
+    incident: Incident,
+    context: Arc<Context>,
+    bytes: u64,
+    /// Receives the name.
+    path: Arc<OnceLock<PathBuf>>,
+    /// An older file of the session, which this one replaces.
+    replaces: Option<Arc<OnceLock<PathBuf>>>,
+}
+
+impl IncidentSink {
+    /// Makes room if all sessions together hold too much: the one that holds most gives way.
+    fn make_room(&mut self) {
+        let limit = self.bytes.saturating_sub(self.counts.pending.load(Relaxed));
+        while self.held > limit {
+            let rings = self.sessions.values_mut().map(|kept| &mut kept.ring);
+            let Some(largest) = rings.max_by_key(|ring| ring.held()).filter(|it| it.held() > 0)
+            else {
+                return;
+            };
+            let before = largest.held();
+            let over = (self.held - limit).max(self.bytes / STEPS);
+            largest.shrink(before.saturating_sub(over));
+            self.held -= before - largest.held();
+        }
+    }
+
+    /// Has the file of a session written, if it may have one now.
+    fn report(&mut self, entry: &Entry, trigger: Trigger, rule: Option<String>) {
+        let (at, context) = (entry.at(), entry.context());
+        let Some(kept) = self.sessions.get_mut(&context.session) else { return };
+        let mut replaces = None;
+        if let Some((before, path)) = &kept.last
+            && at.since(*before) < APART
+        {
+            if !entry.is_close() {
+                self.counts.missed.fetch_add(1, Relaxed);
+                return;
+            }
+            replaces = Some(Arc::clone(path));
+        }
+        let entries = kept.open.iter().chain(kept.ring.iter()).cloned().collect();
+        let (left_out, bytes) = (kept.ring.left_out(), kept.ring.held());
+        let known = kept.known.clone();
+        let incident = Incident { entries, left_out, trigger, rule, at, known };
+        let path: Arc<OnceLock<PathBuf>> = Arc::default();
+        let (context, named) = (Arc::clone(context), Arc::clone(&path));
+        let job = Job { incident, context, bytes, path: named, replaces };
+        self.counts.pending.fetch_add(bytes, Relaxed);
+        match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
+            Some(Ok(())) => kept.last = Some((at, path)),
+            Some(Err(_)) | None => {
+                self.counts.pending.fetch_sub(bytes, Relaxed);
+                self.counts.missed.fetch_add(1, Relaxed);
+            }
+        }
+    }
+}
+
+impl Kept {
+    fn new(age: Duration, bytes: u64) -> Self {
+        Self {
+            ring: EntryRing::new(age, bytes).thinning(),
+            open: None,
+            known: Acquaintance::default(),
+            last: None,
+        }
+    }
+
+    /// Notes what is needed of the session's beginning. Returns whether the entry belongs in the ring.
+    fn note(&mut self, entry: &Entry) -> bool {
+        match entry {
+            Entry::Packet(record) => {
+                self.known.take(&record.packet);
+                !record.notes.as_ref().is_some_and(|notes| notes.unrecorded)
+            }
+            Entry::Event(event) if event.kind == EventKind::Open => {
+                self.open = Some(entry.clone());
+                false
+            }
+            Entry::Event(_) => true,
+        }
+    }
+}
+
+impl Sink for IncidentSink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        let session = entry.context().session;
+        let (age, bytes) = (self.age, self.bytes);
+        let kept = self.sessions.entry(session).or_insert_with(|| Kept::new(age, bytes));
+        if !kept.note(entry) {
+            return Ok(());
+        }
+        let before = kept.ring.held();
+        kept.ring.push(entry.clone());
+        self.held = self.held - before + kept.ring.held();
+        let trigger = self.tripwire.judge(entry, &kept.known);
+        self.make_room();
+        if let Some((trigger, rule)) = trigger {
+            self.report(entry, trigger, rule);
+        }
+        if entry.is_close()
+            && let Some(kept) = self.sessions.remove(&session)
+        {
+            self.held -= kept.ring.held();
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.jobs = None;
+        Ok(())
+    }
+}
+
+/// Writes files, on a thread of its own: no session waits for it.
+struct Writer<R> {
+    files: NamedFiles,
+    seed: Option<Vec<u8>>,
+    counts: Arc<Counts>,
+    report: R,
+}
+
+impl<R: Fn(&IncidentNotice<'_>)> Writer<R> {
+    fn run(&self, job: Job) {
+        let (bytes, trigger) = (job.bytes, job.incident.trigger);
+        match self.write(job) {
+            Ok(path) => {
+                self.counts.written.fetch_add(1, Relaxed);
+                (self.report)(&IncidentNotice::Written { path: &path, trigger });
+            }
+            Err(error) => {
+                self.counts.missed.fetch_add(1, Relaxed);
+                (self.report)(&IncidentNotice::Fails(&error));
+            }
+        }
+        self.counts.pending.fetch_sub(bytes, Relaxed);
+    }
+
+    fn write(&self, job: Job) -> io::Result<PathBuf> {
+        let Job { incident, context, path: named, replaces, .. } = job;
+        let at = incident.at;
+        let (path, file) = self.files.create(&context, at)?;
+        let written = incident.write(BufWriter::new(file), self.seed.as_deref());
+        if let Err(error) = written {
+            // What is there of it explains nothing.
+            let _ = std::fs::remove_file(&path);
+            let message = format!("`{}`: {error}", path.display());
+            return Err(io::Error::new(error.kind(), message));
+        }
+        self.files.complete(path.clone(), at)?;
+        if let Some(before) = replaces.as_ref().and_then(|it| it.get()) {
+            // Somebody may have taken it away.
+            let _ = std::fs::remove_file(before);
+        }
+        let _ = named.set(path.clone());
+        Ok(path)
+    }
+}
+
+/// Files that may wait while one is written.
+const WAITING: usize = 1;
+
+/// Time between two files of a session, unless its end is the second.
+const APART: Duration = Duration::from_secs(60);
+
+/// A session that gives way loses at least this part of the memory, so that this is rare.
+const STEPS: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use mitmcraft_engine::capture::{Keep, open_capture};
+    use mitmcraft_engine::lang::Expr;
+    use mitmcraft_protocol::schema::Catalog;
+
+    use super::*;
+
+    /// The only session of a capture.
+    fn session(version: &str) -> Vec<Entry> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures");
+        let path = folder.join(format!("session-{version}.jsonl"));
+        let entries = open_capture(&path, Catalog::embedded()).unwrap();
+        entries.map(Result::unwrap).collect()
+    }
+
+    fn later(mut entry: Entry, session: u64, seconds: u64) -> Entry {
+        let at = Timestamp(entry.at().0 + seconds * 1_000_000_000);
+        let context = Context { session, ..Context::clone(entry.context()) };
+        entry.set_context(Arc::new(context));
+        match &mut entry {
+            Entry::Packet(record) => record.packet.set_at(at),
+            Entry::Event(event) => event.at = at,
+        }
+        entry
+    }
+
+    fn options(folder: &Path, bytes: u64, condition: &str, keep: usize) -> IncidentOptions {
+        let (condition, _) = Expr::parse(condition, Catalog::embedded()).unwrap();
+        IncidentOptions {
+            age: Duration::from_secs(600),
+            bytes,
+            files: NamedFiles::new(&folder.join("incident-{time}-{player}.zip"), Keep::Files(keep))
+                .unwrap(),
+            tripwire: Tripwire { condition: Some(condition) },
+            seed: None,
+        }
+    }
+
+    /// Records entries, each of which waits until what it triggers is written. Returns the triggers of the files that
+    /// were written, and the numbers of files and of triggers without one.
+    fn record(options: IncidentOptions, entries: &[Entry]) -> (Vec<&'static str>, (u64, u64)) {
+        let written: Arc<Mutex<Vec<&str>>> = Arc::default();
+        let shown = Arc::clone(&written);
+        let (done, writes) = mpsc::channel();
+        let report = move |notice: &IncidentNotice<'_>| {
+            let IncidentNotice::Written { trigger, .. } = notice else { panic!("{notice:?}") };
+            shown.lock().unwrap().push(trigger.name());
+            done.send(()).unwrap();
+        };
+        let IncidentOptions { age, bytes, .. } = options;
+        let (mut sink, recorder) = IncidentRecorder::start(options, report).unwrap();
+        assert!(age > APART && bytes > 0);
+        for entry in entries {
+            let before = recorder.counts.pending.load(Relaxed);
+            sink.write(entry).unwrap();
+            if recorder.counts.pending.load(Relaxed) != before {
+                writes.recv().unwrap();
+            }
+            while recorder.counts.pending.load(Relaxed) > 0 {
+                std::thread::yield_now();
+            }
+        }
+        sink.finish().unwrap();
+        let counts = recorder.finish(Duration::from_secs(600));
+        let written = written.lock().unwrap().clone();
+        (written, counts)
+    }
+
+    fn files(folder: &Path) -> Vec<(String, usize)> {
+        let files = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap());
+        let zips = files.filter(|it| it.path().extension().is_some_and(|end| end == "zip"));
+        let mut found: Vec<_> = zips
+            .map(|it| {
+                let entries = open_capture(&it.path(), Catalog::embedded()).unwrap();
+                let count = entries.map(Result::unwrap).count();
+                (it.file_name().into_string().unwrap(), count)
+            })
+            .collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn a_session_has_one_file_per_minute_which_its_end_replaces() {
+        let folder = tempfile::tempdir().unwrap();
+        let entries = session("1.8");
+        let options = options(folder.path(), 16 << 20, "keep_alive", 20);
+        let (written, counts) = record(options, &entries);
+        // The second of two keep-alives comes too soon.
+        assert_eq!(written, ["expression", "kick"]);
+        assert_eq!(counts, (2, 1));
+        let found = files(folder.path());
+        let [(name, length)] = &*found else { panic!("{found:?}") };
+        assert!(name.starts_with("incident-2026") && !name.contains("unknown"), "{name}");
+        assert_eq!(*length, entries.len());
+    }
+
+    #[test]
+    fn the_newest_files_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let entries = session("26.3");
+        let runs = (0..5).flat_map(|run| {
+            let entries = entries.clone().into_iter();
+            entries.map(move |entry| later(entry, run, 1000 * run))
+        });
+        let all: Vec<Entry> = runs.collect();
+        let (written, counts) = record(options(folder.path(), 16 << 20, "false", 3), &all);
+        assert_eq!((written, counts), (vec!["kick"; 5], (5, 0)));
+        assert_eq!(files(folder.path()).len(), 3);
+    }
+
+    #[test]
+    fn the_session_that_holds_most_gives_way_to_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = options(folder.path(), 64 << 10, "false", 3);
+        let bytes = options.bytes;
+        let entries = session("beta-1.7.3");
+        let small = entries.len() / 4;
+        let mut sink = IncidentSink {
+            age: options.age,
+            bytes,
+            tripwire: options.tripwire,
+            jobs: None,
+            sessions: HashMap::new(),
+            held: 0,
+            counts: Arc::default(),
+        };
+        for entry in &entries[..small] {
+            sink.write(&later(entry.clone(), 1, 0)).unwrap();
+        }
+        let first = sink.sessions[&1].ring.held();
+        assert!(first < bytes / 2, "{first}");
+        for run in 0..20 {
+            for entry in entries.iter().filter(|it| !it.is_close()) {
+                sink.write(&later(entry.clone(), 2, run)).unwrap();
+                assert!(sink.held <= bytes, "{}", sink.held);
+            }
+        }
+        assert_eq!(sink.sessions[&1].ring.held(), first);
+        let left_out = sink.sessions[&2].ring.left_out();
+        assert!(left_out.bodies > 0 && left_out.dropped > 0, "{left_out:?}");
+        let sum: u64 = sink.sessions.values().map(|kept| kept.ring.held()).sum();
+        assert_eq!(sink.held, sum);
+        // What is being written counts as well.
+        sink.counts.pending.store(bytes, Relaxed);
+        sink.make_room();
+        assert_eq!(sink.held, 0);
+    }
+}
