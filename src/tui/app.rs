@@ -12,8 +12,8 @@ use crate::proxy::ColorStore;
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::protocol::Request;
 use crate::view::{
-    Action, Chart, Combination, Conversation, Cursor, FindResult, HeldList, Highlights, Interface,
-    List, SLICE, SortKey, Statistics, has_name, protocols, words,
+    Action, Chart, Combination, Conversation, Cursor, Explanation, FindResult, HeldList,
+    Highlights, Interface, List, SLICE, SortKey, Statistics, has_name, protocols, words,
 };
 use mitmcraft_engine::lang::{Condition, Expr, Vocabulary};
 use mitmcraft_protocol::schema::Catalog;
@@ -31,6 +31,8 @@ pub struct App {
     pub(super) conversation: Option<(Conversation, Cursor)>,
     /// What the view is about that counts packets.
     pub(super) statistics: Option<Statistics>,
+    /// What is found out about a session; `None` until it is asked for.
+    pub(super) explanation: Option<Explanation>,
     /// The packet that is looked at, when its fields have the keys.
     pub(super) details: Option<DetailsPane>,
     pub(super) details_focused: bool,
@@ -102,6 +104,7 @@ impl App {
             view: View::Packets,
             conversation: None,
             statistics: None,
+            explanation: None,
             details: None,
             details_focused: false,
             prompt: None,
@@ -187,6 +190,13 @@ impl App {
             let before = (statistics.counted(), statistics.is_complete());
             busy |= !statistics.advance(&self.list, Statistics::SLICE);
             if before != (statistics.counted(), statistics.is_complete()) {
+                self.write_lines();
+            }
+        }
+        if let Some(explanation) = self.explanation.as_mut().filter(|it| it.lines().is_empty()) {
+            let is_complete = explanation.advance(Explanation::SLICE);
+            busy |= !is_complete;
+            if is_complete {
                 self.write_lines();
             }
         }
@@ -320,6 +330,7 @@ impl App {
             Action::Timeline => self.show(View::Timeline),
             Action::Sent => self.show(View::Sent),
             Action::Compare => self.show(View::Comparison),
+            Action::Explain => self.explain(),
             Action::Back if self.details_focused => self.details_focused = false,
             Action::Back => self.show(View::Packets),
             Action::Next => self.move_by(1),

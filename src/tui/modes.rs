@@ -11,6 +11,7 @@ pub(super) enum View {
     Timeline,
     Sent,
     Comparison,
+    Explanation,
     Help,
 }
 

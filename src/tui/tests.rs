@@ -537,6 +537,21 @@ fn sessions_conversation_statistics_and_keys_are_shown() {
     assert!(table.app.quits());
 }
 
+#[test]
+fn the_session_of_the_selected_packet_or_the_selected_one_is_explained() {
+    let mut table = Table::new(120, 24);
+    table.chats("hello");
+    for view in ["1", "2"] {
+        table.types(view);
+        table.types("W");
+        let lines = table.lines();
+        assert!(lines[1].starts_with("session 1 (Steve), 1.8.9, "), "{lines:?}");
+        assert!(lines.join("\n").contains("the capture ends before the session"), "{lines:?}");
+    }
+    table.key(KeyCode::Esc);
+    assert!(table.lines().join("\n").contains("hello"));
+}
+
 fn held(session: u64, held: u64) -> Push {
     Push::Held(HeldPacket {
         session,

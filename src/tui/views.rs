@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{App, Sent, Timeline, View, summary};
-use crate::view::{Comparison, Conversation, Cursor, List, Statistics};
+use crate::view::{Comparison, Conversation, Cursor, Explanation, List, Statistics};
 
 impl App {
     pub(super) fn follow(&mut self) {
@@ -29,6 +29,18 @@ impl App {
         self.show(View::Packets);
     }
 
+    /// Explains the selected session, or that of the selected packet.
+    pub(super) fn explain(&mut self) {
+        let selected = self.sessions.get(self.session).map(|it| it.context.session);
+        let of_packet = || Some(self.list.snapshot().context(self.cursor.selected()?)?.session);
+        let session = if self.view == View::Sessions { selected } else { of_packet().or(selected) };
+        self.explanation = session.and_then(|session| Explanation::new(&self.store, session));
+        match &self.explanation {
+            Some(_) => self.show(View::Explanation),
+            None => "there is no session to explain".clone_into(&mut self.status),
+        }
+    }
+
     /// Returns the row of the selected packet: of those that were sent, or of the list.
     pub(super) fn shown_row(&self) -> Option<u64> {
         match &self.sent {
@@ -49,6 +61,9 @@ impl App {
         self.details_focused = false;
         self.first_line = 0;
         self.statistics = None;
+        if view != View::Explanation {
+            self.explanation = None;
+        }
         match view {
             View::Conversation => {
                 let height = self.cursor.height();
@@ -83,6 +98,10 @@ impl App {
                     }
                 }
             }
+            (View::Explanation, _) => match self.explanation.as_ref().map(Explanation::lines) {
+                Some([]) => vec!["explaining ..".to_owned()],
+                lines => lines.unwrap_or_default().to_vec(),
+            },
             (View::Help, _) => summary::keys(),
             _ => Vec::new(),
         };

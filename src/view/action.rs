@@ -72,6 +72,7 @@ pub enum Action {
     Send,
     Stop,
     Kick,
+    Explain,
 }
 
 /// A line of [`Action::TABLE`].
@@ -286,6 +287,8 @@ const TABLE: &[Binding] = &[
     both(NextMark, "next_mark", &["]"], "next marked packet", Packet),
     both(PreviousMark, "previous_mark", &["["], "previous marked packet", Packet),
     both(Comment, "comment", &[";"], "comment on the packet", Packet).on(&[Thing::Packet]),
+    both(Explain, "explain", &["W"], "say why the session ended, or what it waits for", Packet)
+        .on(&[Thing::Session, Thing::Packet]),
     both(Save, "save", &["w"], "keep marks and comments in the capture", Packet),
     both(
         Compare,

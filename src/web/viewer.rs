@@ -11,8 +11,8 @@ use crate::view::protocol::{
     StoreState, Warning, bytes, moment, units,
 };
 use crate::view::{
-    Chart, Comparison, Conversation, FindResult, Highlight, Highlights, List, PickedField, SLICE,
-    SortKey, Statistics, Subscription, protocols, replies, sent_packets, words,
+    Chart, Comparison, Conversation, Explanation, FindResult, Highlight, Highlights, List,
+    PickedField, SLICE, SortKey, Statistics, Subscription, protocols, replies, sent_packets, words,
 };
 use mitmcraft_engine::analysis::Sort;
 use mitmcraft_engine::lang::{Completion, Expr, Vocabulary};
@@ -36,6 +36,7 @@ pub struct Viewer {
     statistics: Option<Statistics>,
     /// `true` while the page waits for them.
     counting: bool,
+    explanation: Option<Explanation>,
     chart: Option<Chart>,
     sent: Option<List>,
     /// The columns of the rows that were asked for last.
@@ -67,6 +68,7 @@ impl Viewer {
             said: String::new(),
             statistics: None,
             counting: false,
+            explanation: None,
             chart: None,
             sent: None,
             columns: Vec::new(),
@@ -151,6 +153,12 @@ impl Viewer {
             Request::Statistics {} => {
                 self.statistics.get_or_insert_default();
                 self.counting = true;
+                Answer::DONE
+            }
+            Request::Explain { session } => {
+                let explanation = Explanation::new(&self.store, session);
+                let gone = || Failure::new(format!("there is no session {session}"));
+                self.explanation = Some(explanation.ok_or_else(gone)?);
                 Answer::DONE
             }
             Request::Chart { expressions } => self.begin_chart(expressions.as_deref())?,
@@ -258,6 +266,15 @@ impl Viewer {
                 report["timeline"]["names"] = stats.timeline.names_json();
                 pushes.push(Push::Statistics { report });
                 self.counting = false;
+            } else {
+                busy = true;
+            }
+        }
+        if let Some(explanation) = &mut self.explanation {
+            if explanation.advance(Explanation::SLICE) {
+                let (session, lines) = (explanation.session(), explanation.lines().to_vec());
+                pushes.push(Push::Explanation { session, lines });
+                self.explanation = None;
             } else {
                 busy = true;
             }

@@ -20,6 +20,13 @@ pub enum Push {
         #[cfg_attr(test, ts(type = "any"))]
         report: Json,
     },
+    /// A session is explained.
+    Explanation {
+        /// The session.
+        session: u64,
+        /// The lines of the explanation, as `mitmcraft explain` prints them.
+        lines: Vec<String>,
+    },
     /// The packets of the list over time are counted.
     Chart(ChartData),
     /// Packets to which the interface has [subscribed](super::Request::Subscribe), in the order in which they were

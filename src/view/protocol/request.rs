@@ -142,6 +142,11 @@ pub enum Request {
         /// The row of a line whose index is wanted.
         anchor: Option<u64>,
     },
+    /// Finds out how a session ended, or what it waits for, and why. The push `explanation` has the result.
+    Explain {
+        /// The session.
+        session: u64,
+    },
     /// Counts the packets of the list, or those that have come since. The push `statistics` has the result.
     Statistics {},
     /// Counts the packets of the list that match expressions over time. The push `chart` has the result.

@@ -14,6 +14,11 @@ export function comparison(fields) {
     make("tbody", {}, ...rows));
 }
 
+/** How a session ended, and why. @param {string[]} lines */
+export function explanation(lines) {
+  return make("pre", { class: "explanation" }, lines.join("\n"));
+}
+
 /** @param {ActionInfo[]} actions */
 export function help(actions) {
   const groups = [...new Set(actions.map((it) => it.group))];

@@ -7,7 +7,7 @@ import { ContextMenus } from "./context_menus.js";
 import { ControlPanel } from "./control.js";
 import { Conversation } from "./conversation.js";
 import { Details } from "./details.js";
-import { comparison } from "./dialogs.js";
+import { comparison, explanation } from "./dialogs.js";
 import { byId, make, plural, press } from "./dom.js";
 import { exportDialog } from "./export.js";
 import { FilterLine } from "./filter.js";
@@ -176,6 +176,8 @@ async function askAgain() {
 function onPush(message) {
   if (message.push === "statistics") {
     statistics.show(message.report);
+  } else if (message.push === "explanation") {
+    showDialog(`Session ${message.session}`, explanation(message.lines));
   } else if (message.push === "chart") {
     timeline.show(message);
   } else if (message.push === "state") {
@@ -427,13 +429,20 @@ async function search() {
 function showDialog(title, body) {
   byId("dialog-title", HTMLElement).textContent = title;
   byId("dialog-body", HTMLElement).replaceChildren(body);
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
 }
 
 async function compare() {
   if (lastMark === null || packets.selected === null) return notice.say("Mark one packet (m), and select another to compare it with.", true);
   const answer = await connection.ask("compare", { a: lastMark, b: packets.selected });
   if (answer.fields) showDialog("Comparison", comparison(answer.fields));
+}
+
+/** Asks why the selected session ended, or that of the selected packet. */
+async function explain() {
+  const session = sessions.selected > 0 ? sessions.selected : packets.current?.session;
+  if (session === undefined) return notice.say("Select a session, or a packet of one.", true);
+  await connection.ask("explain", { session });
 }
 
 const timeButton = byId("time-mode", HTMLButtonElement);
@@ -545,6 +554,7 @@ const ACTIONS = {
   next_mark: () => nextMark(false),
   previous_mark: () => nextMark(true),
   comment,
+  explain,
   save: () => connection.ask("save", {}),
   compare,
   export: exportPackets,

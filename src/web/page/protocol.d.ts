@@ -733,6 +733,11 @@ export type Progress = {
 export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   /** The report, as `mitmcraft stats --json` prints it, with a series for each name in `timeline.names`. */
   report: any, }
+| { "push": "explanation",
+  /** The session. */
+  session: number,
+  /** The lines of the explanation, as `mitmcraft explain` prints them. */
+  lines: Array<string>, }
 | { "push": "chart" } & ChartData | { "push": "packets",
   /** The packets, each as its line in a JSONL capture, with its `row`. */
   packets: ({ row: number } & Record<string, any>)[],
@@ -836,6 +841,9 @@ from?: number | null, }
   text?: string | null,
   /** The row of a line whose index is wanted. */
   anchor?: number | null, }
+| { "do": "explain",
+  /** The session. */
+  session: number, }
 | { "do": "statistics", }
 | { "do": "chart",
   /** The expressions, at most 8; both directions if absent. */

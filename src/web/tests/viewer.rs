@@ -194,6 +194,23 @@ fn statistics_of_the_list_follow_when_they_are_counted() {
 }
 
 #[test]
+fn a_session_is_explained_whatever_the_list_shows() {
+    let mut viewer = viewer(1000);
+    viewer.ask(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    let answer = viewer.ask(&json!({ "do": "explain", "session": 1 }));
+    assert_eq!(answer["error"], Json::Null);
+    let pushed = viewer.settle();
+    let explained = pushed.iter().find(|push| push["push"] == "explanation").unwrap();
+    assert_eq!(explained["session"], 1);
+    let first = explained["lines"][0].as_str().unwrap();
+    assert!(first.contains("session 1 (<b>Notch</b>), 1.8.9"), "{first}");
+    assert!(first.ends_with("the capture ends before the session"), "{first}");
+    assert!(viewer.settle().iter().all(|push| push["push"] != "explanation"));
+    let answer = viewer.ask(&json!({ "do": "explain", "session": 7 }));
+    assert_eq!(answer["error"]["message"], "there is no session 7");
+}
+
+#[test]
 fn the_state_is_pushed_when_it_changes_and_later_packets_are_found() {
     let catalog = Arc::new(Catalog::embedded().clone());
     let store = Arc::new(Store::new(StoreOptions::default()));
