@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use mitmcraft::proxy::{IncidentNotice, LakeNotice, OnFull, RefusalError, RunNotice};
 use mitmcraft_engine::auth::AuthError;
 use mitmcraft_engine::capture::{
-    ClaimError, CreateError, EntryError, FileType, McprError, ReadError,
+    ClaimError, CreateError, EntryError, FileType, McprError, ReadError, ZipFault,
 };
 use mitmcraft_engine::decode::{DecodeNotice, DecodedConnection};
 use mitmcraft_engine::filter::Message;
@@ -130,7 +130,8 @@ pub(super) fn read_error(error: &ReadError) -> String {
         ReadError::Entry(_, EntryError::NoBody | EntryError::Encode(_)) => {
             format!("{error} (recorded with `--no-body`)")
         }
-        ReadError::Entry(_, EntryError::Sessions { .. }) => {
+        ReadError::Entry(_, EntryError::Sessions { .. })
+        | ReadError::Zip(ZipFault::TooLarge { .. }) => {
             format!("{error}; `--max-memory` raises the limit")
         }
         ReadError::Entry(_, EntryError::NoTable { .. }) => {

@@ -10,7 +10,7 @@ use mitmcraft_protocol::packet::{Content, RawReason, Timestamp};
 /// The entries of the last minutes, in a bounded number of bytes.
 ///
 /// What is older than `age` is dropped. If the rest takes more than `bytes`, a ring that thins leaves out the bodies
-/// of chunks, the oldest first; the oldest entries are dropped if that is not enough.
+/// of chunks of its older half, the oldest first; the oldest entries are dropped if that is not enough.
 #[derive(Debug)]
 pub struct EntryRing {
     age: Duration,
@@ -72,16 +72,19 @@ impl EntryRing {
 
     /// Makes room until at most `bytes` bytes are held.
     pub fn shrink(&mut self, bytes: u64) {
-        while self.thins && self.held > bytes && self.thinned < self.entries.len() {
-            if let Some(entry) = self.entries.get_mut(self.thinned) {
+        while self.held > bytes {
+            // The newer half keeps its bodies: they are worth more than older entries.
+            let place = Some(self.thinned).filter(|it| self.thins && *it < self.entries.len() / 2);
+            if let Some(entry) = place.and_then(|place| self.entries.get_mut(place)) {
                 self.held -= entry.size();
                 self.left_out.bodies += u64::from(leave_out(entry));
                 self.held += entry.size();
+                self.thinned += 1;
+            } else if self.pop().is_some() {
+                self.left_out.dropped += 1;
+            } else {
+                return;
             }
-            self.thinned += 1;
-        }
-        while self.held > bytes && self.pop().is_some() {
-            self.left_out.dropped += 1;
         }
     }
 
@@ -168,12 +171,12 @@ mod tests {
         for second in 0..10 {
             ring.push(packet(second, second % 2 == 0, if second < 8 { 40 } else { 600 }));
         }
-        assert_eq!(kept(&ring), [(4, 16), (5, 40), (6, 16), (7, 40), (8, 16), (9, 600)]);
+        assert_eq!(kept(&ring), [(5, 40), (6, 16), (7, 40), (8, 600), (9, 600)]);
         let left_out = |ring: &EntryRing| {
             let LeftOut { old, dropped, bodies } = ring.left_out();
             (old, dropped, bodies)
         };
-        assert_eq!(left_out(&ring), (4, 0, 3));
+        assert_eq!(left_out(&ring), (4, 1, 2));
         let sum: u64 = ring.iter().map(Entry::size).sum();
         assert_eq!(ring.held(), sum);
         ring.push(packet(9, false, 1000));

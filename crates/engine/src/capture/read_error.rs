@@ -61,6 +61,10 @@ pub enum ReadError {
 impl ReadError {
     /// Classifies an I/O error that occurred at `position`.
     pub(super) fn at(position: FilePosition, error: io::Error) -> Self {
+        let error = match error.downcast::<ZipFault>() {
+            Ok(fault) => return Self::Zip(fault),
+            Err(error) => error,
+        };
         match error.kind() {
             ErrorKind::UnexpectedEof => Self::CutOff(position),
             ErrorKind::InvalidData => Self::Damaged(position, Damage::Compressed(error)),

@@ -10,7 +10,7 @@ use crate::report::Finding;
 use crate::text::count;
 use mitmcraft_protocol::meaning::DisconnectTopic as Topic;
 use mitmcraft_protocol::packet::{Diagnostic, Origin, Packet, Reading, Undecoded};
-use mitmcraft_protocol::schema::{DecodeCause, Release, Role, State, Value};
+use mitmcraft_protocol::schema::{DecodeCause, Direction, Release, Role, State, Value};
 
 /// Collects what speaks for a cause of an end, the most certain first.
 pub(super) fn causes(session: &Watched, ending: &Ending) -> Vec<Evidence> {
@@ -108,9 +108,12 @@ impl Causes<'_> {
             let Some(record) = place.and_then(|place| finding.around.records.get(place)) else {
                 continue;
             };
+            let is_forwarding = rule == LintRule::ForwardingUnread.name();
+            if record.packet.direction() == Direction::Serverbound && !is_forwarding {
+                continue;
+            }
             let bore = session.client_bore(record);
             let is_of_server = is_told && record.packet.role() != Some(Role::Disconnect);
-            let is_forwarding = rule == LintRule::ForwardingUnread.name();
             let certainty = match (bore, finding.certain) {
                 _ if HARMLESS.contains(&&*rule) => continue,
                 // The server's words are evidence of their own.
@@ -182,6 +185,22 @@ impl Causes<'_> {
                 continue;
             };
             self.add(record, certainty, diagnostic.name(), diagnostic.description().to_owned());
+        }
+        // What the server may have refused, besides.
+        let is_refused = self.ending.kind.side() == Some(Side::Server)
+            && (self.server_ended() || self.is_about(Topic::Unread));
+        let findings = session.linter.report().findings.into_iter();
+        for mut finding in findings.filter(|finding| is_refused && finding.certain) {
+            let Some(record) = finding.at_fault().cloned() else { continue };
+            let is_known = |found: &Evidence| found.seq == record.packet.seq();
+            if record.packet.direction() == Direction::Clientbound
+                || session.server_bore(&record)
+                || self.found.iter().any(is_known)
+            {
+                continue;
+            }
+            finding.place.source.clone_from(&session.source);
+            self.found.push(Evidence::found(finding, Certainty::Likely, record.packet.seq()));
         }
     }
 

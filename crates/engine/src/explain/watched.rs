@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Join;
 use crate::analysis::{Exchange, ExchangeRole, VersionCheck, VersionMismatch};
 use crate::capture::{Entry, Event, EventKind, Outcome, Record, Sink as _};
-use crate::lint::Linter;
+use crate::lint::{LintSide, Linter};
 use mitmcraft_protocol::meaning::diagnose;
 use mitmcraft_protocol::packet::{Context, Diagnostic, Origin, Timestamp, Undecoded};
 use mitmcraft_protocol::schema::{Direction, PerDirection, Role, State};
@@ -17,7 +17,7 @@ pub(super) struct Watched {
     pub(super) source: Option<Arc<str>>,
     /// The newest context.
     pub(super) context: Arc<Context>,
-    /// Judges what the client got.
+    /// Judges what the client and the server got.
     pub(super) linter: Linter,
     versions: VersionCheck,
     pub(super) mismatch: Option<VersionMismatch>,
@@ -70,7 +70,7 @@ impl Watched {
         Self {
             source,
             context,
-            linter: Linter::default(),
+            linter: Linter::new(LintSide::Both),
             versions: VersionCheck::default(),
             mismatch: None,
             close: None,

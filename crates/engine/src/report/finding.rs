@@ -71,8 +71,13 @@ impl Finding {
     /// Returns the packet at fault; `None` if the lack of one is the fault.
     #[must_use]
     pub fn packet(&self) -> Option<&Packet> {
-        let record = self.around.records.get(self.around.at_fault?)?;
-        Some(&record.packet)
+        self.at_fault().map(|record| &record.packet)
+    }
+
+    /// Returns the record of the packet at fault; `None` if the lack of one is the fault.
+    #[must_use]
+    pub fn at_fault(&self) -> Option<&Record> {
+        self.around.records.get(self.around.at_fault?)
     }
 
     /// Returns the finding as JSON. Its packets are as in captures, without fields and bytes.

@@ -44,10 +44,7 @@ pub enum ZipFault {
     #[error("`{0}` is in the zip twice: the first is read")]
     Twice(String),
     /// The members together inflate to more than the memory for reading.
-    #[error(
-        "`{member}` in the zip inflates beyond {limit} bytes of memory: the zip is not read further \
-         (`--max-memory` raises it)"
-    )]
+    #[error("`{member}` in the zip inflates beyond {limit} bytes: the zip is not read further")]
     TooLarge {
         /// The member.
         member: String,

@@ -263,6 +263,17 @@ fn a_capture_with_a_fault_is_read_up_to_it_and_the_fault_is_named() {
     let (count, faults) = entries(archive(&[changed]));
     assert_eq!(count, whole);
     assert!(faults[0].contains("`capture.jsonl` in the zip has another checksum"), "{faults:?}");
+    // In the middle of a pcapng, too.
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/session-1.8-encrypted.pcapng");
+    let pcapng = std::fs::read(path).unwrap();
+    let changed = Made { crc: 1, ..Made::new("capture.pcapng", &pcapng) };
+    let (count, faults) = entries(archive(&[changed]));
+    assert_eq!((count, faults.len()), (entries(pcapng.clone()).0, 1), "{faults:?}");
+    assert!(faults[0].starts_with("`capture.pcapng` in the zip has another"), "{faults:?}");
+    let all = archive(&[Made::new("capture.pcapng", &pcapng)]);
+    let (count, faults) = entries(all[..all.len() / 2].to_vec());
+    assert!(count > 0, "{faults:?}");
+    assert!(faults[0].starts_with("the zip is cut off within `capture.pcapng`"), "{faults:?}");
     let all = archive(&[Made::new("capture.jsonl", &capture)]);
     let (count, faults) = entries(all[..all.len() / 2].to_vec());
     assert!(count > 0 && count < whole, "{count} of {whole}");

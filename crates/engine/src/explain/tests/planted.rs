@@ -170,6 +170,17 @@ fn words_of_a_server_lead_to_their_packet() {
 }
 
 #[test]
+fn a_packet_of_the_client_beyond_a_limit_of_the_server_is_found() {
+    for version in VERSIONS {
+        let large = body().text("a:b").raw(&[7; 32_768]);
+        let script = Script::healthy(version).client("custom_payload", large);
+        let seq = script.seq;
+        let script = script.close("closed by the server");
+        assert_eq!(judge(script, seq, "length-invalid", Certainty::Likely), None);
+    }
+}
+
+#[test]
 fn the_end_of_a_login_leads_to_its_packet() {
     let mut failures = Vec::new();
     for version in VERSIONS {
