@@ -73,12 +73,12 @@ impl IncidentRecorder {
     ) -> io::Result<(Box<dyn Sink>, Self)> {
         let IncidentOptions { age, bytes, files, tripwire, seed } = options;
         let counts: Arc<Counts> = Arc::default();
-        let (jobs, waiting) = sync_channel(WAITING);
+        let (jobs, waiting) = sync_channel::<Box<Job>>(WAITING);
         let (ending, done) = mpsc::channel::<()>();
         let writer = Writer { files, seed, counts: Arc::clone(&counts), report };
         std::thread::Builder::new().name("incidents".into()).spawn(move || {
             let _ending = ending;
-            waiting.into_iter().for_each(|job| writer.run(job));
+            waiting.into_iter().for_each(|job| writer.run(*job));
         })?;
         let sessions = HashMap::new();
         let jobs = Some(jobs);
@@ -102,7 +102,7 @@ struct IncidentSink {
     bytes: u64,
     tripwire: Tripwire,
     /// `None` once the run has ended.
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<SyncSender<Box<Job>>>,
     sessions: HashMap<u64, Kept>,
     /// Bytes of the entries of all sessions.
     held: u64,
@@ -167,7 +167,7 @@ impl IncidentSink {
         let incident = Incident { entries, left_out, trigger, rule, at, known };
         let path: Arc<OnceLock<PathBuf>> = Arc::default();
         let (context, named) = (Arc::clone(context), Arc::clone(&path));
-        let job = Job { incident, context, bytes, path: named, replaces };
+        let job = Box::new(Job { incident, context, bytes, path: named, replaces });
         self.counts.pending.fetch_add(bytes, Relaxed);
         match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
             Some(Ok(())) => kept.last = Some((at, path)),

@@ -139,7 +139,7 @@ impl Target {
                 if records {
                     // The end of each session is an incident.
                     let folder = support::scratch_file("incidents");
-                    std::fs::create_dir(&folder).unwrap();
+                    fs::create_dir(&folder).unwrap();
                     command.current_dir(folder);
                 }
                 let proxy = program.insert(Program::start("mitmcraft", command));

@@ -1,6 +1,6 @@
 //! Incident files: what is in them, what is not, and when they are written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -107,12 +107,15 @@ fn nothing_private_is_in_any_member_of_a_redacted_incident_file() {
     for (file, entries) in captures() {
         let is_private = |text: &String| text.len() > 3 && !text.starts_with("unknown");
         let contexts = entries.iter().map(Entry::context);
-        let private: std::collections::BTreeSet<String> = contexts
+        let mut private: BTreeSet<String> = contexts
             .flat_map(|it| [it.player.clone(), Some(it.client.to_string())])
             .flatten()
             .filter(is_private)
             .collect();
         let plain = members(&zip(incident(entries.clone()), None));
+        if file.ends_with("session-1.12.2.jsonl") {
+            private.insert("hello from a real client".to_owned());
+        }
         let redacted = members(&zip(incident(entries), Some(b"seed")));
         let holds = |bytes: &[u8], text: &str| {
             bytes.windows(text.len()).any(|window| window == text.as_bytes())
