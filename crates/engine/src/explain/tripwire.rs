@@ -71,10 +71,12 @@ impl Tripwire {
             let is_met = self.condition.as_ref().is_some_and(|it| it.matches(record));
             is_met.then_some((Trigger::Expression, None))
         };
+        // The description of another version proves nothing.
+        if !record.outcome.came() || packet.context().guess {
+            return matches();
+        }
         let error = packet.error();
-        let is_sound =
-            error.is_none() && packet.noted().is_empty() && Breach::of_inflated(packet).is_none();
-        if is_sound || !record.outcome.came() {
+        if error.is_none() && packet.noted().is_empty() && Breach::of_inflated(packet).is_none() {
             return matches();
         }
         let is_undecodable = matches!(error, Some(Undecoded::Codec(_) | Undecoded::Decode(_)));
