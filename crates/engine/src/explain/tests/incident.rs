@@ -71,9 +71,9 @@ fn an_incident_file_is_a_capture_with_what_is_known_about_it() {
         let script = script.client("position", body().f64(1.0));
         let seq = script.seq;
         let entries = script.kick(State::Play, words).close("closed by the server").entries;
-        let zip = zip(incident(entries.clone()), None);
-        let members = members(&zip);
-        let names: Vec<&str> = members.keys().map(|it| &**it).collect();
+        let file = zip(incident(entries.clone()), None);
+        let found = members(&file);
+        let names: Vec<&str> = found.keys().map(|it| &**it).collect();
         let expected = [
             "capture.pcapng",
             "report.json",
@@ -83,10 +83,14 @@ fn an_incident_file_is_a_capture_with_what_is_known_about_it() {
             "timeline.svg",
         ];
         assert_eq!(names, expected);
-        let text = |name: &str| String::from_utf8(members[name].clone()).unwrap();
+        let text = |name: &str| String::from_utf8(found[name].clone()).unwrap();
         let json = |name: &str| serde_json::from_str::<Json>(&text(name)).unwrap();
         let named = format!("packet {seq}, bytes-missing");
         assert!(text("report.txt").contains(&named), "{}", text("report.txt"));
+        // Redaction keeps the fault.
+        let redacted = members(&zip(incident(entries.clone()), Some(b"seed")));
+        let redacted = String::from_utf8_lossy(&redacted["report.txt"]).into_owned();
+        assert!(redacted.contains(&named), "{redacted}");
         assert_eq!(json("report.json")["sessions"][0]["evidence"][0]["seq"], seq);
         assert_eq!(json("session.json")["trigger"]["kind"], "kick");
         assert_eq!(json("session.json")["brands"]["client"], "vanilla");
@@ -95,7 +99,7 @@ fn an_incident_file_is_a_capture_with_what_is_known_about_it() {
         assert!(json("statistics.json")["total"]["packets"].as_u64() > Some(20));
         assert!(text("timeline.svg").starts_with("<svg"), "{}", text("timeline.svg"));
         // It is read like a capture, and explained in the same words.
-        let again = read(&zip);
+        let again = read(&file);
         assert_eq!(again.len(), entries.len());
         assert_eq!(super::text(&explain(again)), text("report.txt"));
     }
