@@ -49,6 +49,7 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
         ),
         RunNotice::InflatesTooMuch { session } => inflates_too_much(*session),
         RunNotice::OtherVersion(mismatch) => mismatch.to_string(),
+        RunNotice::Stuck(stuck) => stuck.to_string(),
         RunNotice::SinkStalls { sink, on_full } => {
             let meanwhile = match on_full {
                 OnFull::Drop => "entries are left out until it goes on",

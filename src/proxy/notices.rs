@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{OnFull, RefusalError};
-use mitmcraft_engine::analysis::VersionMismatch;
+use mitmcraft_engine::analysis::{StuckJoin, VersionMismatch};
 use mitmcraft_engine::auth::AuthError;
 use mitmcraft_engine::link::Notice;
 use mitmcraft_engine::pipe::Fault;
@@ -81,6 +81,8 @@ pub enum RunNotice<'a> {
     /// The server of a session seems to speak another version than the client. Shown once for each version
     /// of clients.
     OtherVersion(&'a VersionMismatch),
+    /// The client of a session does not get into the world. Shown once for each session.
+    Stuck(&'a StuckJoin),
     /// The program that decides on packets has written a line to stderr.
     PipeSays(&'a str),
     /// The program that decides on packets has failed. It is started again.

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::progress::LogProgress;
 use super::queue::Batch;
 use crate::proxy::{Metrics, Notices, RunNotice, Trouble};
-use mitmcraft_engine::analysis::VersionCheck;
+use mitmcraft_engine::analysis::{JoinCheck, VersionCheck};
 use mitmcraft_engine::capture::{InflationBudget, Sink, Unrecorded};
 
 /// The sinks of a run, and the faults of those that could not go on.
@@ -19,6 +19,7 @@ pub(super) struct LogSinks {
     progress: Arc<LogProgress>,
     pub(super) inflation: InflationBudget,
     versions: VersionCheck,
+    joins: JoinCheck,
     faults: Vec<LogFault>,
 }
 
@@ -92,8 +93,8 @@ impl LogSinks {
             reported: None,
         };
         let sinks = sinks.into_iter().enumerate().map(written).collect();
-        let (versions, faults) = (VersionCheck::default(), Vec::new());
-        Self { sinks, on_error, notices, metrics, progress, inflation, versions, faults }
+        let (versions, joins, faults) = (VersionCheck::default(), JoinCheck::default(), Vec::new());
+        Self { sinks, on_error, notices, metrics, progress, inflation, versions, joins, faults }
     }
 
     /// Writes a batch. What one of its entries keeps in memory is freed before the next is written, unless
@@ -108,6 +109,9 @@ impl LogSinks {
             }
             if let Some(mismatch) = self.versions.take(&entry) {
                 self.notices.show(&RunNotice::OtherVersion(&mismatch));
+            }
+            if let Some(stuck) = self.joins.take(&entry) {
+                self.notices.show(&RunNotice::Stuck(&stuck));
             }
             let mut at = 0;
             while at + 1 < self.sinks.len() {

@@ -23,8 +23,7 @@ pub(super) fn causes(session: &Watched, ending: &Ending) -> Vec<Evidence> {
     causes.login();
     causes.movement();
     causes.chat();
-    let waits = session.join.waits(session, ending);
-    causes.found.extend(waits);
+    causes.join();
     causes.connection();
     causes.words();
     let mut found = causes.found;
@@ -313,6 +312,21 @@ impl Causes<'_> {
         self.add(record, certainty, rule, format!("{why}; {reason}"));
     }
 
+    /// What the client, or the server, still waited for at the end.
+    fn join(&mut self) {
+        let certainty = match self.ending.kind {
+            EndKind::Open | EndKind::Left | EndKind::Refused => Certainty::Likely,
+            EndKind::Kicked if self.is_about(Topic::Silence) => Certainty::Likely,
+            EndKind::Dropped | EndKind::LostClient | EndKind::LostServer => Certainty::Possible,
+            EndKind::Kicked | EndKind::Stopped | EndKind::Unreachable | EndKind::Proxy => return,
+        };
+        let session = self.session;
+        if let Some(waiting) = session.join.waits(session.end()).filter(|it| !it.has_acted) {
+            let rule = LintRule::JoinIncomplete.name();
+            self.add(waiting.record, certainty, rule, waiting.reason());
+        }
+    }
+
     /// The words of the server.
     fn words(&mut self) {
         let Some(words) =
@@ -381,12 +395,14 @@ fn client_patience(record: &Record) -> Duration {
 }
 
 /// Rules that say nothing about the end: the game goes on, or another judgement has them.
-const HARMLESS: [&str; 5] = [
+const HARMLESS: [&str; 7] = [
     "channel-unregistered",
+    "join-incomplete",
     "keep-alive-overdue",
     "pack-hash-invalid",
     "server-silent",
     "uncompressed-above-threshold",
+    "version-differs",
 ];
 
 /// Rules that the game checks while it reads a packet.

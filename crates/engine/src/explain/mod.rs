@@ -9,10 +9,9 @@ mod causes;
 mod ending;
 mod evidence;
 mod explainer;
-mod join;
 mod report;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod watched;
 
 use causes::causes;
@@ -20,6 +19,5 @@ pub use ending::{EndKind, Ending, Words};
 use evidence::ending_of;
 pub use evidence::{Certainty, Evidence};
 pub use explainer::Explainer;
-use join::Join;
 pub use report::{ExplainReport, Explained};
 use watched::Watched;

@@ -3,8 +3,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Join;
-use crate::analysis::{Exchange, ExchangeRole, VersionCheck, VersionMismatch};
+use crate::analysis::{Exchange, ExchangeRole, Join, VersionCheck, VersionMismatch};
 use crate::capture::{Entry, Event, EventKind, Outcome, Record, Sink as _};
 use crate::lint::Linter;
 use mitmcraft_protocol::meaning::diagnose;
@@ -141,7 +140,9 @@ impl Watched {
                 self.disconnect = Some(record.clone());
             }
         }
-        self.join.take(record);
+        if record.outcome.went() {
+            self.join.take(record);
+        }
         self.take_chat(record);
         if record.outcome.came() && packet.role() != Some(Role::Disconnect) {
             self.last[packet.direction()] = Some(record.clone());

@@ -1,15 +1,16 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::values::Values;
 use super::{LintReport, LintRule, LintSession};
+use crate::analysis::VersionCheck;
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::report::{Around, Finding, Place};
 use mitmcraft_protocol::codec::CodecError;
 use mitmcraft_protocol::contents::{Contents, ContentsError};
-use mitmcraft_protocol::meaning::{Breach, SessionMemory, diagnose};
+use mitmcraft_protocol::meaning::{Breach, Grade, SessionMemory, diagnose};
 use mitmcraft_protocol::packet::{
     Diagnostic, Packet, RawReason, Timestamp, Undecoded, any_position,
 };
@@ -25,6 +26,9 @@ pub struct Linter {
     side: LintSide,
     sessions: HashMap<u64, LintSession>,
     memory: SessionMemory,
+    versions: VersionCheck,
+    /// The versions of clients to whom a server speaks another.
+    strangers: BTreeSet<i32>,
     /// The number of judged packets by version.
     judged: BTreeMap<(i32, String), u64>,
     findings: BTreeMap<Key, Finding>,
@@ -43,12 +47,16 @@ pub(super) struct Fault {
     pub(super) reason: String,
     pub(super) field: Option<String>,
     pub(super) span: Option<Range<usize>>,
+    pub(super) grade: Grade,
+    /// What follows, if that depends on the version.
+    pub(super) then: Option<&'static str>,
 }
 
 impl Fault {
-    /// Creates a fault of a packet as a whole that the game certainly refuses.
+    /// Creates a certain fault of a packet as a whole.
     pub(super) fn new(rule: LintRule, reason: impl Into<String>) -> Self {
-        Self { rule, certain: true, reason: reason.into(), field: None, span: None }
+        let (reason, grade) = (reason.into(), rule.grade());
+        Self { rule, certain: true, reason, field: None, span: None, grade, then: None }
     }
 }
 
@@ -83,7 +91,7 @@ impl Linter {
     #[must_use]
     pub fn report(&self) -> LintReport {
         let (judged, findings) = (self.judged.clone(), self.findings.values().cloned().collect());
-        LintReport { judged, findings, visits: Vec::new() }
+        LintReport { judged, findings, visits: Vec::new(), is_strict: false }
     }
 
     fn end(&mut self) {
@@ -93,10 +101,22 @@ impl Linter {
             self.memory.forget(number);
             self.end_session(session, None);
         }
+        self.versions = VersionCheck::default();
     }
 
     /// Ends a session, which was closed at a time, if that is known.
     fn end_session(&mut self, session: LintSession, closed: Option<Timestamp>) {
+        let at = closed.unwrap_or(session.last_at);
+        if let Some((side, record, fault)) = session.waits(at)
+            && self.side.judges(side.sends())
+        {
+            self.add(&record, fault);
+        }
+        if self.side.judges(Direction::Serverbound) && !session.has_gaps() {
+            for (record, fault) in session.client.end(at) {
+                self.add(&record, fault);
+            }
+        }
         if !self.side.judges(Direction::Clientbound) {
             return;
         }
@@ -178,6 +198,49 @@ impl Linter {
         }
     }
 
+    /// Takes what a client got or sent, and adds what it does otherwise than the game.
+    fn judge_client(&mut self, record: &Record) {
+        let packet = &record.packet;
+        let Some(session) = self.sessions.get_mut(&packet.context().session) else { return };
+        if session.has_gaps() || packet.context().guess {
+            return;
+        }
+        if packet.direction() == Direction::Clientbound {
+            if record.outcome.went() {
+                session.client.hear(record);
+            }
+            return;
+        }
+        if !record.outcome.came() {
+            return;
+        }
+        let faults = session.client.say(record);
+        if faults.is_empty() {
+            return;
+        }
+        let values = packet.kind().map(|kind| Values::read(packet, kind, None));
+        for (record, fault) in faults {
+            let is_of_packet = record.packet.seq() == packet.seq();
+            let values = values.as_ref().filter(|_| is_of_packet);
+            let span = values.and_then(|values| values.place(fault.field.as_deref()?));
+            self.add(&record, Fault { span, ..fault });
+        }
+    }
+
+    /// Takes an entry for the check of versions. What does not decode because the server speaks another version, as its
+    /// status says, is one finding.
+    fn judge_version(&mut self, entry: &Entry) {
+        let mismatch = self.versions.take(entry).filter(|it| it.status.is_some());
+        let Some(mismatch) = mismatch else { return };
+        let (number, _) = mismatch.client;
+        self.findings.retain(|(version, rule, ..), _| *version != number || !is_of_decoding(*rule));
+        self.strangers.insert(number);
+        let session = self.sessions.get(&mismatch.session);
+        if let Some(record) = session.and_then(|it| it.first_heard.clone()) {
+            self.add(&record, Fault::new(LintRule::VersionDiffers, mismatch.to_string()));
+        }
+    }
+
     fn undecoded(&mut self, record: &Record, error: &Undecoded) {
         let packet = &record.packet;
         let len = packet.body_or_bytes().len();
@@ -234,8 +297,11 @@ impl Linter {
     }
 
     fn add(&mut self, record: &Record, fault: Fault) {
-        let Fault { rule, certain, reason, field, span } = fault;
+        let Fault { rule, certain, reason, field, span, grade, then } = fault;
         let context = record.packet.context();
+        if is_of_decoding(rule) && self.strangers.contains(&context.protocol.version()) {
+            return;
+        }
         let packet = record.packet.kind().map_or_else(
             || record.packet.id().map(|id| format!("0x{id:02x}")).unwrap_or_default(),
             |kind| format!("{} {}", kind.state(), kind.name()),
@@ -256,9 +322,10 @@ impl Linter {
             let (source, context) = (self.source.clone(), Arc::clone(context));
             let place = Place { source, context, at: record.packet.at() };
             let around = Around::only(record.clone());
-            let (player_sees, count) = (Some(rule.player_sees()), 0);
+            let (player_sees, count) = (Some(then.unwrap_or_else(|| rule.player_sees())), 0);
             let finding = Finding::new(rule.name(), reason, place, around);
-            Finding { certain, field, span, count, player_sees, ..finding }
+            let grade = Some(grade);
+            Finding { certain, field, span, count, player_sees, grade, ..finding }
         };
         self.findings.entry(key).or_insert_with(new).count += 1;
     }
@@ -272,12 +339,25 @@ impl Sink for Linter {
                 if !matches!(packet.context().protocol.family(), Family::Java | Family::Alpha) {
                     return Ok(());
                 }
-                let session = self.sessions.entry(packet.context().session).or_default();
+                let number = packet.context().session;
+                let session = self.sessions.entry(number).or_default();
+                let waits = session.take_join(record);
                 let silence = session.take(record);
+                if let Some((side, record, fault)) = waits
+                    && self.side.judges(side.sends())
+                {
+                    self.add(&record, fault);
+                }
                 if let Some((record, fault)) =
                     silence.filter(|_| self.side.judges(Direction::Clientbound))
                 {
                     self.add(&record, fault);
+                }
+                if self.side.judges(Direction::Serverbound) {
+                    self.judge_client(record);
+                }
+                if self.side.judges(Direction::Clientbound) {
+                    self.judge_version(entry);
                 }
                 if record.outcome.came() {
                     self.take_noted(record);
@@ -291,6 +371,9 @@ impl Sink for Linter {
                     let number = event.context.session;
                     self.memory.forget(number);
                     let is_end = matches!(event.kind, EventKind::Close(_));
+                    if is_end && self.side.judges(Direction::Clientbound) {
+                        self.judge_version(entry);
+                    }
                     if let Some(session) = self.sessions.remove(&number) {
                         self.end_session(session, is_end.then_some(event.at));
                     }
@@ -332,6 +415,19 @@ impl LintSide {
 
 /// The bytes of packets with faults that are kept at most, one for each kind of fault.
 const MOST_KEPT: usize = 64 << 20;
+
+/// Returns whether a rule is about packets that do not decode.
+fn is_of_decoding(rule: LintRule) -> bool {
+    matches!(
+        rule,
+        LintRule::IdUnknown
+            | LintRule::BytesMissing
+            | LintRule::BytesLeft
+            | LintRule::FieldInvalid
+            | LintRule::EntryUnknown
+            | LintRule::FrameInvalid
+    )
+}
 
 /// Returns `false` for what the game may bear.
 fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {

@@ -59,7 +59,8 @@ impl<'p> Values<'p> {
 
     fn fault(&mut self, rule: LintRule, certain: bool, reason: String, span: Range<usize>) {
         let field = Some(self.path.as_str().to_owned()).filter(|path| !path.is_empty());
-        self.faults.push(Fault { rule, certain, reason, field, span: Some(span) });
+        let fault = Fault::new(rule, reason);
+        self.faults.push(Fault { certain, field, span: Some(span), ..fault });
     }
 
     fn note_field(&mut self, span: Range<usize>) {

@@ -2,7 +2,7 @@
 //! sessions without them, and the captures of real peers, have nothing that is wrong.
 
 mod planted;
-mod script;
+pub(crate) mod script;
 
 use std::path::Path;
 

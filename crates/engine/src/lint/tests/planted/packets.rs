@@ -489,7 +489,7 @@ fn slot(version: i32) -> Plant {
 pub(crate) fn chunk(version: i32) -> Plant {
     let rule = Rule::ChunkInvalid;
     Plant::new("section with a wrong array", rule, move |is_bad| {
-        let at = body().i32(3).i32(-4);
+        let at = body().i32(0).i32(0);
         if version < 107 {
             // Blocks, light and sky light of a section, and the biomes.
             let size = 4096 * 2 + 2048 * 2 + 256 - i32::from(is_bad);
