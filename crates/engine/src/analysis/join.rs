@@ -36,6 +36,10 @@ struct Joining {
     /// `true` while nothing need be looked at: the client is in the world.
     is_settled: bool,
     is_reported: bool,
+    /// The number of the last packet; 0 before the first.
+    last: u64,
+    /// `true` if packets are missing, so that nothing is known of what did not come.
+    has_gaps: bool,
 }
 
 /// How far a client has come on its way into the world, and what it waits for.
@@ -83,8 +87,8 @@ pub(crate) struct Waiting<'j> {
     then: String,
     /// The time since that packet.
     pub(crate) time: Duration,
-    /// `true` if the player has done something without it.
-    pub(crate) has_acted: bool,
+    /// `true` if the player has done something without it, or has to decide.
+    pub(crate) is_up_to_player: bool,
 }
 
 impl JoinCheck {
@@ -97,7 +101,10 @@ impl JoinCheck {
                     return None;
                 }
                 let joining = self.sessions.entry(number).or_default();
-                if joining.is_settled || !record.outcome.went() {
+                let number_of_packet = record.packet.seq();
+                joining.has_gaps |= number_of_packet > joining.last + 1;
+                joining.last = joining.last.max(number_of_packet);
+                if joining.is_settled || joining.has_gaps || !record.outcome.went() {
                     return None;
                 }
                 joining.join.take(record);
@@ -120,17 +127,17 @@ impl JoinCheck {
     /// Returns what a session waits for that is stuck at a time.
     #[must_use]
     pub fn missing(&self, session: u64, now: Timestamp) -> Option<String> {
-        let joining = self.sessions.get(&session).filter(|it| !it.is_settled)?;
-        Some(joining.join.waits(now).filter(|it| !it.has_acted)?.missing)
+        let joining = self.sessions.get(&session).filter(|it| !it.is_settled && !it.has_gaps)?;
+        Some(joining.join.waits(now).filter(|it| !it.is_up_to_player)?.missing)
     }
 }
 
 impl Joining {
     fn report(&mut self, session: u64, now: Timestamp) -> Option<StuckJoin> {
-        if self.is_reported || self.is_settled {
+        if self.is_reported || self.is_settled || self.has_gaps {
             return None;
         }
-        let waiting = self.join.waits(now).filter(|it| !it.has_acted)?;
+        let waiting = self.join.waits(now).filter(|it| !it.is_up_to_player)?;
         self.is_reported = true;
         let kind = waiting.record.packet.kind();
         let name = kind.map_or_else(|| "?".to_owned(), |kind| kind.name().to_string());
@@ -212,10 +219,10 @@ impl Join {
 
     /// Returns what the client, or the server, waits for at a time, if it has waited for long enough.
     pub(crate) fn waits(&self, now: Timestamp) -> Option<Waiting<'_>> {
-        let (record, side, missing, then, has_acted) = match (&self.last, &self.world) {
+        let (record, side, missing, then, is_up_to_player) = match (&self.last, &self.world) {
             (Some(last), _) => {
                 let (side, words) = missing_answer(&last.packet);
-                (last, side, words.to_owned(), String::new(), false)
+                (last, side, words.to_owned(), String::new(), is_for_player(&last.packet))
             }
             (None, Some(world)) if !world.is_shown => {
                 let missing = world.missing();
@@ -234,7 +241,7 @@ impl Join {
             _ => return None,
         };
         let time = now.since(record.packet.at());
-        (time >= ENOUGH).then_some(Waiting { record, side, missing, then, time, has_acted })
+        (time >= ENOUGH).then_some(Waiting { record, side, missing, then, time, is_up_to_player })
     }
 }
 
@@ -381,6 +388,12 @@ const MAX_SESSIONS: usize = 4096;
 fn leads_on(packet: &Packet) -> bool {
     let aside = ["ping", "pong", "settings", "store_cookie", "custom_report_details"];
     packet.kind().is_some_and(|kind| !aside.contains(&&**kind.name()))
+}
+
+/// Returns whether a person answers a packet of the server.
+fn is_for_player(packet: &Packet) -> bool {
+    let names = ["add_resource_pack", "code_of_conduct", "resource_pack_send"];
+    packet.kind().is_some_and(|kind| names.contains(&&**kind.name()))
 }
 
 /// Returns whose answer did not come after the last packet of a login or configuration, and which it is.

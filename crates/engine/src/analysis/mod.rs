@@ -27,10 +27,12 @@ pub use channels::Channels;
 pub use counting_sink::{CountingSink, SessionCounts};
 pub use counts_by_packet::{CountedPacket, CountsByPacket};
 pub use diagnostic_counts::DiagnosticCounts;
-pub use diff::{Change, DiffSide, Differ, Difference, EqualPairs, Ignore, IgnoreError, LegDiffer};
+pub use diff::{
+    Change, DiffSide, Differ, Difference, EqualPairs, Ignore, IgnoreError, LegDiffer, TickDiffer,
+};
 pub(crate) use diff::{entity_ids, fingerprint};
 pub(crate) use exchange::{Exchange, ExchangeRole};
-pub(crate) use join::Join;
+pub(crate) use join::{Join, Waiting};
 pub use join::{JoinCheck, StuckJoin};
 pub use named_counts::NamedCounts;
 pub use packet_counts::PacketCounts;

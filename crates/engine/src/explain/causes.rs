@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{Certainty, EndKind, Ending, Evidence, Watched};
-use crate::analysis::Exchange;
+use crate::analysis::{Exchange, Waiting};
 use crate::capture::{Outcome, Record};
 use crate::link::Side;
 use crate::lint::LintRule;
@@ -321,7 +321,9 @@ impl Causes<'_> {
             EndKind::Kicked | EndKind::Stopped | EndKind::Unreachable | EndKind::Proxy => return,
         };
         let session = self.session;
-        if let Some(waiting) = session.join.waits(session.end()).filter(|it| !it.has_acted) {
+        // A player who acts is in the world; one who is asked may have left instead.
+        let is_of_end = |it: &Waiting<'_>| it.side == Side::Client || !it.is_up_to_player;
+        if let Some(waiting) = session.join.waits(session.end()).filter(is_of_end) {
             let rule = LintRule::JoinIncomplete.name();
             self.add(waiting.record, certainty, rule, waiting.reason());
         }

@@ -65,6 +65,10 @@ impl LintSession {
             return None;
         }
         let waiting = self.join.waits(now)?;
+        // A client that acts before it shows its world is no client of the game, and the server's fault remains.
+        if waiting.side == Side::Client && waiting.is_up_to_player {
+            return None;
+        }
         let fault = Fault::new(LintRule::JoinIncomplete, waiting.reason());
         let certain = waiting.time >= KEEP_ALIVE;
         Some((waiting.side, waiting.record.clone(), Fault { certain, ..fault }))
