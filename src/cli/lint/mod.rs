@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
 /// Prints the report, and writes it to the file of `--junit`.
 fn print(arguments: &Arguments, report: LintReport, output: &Output) -> anyhow::Result<Done> {
     let Arguments { junit, json, files, strict, .. } = arguments;
-    let report = LintReport { is_strict: *strict, ..report };
+    let report = report.strict(*strict);
     ReportOutput::create(junit.as_deref(), *json, files.overwrite)?.print(&report, true, output)
 }
 

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use super::{LintReport, LintRule, LintSession};
 use crate::analysis::VersionCheck;
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::report::{Around, Finding, Place};
+use crate::text::Escaped;
 use mitmcraft_protocol::codec::CodecError;
 use mitmcraft_protocol::contents::{Contents, ContentsError};
 use mitmcraft_protocol::meaning::{Breach, Grade, SessionMemory, diagnose};
@@ -34,6 +36,49 @@ pub struct Linter {
     findings: BTreeMap<Key, Finding>,
     /// The bytes of the packets in `findings`.
     kept: usize,
+    /// What the present entry shows; `None` if nobody asks.
+    live: Option<Vec<LiveFinding>>,
+}
+
+/// A finding while it happens. As text, it is one sentence.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LiveFinding {
+    /// The session's number.
+    pub session: u64,
+    /// The number of the packet at fault.
+    pub seq: u64,
+    /// The rule.
+    pub rule: LintRule,
+    /// `false` if it may be right after all.
+    pub certain: bool,
+    /// What follows.
+    pub grade: Grade,
+    /// What is wrong.
+    pub reason: String,
+    /// `true` for the first of its kind.
+    pub is_new: bool,
+    /// The player and the packet.
+    subject: String,
+}
+
+impl fmt::Display for LiveFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { session, seq, subject, reason, .. } = self;
+        write!(
+            f,
+            "{} in session {session}, packet {seq}{subject}: {}",
+            self.label(),
+            Escaped(reason)
+        )
+    }
+}
+
+impl LiveFinding {
+    /// Returns the rule with its grade: `move-not-last (corrected)`.
+    fn label(&self) -> String {
+        format!("{}{}", self.rule.name(), label(self.certain, Some(self.grade)))
+    }
 }
 
 /// What findings have in common that are counted together.
@@ -65,6 +110,31 @@ impl Linter {
     #[must_use]
     pub fn new(side: LintSide) -> Self {
         Self { side, ..Self::default() }
+    }
+
+    /// Creates a linter of what both sides send, whose findings are told while they happen.
+    #[must_use]
+    pub fn live() -> Self {
+        Self { side: LintSide::Both, live: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Takes the next entry, and returns what it shows. What is wrong with the entry's own packet becomes part of
+    /// its comment, for the captures that are written after.
+    pub fn take_live(&mut self, entry: &mut Entry) -> Vec<LiveFinding> {
+        // Judging does not fail.
+        let _ = self.write(entry);
+        let found = self.live.as_mut().map(std::mem::take).unwrap_or_default();
+        if let Entry::Packet(record) = entry {
+            let (session, seq) = (record.packet.context().session, record.packet.seq());
+            for finding in found.iter().filter(|it| (it.session, it.seq) == (session, seq)) {
+                let words = format!("{}: {}", finding.label(), finding.reason);
+                record.comment = Some(match record.comment.take() {
+                    Some(comment) => format!("{comment}; {words}"),
+                    None => words,
+                });
+            }
+        }
+        found
     }
 
     /// Begins a capture, whose session numbers are independent of those of the one before.
@@ -309,8 +379,17 @@ impl Linter {
         let name = format!("{} {packet}", record.packet.direction());
         let mut key = (context.protocol.version(), rule, name, field.clone());
         let size = size_of::<Finding>() + record.packet.memory();
-        if !self.findings.contains_key(&key) {
-            if self.kept + size > MOST_KEPT {
+        let is_new = !self.findings.contains_key(&key);
+        if let Some(live) = self.live.as_mut().filter(|it| it.len() < MOST_LIVE) {
+            let player = context.player.as_ref();
+            let player = player.map(|it| format!(" of {}", Escaped(it))).unwrap_or_default();
+            let subject = format!(" ({}{player})", Escaped(&packet));
+            let (session, seq, reason) = (context.session, record.packet.seq(), reason.clone());
+            let certain = certain && !context.guess;
+            live.push(LiveFinding { session, seq, rule, certain, grade, reason, is_new, subject });
+        }
+        if is_new {
+            if self.kept + size > if self.live.is_some() { MOST_KEPT_LIVE } else { MOST_KEPT } {
                 // With many kinds of faults, the rest of a rule is counted together.
                 key = (key.0, rule, String::new(), None);
             }
@@ -429,6 +508,16 @@ fn is_of_decoding(rule: LintRule) -> bool {
     )
 }
 
+/// Returns what is said of a finding besides its rule.
+pub(super) fn label(certain: bool, grade: Option<Grade>) -> &'static str {
+    match (certain, grade) {
+        (false, _) => " (uncertain)",
+        (true, Some(Grade::Corrects)) => " (corrected)",
+        (true, Some(Grade::Differs)) => " (differs)",
+        (true, _) => "",
+    }
+}
+
 /// Returns `false` for what the game may bear.
 fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {
     let release = packet.context().protocol.release();
@@ -443,6 +532,12 @@ fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {
         _ => true,
     }
 }
+
+/// The same while a proxy runs.
+const MOST_KEPT_LIVE: usize = 8 << 20;
+
+/// Findings that are told of one entry.
+const MOST_LIVE: usize = 64;
 
 const FRAME_TOO_LONG: &str =
     "the length of the frame takes more than three bytes, the game reads up to three";

@@ -24,7 +24,7 @@ mod values;
 use client::Client;
 pub use client::ClientRule;
 use linter::Fault;
-pub use linter::{LintSide, Linter};
+pub use linter::{LintSide, Linter, LiveFinding};
 pub use live::{Stage, Visit, VisitOptions, Visitor};
 pub use report::LintReport;
 pub use rule::LintRule;

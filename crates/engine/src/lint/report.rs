@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
+use super::linter::label;
 use super::{ClientRule, LintRule, Visit};
 use crate::report::{Case, Finding, Report, Suite, Verdict};
 use crate::text::{Escaped, LineOptions, count};
@@ -18,7 +19,7 @@ pub struct LintReport {
     /// The visits whose packets were judged; none if captures were.
     pub visits: Vec<Visit>,
     /// `true` if every finding is a failure: by default only a certain one is, after which the session cannot go on.
-    pub is_strict: bool,
+    pub(super) is_strict: bool,
 }
 
 impl LintReport {
@@ -31,6 +32,12 @@ impl LintReport {
     #[must_use]
     pub fn count(&self, version: &str, rule: LintRule) -> u64 {
         self.broken(version, rule).map(|it| it.count).sum()
+    }
+
+    /// Counts every finding as a failure.
+    #[must_use]
+    pub fn strict(self, is_strict: bool) -> Self {
+        Self { is_strict, ..self }
     }
 
     /// Returns a line with the number of findings.
@@ -163,12 +170,7 @@ fn version_name(finding: &Finding) -> &str {
 /// Appends a finding with its packet, and its bytes with the place marked.
 fn write_finding(out: &mut String, finding: &Finding, options: &LineOptions) {
     let Finding { rule, reason, count, place, .. } = finding;
-    let label = match (finding.certain, finding.grade) {
-        (false, _) => " (uncertain)",
-        (true, Some(Grade::Corrects)) => " (corrected)",
-        (true, Some(Grade::Differs)) => " (differs)",
-        (true, _) => "",
-    };
+    let label = label(finding.certain, finding.grade);
     let times = if *count > 1 { format!(", {count} packets") } else { String::new() };
     let _ = writeln!(out, "{rule}{label} in {}{times}: {}", version_name(finding), Escaped(reason));
     let number = finding.packet().map(|it| format!(", packet {}", it.seq())).unwrap_or_default();

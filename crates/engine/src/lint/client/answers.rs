@@ -83,6 +83,12 @@ impl Answers {
         self.open.iter().filter(|it| is_late(it, now)).filter_map(missing).collect()
     }
 
+    /// Returns the number of questions that are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.open.len()
+    }
+
     /// Takes the questions that have waited for too long.
     fn expire(&mut self, found: &mut Found<'_>, now: Timestamp) {
         while let Some(oldest) = self.open.front().filter(|it| is_late(it, now)) {

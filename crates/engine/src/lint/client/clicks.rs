@@ -85,7 +85,7 @@ impl Clicks {
         if !has_ticks {
             return;
         }
-        let reason = |after: &str| format!("`{name}` comes before {after} of a tick");
+        let reason = |after: &str| format!("in a tick, `{name}` comes before {after}");
         match (rank, self.rank) {
             (rank, MOVE) if rank < MOVE => {
                 found.add(ClientRule::MoveNotLast, None, reason("the move"));

@@ -675,6 +675,21 @@ fn a_capture_with_a_gap_says_nothing_about_the_client() {
 }
 
 #[test]
+fn what_a_session_can_make_the_linter_keep_of_its_client_is_bounded() {
+    let ping = |it: Player, number| it.ping(number);
+    let asked = (0..5000).fold(Player::new(777), ping);
+    let states = (0..5000).fold(asked, |it, number| it.window_state(4, number));
+    let mut client = super::Client::default();
+    for record in states.script.entries.iter().filter_map(crate::capture::Entry::record) {
+        client.hear(record);
+    }
+    assert_eq!((client.answers.kept(), client.states.len()), (256, 4096));
+    // What was forgotten is not called unasked, and states that were not kept not unknown.
+    let player = states.pong(1).open_window(4).click(4, 4999);
+    assert!(player.judged().findings.is_empty());
+}
+
+#[test]
 fn every_rule_of_a_client_has_rows_and_every_row_a_rule() {
     let catalog = Catalog::embedded();
     for rule in ClientRule::ALL {
