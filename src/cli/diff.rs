@@ -25,7 +25,7 @@ use super::plural::count;
   mitmcraft diff --session 1,3 runs.jsonl runs.jsonl
   mitmcraft diff --bytes before.jsonl after.jsonl
   mitmcraft diff --legs session.jsonl
-  mitmcraft diff --ticks game.jsonl bot.jsonl
+  mitmcraft diff --ticks before.jsonl after.jsonl
   mitmcraft diff 'before/*.jsonl' 'after/*.jsonl'
 
 `-` marks a packet that only the first capture has, `+` a packet that only the second has, and \

@@ -3,7 +3,6 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::capture::{Entry, EventKind, Record};
-use crate::link::Side;
 use mitmcraft_protocol::meaning::{Awaited, is_automatic};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Family, Release, Role, State, Value};
@@ -58,8 +57,10 @@ pub(crate) struct Join {
 /// A world that a client is to show.
 #[derive(Debug)]
 struct World {
-    /// Join Game or Respawn.
-    begin: Record,
+    /// Join Game or Respawn, until the world is shown; and its number.
+    begin: Option<Record>,
+    seq: u64,
+    release: Release,
     /// What has not come.
     awaited: Vec<Awaited>,
     /// Where the server has put the player.
@@ -79,8 +80,8 @@ struct World {
 pub(crate) struct Waiting<'j> {
     /// The last packet that led on.
     pub(crate) record: &'j Record,
-    /// The peer that is to send what is missing.
-    pub(crate) side: Side,
+    /// The direction of what is missing.
+    pub(crate) owed: Direction,
     /// What is missing, in words.
     missing: String,
     /// What the client does without, in words.
@@ -108,7 +109,9 @@ impl JoinCheck {
                     return None;
                 }
                 joining.join.take(record);
-                joining.is_settled = joining.join.is_in_world();
+                if joining.join.is_in_world() {
+                    (joining.join, joining.is_settled) = (Join::default(), true);
+                }
                 joining.report(number, record.packet.at())
             }
             Entry::Event(event) => match event.kind {
@@ -213,16 +216,16 @@ impl Join {
 
     /// Returns the number of the packet with which the present wait has begun; `None` before the first.
     pub(crate) fn begun(&self) -> Option<u64> {
-        let world = self.world.as_ref().map(|world| &world.begin);
-        self.last.as_ref().or(world).map(|record| record.packet.seq())
+        let last = self.last.as_ref().map(|record| record.packet.seq());
+        last.or_else(|| self.world.as_ref().map(|world| world.seq))
     }
 
     /// Returns what the client, or the server, waits for at a time, if it has waited for long enough.
     pub(crate) fn waits(&self, now: Timestamp) -> Option<Waiting<'_>> {
-        let (record, side, missing, then, is_up_to_player) = match (&self.last, &self.world) {
+        let (record, owed, missing, then, is_up_to_player) = match (&self.last, &self.world) {
             (Some(last), _) => {
-                let (side, words) = missing_answer(&last.packet);
-                (last, side, words.to_owned(), String::new(), is_for_player(&last.packet))
+                let (owed, words) = missing_answer(&last.packet);
+                (last, owed, words.to_owned(), String::new(), is_for_player(&last.packet))
             }
             (None, Some(world)) if !world.is_shown => {
                 let missing = world.missing();
@@ -236,12 +239,12 @@ impl Join {
                     Some(time) => format!("; it goes on without after {} s", time.as_secs()),
                     None => "; it waits for ever".to_owned(),
                 };
-                (&world.begin, Side::Server, words, then, world.has_acted)
+                (world.begin.as_ref()?, Direction::Clientbound, words, then, world.has_acted)
             }
             _ => return None,
         };
         let time = now.since(record.packet.at());
-        (time >= ENOUGH).then_some(Waiting { record, side, missing, then, time, is_up_to_player })
+        (time >= ENOUGH).then_some(Waiting { record, owed, missing, then, time, is_up_to_player })
     }
 }
 
@@ -259,7 +262,9 @@ impl World {
         let release = packet.context().protocol.release();
         let needs_no_chunk = release >= Release::V1_19_3 && is_spectator(packet);
         Self {
-            begin: begin.clone(),
+            begin: Some(begin.clone()),
+            seq: packet.seq(),
+            release,
             awaited: Awaited::of(release),
             place: None,
             chunks: HashSet::new(),
@@ -274,14 +279,13 @@ impl World {
         if self.is_shown {
             return;
         }
-        let release = packet.context().protocol.release();
         let name = packet.kind().map(|kind| &**kind.name());
         let is_chunk = self.awaited.iter().any(|it| it.is_at_player && it.is_in(packet));
         if is_chunk {
             self.take_chunks(packet);
         } else if packet.role() == Some(Role::Teleport) {
             self.take_place(packet);
-        } else if name == Some("update_health") && release >= Release::V1_19_3 {
+        } else if name == Some("update_health") && self.release >= Release::V1_19_3 {
             self.needs_no_chunk |= packet
                 .value()
                 .ok()
@@ -290,14 +294,15 @@ impl World {
         self.awaited.retain(|it| it.is_at_player || !it.is_in(packet));
         let is_placed = self.place.is_some() || self.needs_no_chunk;
         if is_placed && self.missing().is_empty() {
-            (self.is_shown, self.chunks) = (true, HashSet::new());
+            // What is large is not kept for as long as the session lasts.
+            (self.is_shown, self.begin, self.chunks) = (true, None, HashSet::new());
         }
     }
 
     fn take_chunks(&mut self, packet: &Packet) {
         let Ok(fields) = packet.value() else { return };
         let all = fields.get("meta").and_then(Value::as_list);
-        for chunk in all.unwrap_or(std::slice::from_ref(&fields)) {
+        for chunk in all.unwrap_or_else(|| std::slice::from_ref(&fields)) {
             let number = |name| chunk.get(name).and_then(Value::as_int);
             if let (Some(x), Some(z)) = (number("x"), number("z"))
                 && self.chunks.len() < MAX_CHUNKS
@@ -331,14 +336,13 @@ impl World {
     fn missing(&self) -> Vec<(String, Option<Duration>)> {
         let home =
             self.place.map(|[x, y, z]| (y, ((x / 16.0).floor() as i64, (z / 16.0).floor() as i64)));
-        let release = self.begin.packet.context().protocol.release();
         // Outside of the world there are no chunks.
         let is_outside = home.is_some_and(|(y, _)| !(-64.0..320.0).contains(&y));
         let has_chunk = match home {
             Some((_, at)) => self.chunks.contains(&at) || self.chunks.len() == MAX_CHUNKS,
             None => !self.chunks.is_empty(),
         };
-        let needs_no_chunk = self.needs_no_chunk || is_outside && release >= Release::V1_19;
+        let needs_no_chunk = self.needs_no_chunk || is_outside && self.release >= Release::V1_19;
         let missing =
             self.awaited.iter().filter(|it| !it.is_at_player || !has_chunk && !needs_no_chunk);
         missing
@@ -397,12 +401,12 @@ fn is_for_player(packet: &Packet) -> bool {
 }
 
 /// Returns whose answer did not come after the last packet of a login or configuration, and which it is.
-fn missing_answer(packet: &Packet) -> (Side, &'static str) {
+fn missing_answer(packet: &Packet) -> (Direction, &'static str) {
     let is_clientbound = packet.direction() == Direction::Clientbound;
     let is_old = packet.context().protocol.release() < Release::V1_20_2;
     let asks = packet.kind().is_some_and(|kind| QUESTIONS.contains(&&**kind.name()));
-    let no_answer = (Side::Client, "the client has not answered");
-    let no_game = (Side::Server, "the server has sent no Join Game");
+    let no_answer = (Direction::Serverbound, "the client has not answered");
+    let no_game = (Direction::Clientbound, "the server has sent no Join Game");
     match packet.role() {
         Some(Role::LoginSuccess) if is_old => no_game,
         Some(
@@ -414,9 +418,9 @@ fn missing_answer(packet: &Packet) -> (Side, &'static str) {
         Some(Role::FinishConfiguration) => no_game,
         _ if is_clientbound && asks => no_answer,
         _ if packet.state() == State::Login && packet.role() != Some(Role::LoginAcknowledged) => {
-            (Side::Server, "the server has not let the client in")
+            (Direction::Clientbound, "the server has not let the client in")
         }
-        _ => (Side::Server, "the server has not finished the configuration"),
+        _ => (Direction::Clientbound, "the server has not finished the configuration"),
     }
 }
 

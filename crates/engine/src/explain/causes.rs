@@ -10,7 +10,7 @@ use crate::report::Finding;
 use crate::text::count;
 use mitmcraft_protocol::meaning::DisconnectTopic as Topic;
 use mitmcraft_protocol::packet::{Diagnostic, Origin, RawReason, Undecoded};
-use mitmcraft_protocol::schema::{DecodeCause, Release, Role, State, Value};
+use mitmcraft_protocol::schema::{DecodeCause, Direction, Release, Role, State, Value};
 
 /// Collects what speaks for a cause of an end, the most certain first.
 pub(super) fn causes(session: &Watched, ending: &Ending) -> Vec<Evidence> {
@@ -322,7 +322,7 @@ impl Causes<'_> {
         };
         let session = self.session;
         // A player who acts is in the world; one who is asked may have left instead.
-        let is_of_end = |it: &Waiting<'_>| it.side == Side::Client || !it.is_up_to_player;
+        let is_of_end = |it: &Waiting<'_>| it.owed == Direction::Serverbound || !it.is_up_to_player;
         if let Some(waiting) = session.join.waits(session.end()).filter(is_of_end) {
             let rule = LintRule::JoinIncomplete.name();
             self.add(waiting.record, certainty, rule, waiting.reason());

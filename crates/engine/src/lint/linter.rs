@@ -177,8 +177,8 @@ impl Linter {
     /// Ends a session, which was closed at a time, if that is known.
     fn end_session(&mut self, session: LintSession, closed: Option<Timestamp>) {
         let at = closed.unwrap_or(session.last_at);
-        if let Some((side, record, fault)) = session.waits(at)
-            && self.side.judges(side.sends())
+        if let Some((owed, record, fault)) = session.waits(at)
+            && self.side.judges(owed)
         {
             self.add(&record, fault);
         }
@@ -235,7 +235,15 @@ impl Linter {
         for fault in std::mem::take(&mut values.faults) {
             self.add(record, fault);
         }
-        if let Some(Err(error)) = Contents::read(packet) {
+        let contents = Contents::read(packet);
+        let data = ["chunkData", "data", "compressedChunkData"];
+        let span = || data.into_iter().find_map(|field| values.place(field));
+        // It may read another block.
+        if let Some(reason) = contents.as_ref().and_then(|it| it.as_ref().ok()?.unknown_block()) {
+            let fault = Fault::new(LintRule::ChunkInvalid, reason);
+            self.add(record, Fault { certain: false, span: span(), ..fault });
+        }
+        if let Some(Err(error)) = contents {
             // The game ignores what is left, and a section without numbers is of one block for it.
             let certain = !matches!(
                 error,
@@ -243,10 +251,8 @@ impl Linter {
                     | ContentsError::Field(_)
                     | ContentsError::Longs { found: 0, .. }
             );
-            let data = ["chunkData", "data", "compressedChunkData"];
-            let span = data.into_iter().find_map(|field| values.place(field));
             let fault = Fault::new(LintRule::ChunkInvalid, error.to_string());
-            self.add(record, Fault { certain, span, ..fault });
+            self.add(record, Fault { certain, span: span(), ..fault });
         }
     }
 
@@ -422,8 +428,8 @@ impl Sink for Linter {
                 let session = self.sessions.entry(number).or_default();
                 let waits = session.take_join(record);
                 let silence = session.take(record);
-                if let Some((side, record, fault)) = waits
-                    && self.side.judges(side.sends())
+                if let Some((owed, record, fault)) = waits
+                    && self.side.judges(owed)
                 {
                     self.add(&record, fault);
                 }

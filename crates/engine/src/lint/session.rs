@@ -6,7 +6,6 @@ use super::order::Order;
 use super::{Client, Fault, LintRule};
 use crate::analysis::Join;
 use crate::capture::Record;
-use crate::link::Side;
 use mitmcraft_protocol::packet::{Diagnostic, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Role, State};
 
@@ -33,7 +32,7 @@ pub(super) struct LintSession {
 impl LintSession {
     /// Takes the next packet of either side for the way into the world, and returns what the session has waited for
     /// in vain before it.
-    pub(super) fn take_join(&mut self, next: &Record) -> Option<(Side, Record, Fault)> {
+    pub(super) fn take_join(&mut self, next: &Record) -> Option<(Direction, Record, Fault)> {
         let packet = &next.packet;
         self.order.number(packet.seq());
         if !next.outcome.came() {
@@ -60,18 +59,18 @@ impl LintSession {
 
     /// Returns what the session waits for at a time, whose fault it is, and the packet after which it waits; if that
     /// was not reported.
-    pub(super) fn waits(&self, now: Timestamp) -> Option<(Side, Record, Fault)> {
+    pub(super) fn waits(&self, now: Timestamp) -> Option<(Direction, Record, Fault)> {
         if self.order.has_gaps() || self.join.begun() == self.reported_wait {
             return None;
         }
         let waiting = self.join.waits(now)?;
         // A client that acts before it shows its world is no client of the game, and the server's fault remains.
-        if waiting.side == Side::Client && waiting.is_up_to_player {
+        if waiting.owed == Direction::Serverbound && waiting.is_up_to_player {
             return None;
         }
         let fault = Fault::new(LintRule::JoinIncomplete, waiting.reason());
         let certain = waiting.time >= KEEP_ALIVE;
-        Some((waiting.side, waiting.record.clone(), Fault { certain, ..fault }))
+        Some((waiting.owed, waiting.record.clone(), Fault { certain, ..fault }))
     }
 
     /// Returns whether packets are missing.

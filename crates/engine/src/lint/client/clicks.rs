@@ -37,18 +37,11 @@ struct Last {
 }
 
 impl Clicks {
-    /// The player comes into a world, at first or by a respawn.
-    pub(super) fn enter_world(&mut self, is_join: bool) {
-        let state = is_join.then_some(false);
-        let (sequence, last) = (self.sequence, self.last.take());
-        *self = Self {
-            sprints: state,
-            sneaks: state,
-            sequence,
-            last,
-            may_restart: true,
-            ..Self::default()
-        };
+    /// The player comes into a world, at first or by a respawn. What the client has sent since may be from before.
+    pub(super) fn enter_world(&mut self) {
+        let state = self.last.is_none().then_some(false);
+        (self.sprints, self.sneaks, self.input, self.slot) = (state, state, None, None);
+        self.may_restart = true;
     }
 
     /// Takes a packet of the client in the game, with its rank in a tick, if it has one.
@@ -90,6 +83,8 @@ impl Clicks {
             (rank, MOVE) if rank < MOVE => {
                 found.add(ClientRule::MoveNotLast, None, reason("the move"));
             }
+            // In 1.8 a swing precedes the slot that its click needs.
+            (SLOT, CLICK..) if found.release < Release::V1_9 && self.has_swung() => {}
             (SLOT, CLICK..) => found.add(ClientRule::SlotLate, None, reason("the clicks")),
             (CLICK, SPRINT..) => {
                 found.add(ClientRule::ClickLate, None, reason("sneaking and sprinting"))
@@ -100,6 +95,10 @@ impl Clicks {
             _ => {}
         }
         self.rank = self.rank.max(rank);
+    }
+
+    fn has_swung(&self) -> bool {
+        self.last.as_ref().is_some_and(|(name, _)| &**name == "arm_animation")
     }
 
     /// Checks what a packet says by itself.
@@ -253,7 +252,7 @@ impl Clicks {
         if name == "attack" || name == "use_entity" && mouse == Some(1) {
             if found.release >= Release::V1_9 {
                 self.attack = Some(found.record.clone());
-            } else if last != Some(swing) {
+            } else if last != Some(swing) && last != Some("held_item_slot") {
                 let reason = format!("no `{swing}` precedes the attack");
                 found.add(ClientRule::SwingOrder, None, reason);
             }
@@ -287,7 +286,7 @@ pub(super) fn rank(release: Release, rank: u8, fields: &Fields) -> u8 {
 }
 
 /// Ranks of `client.toml`.
-const SLOT: u8 = 1;
+pub(super) const SLOT: u8 = 1;
 const CLICK: u8 = 2;
 const SPRINT: u8 = 3;
 const INPUT: u8 = 4;

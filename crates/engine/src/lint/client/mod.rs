@@ -77,7 +77,7 @@ impl Client {
             "respawn" => {
                 self.note_mode(fields.mode());
                 (self.may_respawn, self.health) = (false, None);
-                self.clicks.enter_world(false);
+                self.clicks.enter_world();
             }
             "game_state_change" => match fields.text("reason") {
                 Some("change_game_mode") => {
@@ -103,10 +103,8 @@ impl Client {
                 }
                 self.windows.extend(fields.int("windowId"));
             }
-            "window_items" | "set_slot" => {
-                if self.states.len() < MAX_STATES {
-                    self.states.extend(fields.int("stateId"));
-                }
+            "window_items" | "set_slot" if self.states.len() < MAX_STATES => {
+                self.states.extend(fields.int("stateId"));
             }
             "open_sign_entity" => {
                 if self.signs.len() == MAX_SIGNS {
@@ -139,7 +137,13 @@ impl Client {
             let rank = tick_rank(release, kind).map(|rank| clicks::rank(release, rank, &fields));
             let is_move = movement::is_move(name);
             let is_answer = is_move && self.movement.is_answer(name, &fields, release);
-            self.movement.say(name, &fields, is_answer, rank.is_some(), &mut found);
+            self.movement.say(
+                name,
+                &fields,
+                is_answer,
+                rank.is_some_and(|it| it > clicks::SLOT),
+                &mut found,
+            );
             self.clicks.say(name, &fields, rank.filter(|_| !is_answer), &mut found);
         }
         self.say_other(name, &fields, &mut found);
@@ -157,7 +161,7 @@ impl Client {
         self.player = fields.int("entityId");
         (self.may_respawn, self.health) = (false, None);
         self.note_mode(fields.mode());
-        self.clicks.enter_world(true);
+        self.clicks.enter_world();
         self.movement.join(release);
         if release < Release::V1_20_2 {
             self.begin = &["settings", "custom_payload"];
@@ -181,7 +185,11 @@ impl Client {
             self.begin = rest;
         } else {
             self.begin = &[];
-            found.add(ClientRule::SettingsOrder, None, format!("a client sends `{next}` before"));
+            found.add(
+                ClientRule::SettingsOrder,
+                None,
+                format!("the game sends `{next}` before this packet"),
+            );
         }
     }
 

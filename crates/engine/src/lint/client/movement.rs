@@ -25,12 +25,12 @@ pub(super) struct Movement {
     /// `true` once the player rode: then looks are sent all the time.
     has_ridden: bool,
     is_away: bool,
-    loading: Loading,
+    screen: Screen,
 }
 
 /// Whether a client shows the world, since 1.21.4.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Loading {
+enum Screen {
     /// It is not known: packets from before may be on their way.
     #[default]
     Unknown,
@@ -40,8 +40,8 @@ enum Loading {
 
 impl Movement {
     pub(super) fn join(&mut self, release: Release) {
-        let loading = if release >= Release::V1_21_4 { Loading::Loading } else { Loading::Unknown };
-        *self = Self { loading, has_ridden: self.has_ridden, ..Self::default() };
+        let screen = if release >= Release::V1_21_4 { Screen::Loading } else { Screen::Unknown };
+        *self = Self { screen, has_ridden: self.has_ridden, ..Self::default() };
     }
 
     /// Takes a packet of the server.
@@ -59,7 +59,7 @@ impl Movement {
             "attach_entity" => self.has_ridden |= fields.int("entityId") == player,
             "camera" => self.is_away |= fields.int("cameraId") != player,
             "respawn" => {
-                (self.loading, self.grace, self.since_place) = (Loading::Unknown, GRACE, None);
+                (self.screen, self.grace, self.since_place) = (Screen::Unknown, GRACE, None);
             }
             _ => {}
         }
@@ -97,22 +97,22 @@ impl Movement {
             // It is answered whenever it comes.
             return;
         }
-        if has_confirmed && !is_answer {
+        if has_confirmed && !is_answer && !self.has_ridden {
             let reason = format!("a `position_look` follows `teleport_confirm`, not `{name}`");
             found.add(ClientRule::TeleportEcho, None, reason);
         }
         self.has_confirmed = name == "teleport_confirm";
-        if is_ordered && !is_answer && self.loading == Loading::Loading {
+        if is_ordered && !is_answer && self.screen == Screen::Loading {
             let reason = "the client has not said `player_loaded`".to_owned();
             found.add(ClientRule::LoadingActed, None, reason);
         }
         match name {
             "player_loaded" => {
-                if self.loading == Loading::Loaded {
+                if self.screen == Screen::Loaded {
                     let reason = "the client has said so before".to_owned();
                     found.add(ClientRule::LoadedTwice, None, reason);
                 }
-                self.loading = Loading::Loaded;
+                self.screen = Screen::Loaded;
             }
             "tick_end" => self.end_tick(found),
             "use_item" if found.release >= Release::V1_17 => {
@@ -137,7 +137,9 @@ impl Movement {
 
     fn end_tick(&mut self, found: &mut Found<'_>) {
         (self.has_ended_tick, self.moves, self.places) = (true, 0, 0);
-        if let Some(ticks) = &mut self.since_place {
+        // A client that loads a world sends no place.
+        let is_loading = found.release >= Release::V1_21_4 && self.screen != Screen::Loaded;
+        if let Some(ticks) = self.since_place.as_mut().filter(|_| !is_loading) {
             *ticks += 1;
             if *ticks > REMINDER && !self.has_ridden && !self.is_away {
                 *ticks = 0;

@@ -518,8 +518,7 @@ fn faults_of_clients_are_found_in_their_packets() {
         (SlotRepeated, ALL, |it| it.bad().select(3)),
         (SlotLate, &[47, 768, 777], |it| it.drop_item().bad().select(5).walk(13.0)),
         (ClickLate, &[47, 768, 777], |it| {
-            let it = it.action("start_sprinting").bad().drop_item().walk(13.0);
-            it
+            it.action("start_sprinting").bad().drop_item().walk(13.0)
         }),
         (SprintOrder, &[47], |it| {
             it.action("start_sneaking").bad().action("start_sprinting").walk(13.0)
@@ -644,9 +643,8 @@ fn faults_before_the_world_are_found() {
     for (version, grade) in [(774, Grade::Differs), (777, Grade::Ends)] {
         let mut player = Player::new(version);
         player.script.entries.retain(|entry| {
-            !entry
-                .record()
-                .is_some_and(|it| it.packet.kind().is_some_and(|it| &**it.name() == "tick_end"))
+            let packet = entry.record().map(|it| &it.packet);
+            packet.and_then(|it| it.kind()).is_none_or(|kind| &**kind.name() != "tick_end")
         });
         for (seq, entry) in (1..).zip(player.script.entries.iter_mut().skip(1)) {
             let crate::capture::Entry::Packet(record) = entry else { panic!() };
