@@ -6,7 +6,7 @@ use crate::capture::{Entry, Event, EventKind, Record, Summary};
 use crate::link::disconnect_body;
 use crate::lint::tests::context;
 use crate::lint::tests::planted::body::{Body, body};
-use crate::lint::tests::planted::{Packet as Sent, packets};
+use crate::lint::tests::planted::{Packet as Sent, chunks, packets};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, SentRegistries, Timestamp};
 use mitmcraft_protocol::schema::{Direction, State};
@@ -88,7 +88,7 @@ impl Script {
             let confirm = if version >= 777 { place(confirm) } else { confirm };
             script = script.client("teleport_confirm", confirm);
         }
-        for packet in (packets::chunk(version).build)(false) {
+        for packet in (chunks::chunk(version).build)(false) {
             script = script.sent(&packet);
         }
         for number in 1..=6 {

@@ -1,7 +1,7 @@
 //! Joins of several versions from which one packet is taken at a time.
 
 use super::planted::body::body;
-use super::planted::packets;
+use super::planted::{chunks, packets};
 use super::*;
 use crate::analysis::JoinCheck;
 use crate::explain::tests::script::Script;
@@ -22,7 +22,7 @@ fn joined(version: i32, missing: &str) -> Script {
             "spawn_position" if version < 773 => script.server(part, body().i64(0).f32(0.0)),
             "game_state_change" => script.server(part, body().i8(13).f32(0.0)),
             "position" => script.teleport(1),
-            "map_chunk" => (packets::chunk(version).build)(false).iter().fold(script, Script::sent),
+            "map_chunk" => (chunks::chunk(version).build)(false).iter().fold(script, Script::sent),
             _ => script,
         };
     }
@@ -114,7 +114,7 @@ fn a_chunk_elsewhere_is_not_that_of_the_player_and_a_world_that_follows_is_waite
         if version >= 765 {
             script = script.server("game_state_change", body().i8(13).f32(0.0));
         }
-        let chunk = (packets::chunk(version).build)(false);
+        let chunk = (chunks::chunk(version).build)(false);
         let script = chunk.iter().fold(script, Script::sent).wait(25).kept_alive(9);
         let report = lint(script.entries.iter().filter_map(|entry| entry.record().cloned()));
         let [finding] = &*report.findings else { panic!("{version}\n{}", text(&report)) };
