@@ -3,7 +3,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use mitmcraft_engine::analysis::{DiffSide, Differ, Difference, EqualPairs, Ignore, LegDiffer};
+use mitmcraft_engine::analysis::{
+    DiffSide, Differ, Difference, EqualPairs, Ignore, LegDiffer, TickDiffer,
+};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::text::{Escaped, LineOptions};
 use mitmcraft_protocol::schema::Catalog;
@@ -23,6 +25,7 @@ use super::plural::count;
   mitmcraft diff --session 1,3 runs.jsonl runs.jsonl
   mitmcraft diff --bytes before.jsonl after.jsonl
   mitmcraft diff --legs session.jsonl
+  mitmcraft diff --ticks before.jsonl after.jsonl
   mitmcraft diff 'before/*.jsonl' 'after/*.jsonl'
 
 `-` marks a packet that only the first capture has, `+` a packet that only the second has, and \
@@ -46,6 +49,11 @@ pub(crate) struct Arguments {
     /// Compare what the proxy received with what it sent, in one capture
     #[arg(long, conflicts_with = "b")]
     legs: bool,
+
+    /// Compare what two clients send, tick by tick, from Join Game on: since 1.21.2 `tick_end` ends a tick, before
+    /// each move does
+    #[arg(long, conflicts_with_all = ["legs", "bytes"])]
+    ticks: bool,
 
     #[command(flatten)]
     condition: Condition,
@@ -104,6 +112,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     let a = arguments.a.as_deref().ok_or_else(|| anyhow!("the first capture is missing"))?;
     match arguments.b.as_deref() {
+        Some(b) if arguments.ticks => ticks(arguments, (a, b), &catalog, ignore, condition, output),
         None => legs(arguments, a, &catalog, ignore, condition, output),
         Some(b) => two(arguments, (a, b), &catalog, ignore, condition, output),
     }
@@ -162,6 +171,46 @@ fn two(
 
 /// The most differences that are held back until both sessions have been seen.
 const MAX_EARLY: usize = 10_000;
+fn ticks(
+    arguments: &Arguments,
+    (a, b): (&Path, &Path),
+    catalog: &Catalog,
+    ignore: Ignore,
+    condition: Option<Expr>,
+    output: &Output,
+) -> anyhow::Result<Done> {
+    if a.as_os_str() == "-" && b.as_os_str() == "-" {
+        bail!("only one of the two captures can be stdin");
+    }
+    let mut differ = TickDiffer::new(ignore);
+    differ.condition = condition;
+    differ.sessions = arguments.session;
+    let mut printer = Printer::new(arguments, output, (a, b));
+    let [mut first, mut second] = inputs([a, b], arguments, catalog, output)?;
+    // What the other has more is not compared.
+    loop {
+        let side = differ.behind();
+        let next = if side == DiffSide::A { first.next() } else { second.next() };
+        let Some(entry) = next else { break };
+        differ.push(side, &entry);
+        while let Some((tick, difference)) = differ.poll() {
+            printer.put_of_tick(tick, &difference)?;
+        }
+    }
+    first.end()?;
+    second.end()?;
+    let [of_a, of_b] = [DiffSide::A, DiffSide::B].map(|side| differ.ticks(side));
+    if of_a.min(of_b) == 0 {
+        let path = if of_a == 0 { a } else { b };
+        bail!("`{}` has no client that plays a tick", path.display());
+    }
+    let done = printer.finish(&differ.equal);
+    if !arguments.quiet {
+        let longer = if of_a == of_b { "" } else { "; one of the clients has more" };
+        output.note(&format!("compared {}{longer}", count(of_a.min(of_b), "tick")));
+    }
+    Ok(done)
+}
 
 fn legs(
     arguments: &Arguments,
@@ -213,13 +262,15 @@ struct Printer<'a> {
     removed: u64,
     added: u64,
     changed: u64,
+    /// The tick of the last difference; 0 before the first.
+    tick: u64,
 }
 
 impl<'a> Printer<'a> {
     fn new(arguments: &'a Arguments, output: &'a Output, paths: (&'a Path, &'a Path)) -> Self {
         let verbosity = arguments.verbose.verbosity();
         let options = Output::line_options(verbosity, output.colors_stdout());
-        Self { arguments, output, paths, options, removed: 0, added: 0, changed: 0 }
+        Self { arguments, output, paths, options, removed: 0, added: 0, changed: 0, tick: 0 }
     }
 
     fn put_all(&mut self, poll: impl FnMut() -> Option<Difference>) -> anyhow::Result<()> {
@@ -227,7 +278,7 @@ impl<'a> Printer<'a> {
     }
 
     fn put(&mut self, difference: &Difference) -> anyhow::Result<()> {
-        if self.count() == 0 && !self.arguments.quiet && !self.arguments.json {
+        if self.count() == 0 && self.tick == 0 && !self.arguments.quiet && !self.arguments.json {
             self.print_header()?;
         }
         match difference {
@@ -239,11 +290,27 @@ impl<'a> Printer<'a> {
             return Ok(());
         }
         if self.arguments.json {
-            return Ok(self.output.json(&difference.json())?);
+            let mut json = difference.json();
+            if self.tick > 0 {
+                json["tick"] = self.tick.into();
+            }
+            return Ok(self.output.json(&json)?);
         }
         let mut lines = String::new();
         difference.write(&mut lines, &self.options);
         Ok(self.output.lines(lines.trim_end_matches('\n'))?)
+    }
+
+    /// Prints a difference with its tick.
+    fn put_of_tick(&mut self, tick: u64, difference: &Difference) -> anyhow::Result<()> {
+        let is_new = std::mem::replace(&mut self.tick, tick) != tick;
+        if is_new && !self.arguments.quiet && !self.arguments.json {
+            if self.count() == 0 {
+                self.print_header()?;
+            }
+            self.output.lines(&format!("@@ tick {tick} @@"))?;
+        }
+        self.put(difference)
     }
 
     fn print_header(&self) -> anyhow::Result<()> {

@@ -51,6 +51,11 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
         ),
         RunNotice::InflatesTooMuch { session } => inflates_too_much(*session),
         RunNotice::OtherVersion(mismatch) => mismatch.to_string(),
+        RunNotice::Stuck(stuck) => stuck.to_string(),
+        RunNotice::Finding(finding) => finding.to_string(),
+        RunNotice::ManyFindings => {
+            "more kinds of findings are not shown; captures have all, as comments".to_owned()
+        }
         RunNotice::SinkStalls { sink, on_full } => {
             let meanwhile = match on_full {
                 OnFull::Drop => "entries are left out until it goes on",

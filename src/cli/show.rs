@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use mitmcraft_engine::analysis::{VersionCheck, VersionMismatch};
+use mitmcraft_engine::analysis::{JoinCheck, StuckJoin, VersionCheck, VersionMismatch};
 use mitmcraft_engine::capture::{Entry, Record, Sink, WhereSink};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::text::Verbosity;
@@ -14,6 +14,7 @@ use super::columns::ColumnOptions;
 use super::exit::{Done, last_error};
 use super::input::{InOrder, Input, Outlet, Reading, capture_files, entry_size};
 use super::output::Output;
+use super::plural::count;
 use super::screen::Screen;
 use super::stdio::is_stdio;
 
@@ -96,9 +97,12 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         };
         let reading = Reading::new(&[], false, &catalog, &arguments.memory, output);
         let mut input = Input::follow(path, &reading)?;
+        let mut joins = JoinCheck::default();
         input.by_ref().try_for_each(|entry| {
             sink.write(&entry)?;
-            sink.flush()
+            sink.flush()?;
+            joins.take(&entry).iter().for_each(|stuck| output.warning(&stuck.to_string()));
+            Ok::<_, std::io::Error>(())
         })?;
         input.end()?;
         sink.finish()?;
@@ -114,6 +118,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     })?;
     let (mut matched, mut damage) = (false, Vec::new());
     let mut mismatches: Vec<VersionMismatch> = Vec::new();
+    let (mut stuck, mut more_stuck): (Vec<StuckJoin>, u64) = (Vec::new(), 0);
     for found in found {
         match found {
             Found::Entry { entry, matches } => {
@@ -126,11 +131,18 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
                     mismatches.push(found);
                 }
             }
+            Found::Stuck(_) if stuck.len() >= MAX_STUCK => more_stuck += 1,
+            Found::Stuck(found) => stuck.push(found),
             Found::Damage(error) => damage.push(error),
         }
     }
     sink.finish()?;
     mismatches.iter().for_each(|mismatch| output.warning(&mismatch.to_string()));
+    stuck.iter().for_each(|stuck| output.warning(&stuck.to_string()));
+    if more_stuck > 0 {
+        let more = count(more_stuck, "more session");
+        output.warning(&format!("{more} stuck: `mitmcraft explain` lists all"));
+    }
     if has_condition && !matched {
         output.warning("no packet matches");
     }
@@ -154,6 +166,8 @@ enum Found {
     Pause,
     /// A server that speaks another version than its client.
     Mismatch(VersionMismatch),
+    /// A client that does not get into the world.
+    Stuck(StuckJoin),
     /// The error of the capture, which is reported after all others.
     Damage(anyhow::Error),
 }
@@ -169,9 +183,13 @@ impl Selection {
             }
         };
         let (live, mut versions) = (is_stdio(path), VersionCheck::default());
+        let mut joins = JoinCheck::default();
         for entry in input.by_ref() {
             if let Some(mismatch) = versions.take(&entry) {
                 outlet.put(Found::Mismatch(mismatch), 0);
+            }
+            if let Some(stuck) = joins.take(&entry) {
+                outlet.put(Found::Stuck(stuck), 0);
             }
             let matches = |record: &Record| {
                 self.condition.as_ref().is_none_or(|condition| condition.matches(record))
@@ -196,3 +214,6 @@ impl Selection {
         }
     }
 }
+
+/// Stuck sessions that are named.
+const MAX_STUCK: usize = 10;

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{OnFull, RefusalError};
-use mitmcraft_engine::analysis::VersionMismatch;
+use mitmcraft_engine::analysis::{StuckJoin, VersionMismatch};
 use mitmcraft_engine::auth::AuthError;
 use mitmcraft_engine::link::Notice;
+use mitmcraft_engine::lint::LiveFinding;
 use mitmcraft_engine::pipe::Fault;
 
 /// Something that the person who runs the proxy should know at once. The program that shows it
@@ -81,6 +82,12 @@ pub enum RunNotice<'a> {
     /// Most packets of a session's server do not decode, as those of another version. Shown once for each
     /// version of clients.
     OtherVersion(&'a VersionMismatch),
+    /// The client of a session does not get into the world. Shown once for each session.
+    Stuck(&'a StuckJoin),
+    /// A packet breaks a rule of the game. Shown for the first of each kind.
+    Finding(&'a LiveFinding),
+    /// There are too many kinds of findings to show more.
+    ManyFindings,
     /// The program that decides on packets has written a line to stderr.
     PipeSays(&'a str),
     /// The program that decides on packets has failed. It is started again.

@@ -10,9 +10,9 @@ use super::{
     Annotation, Archive, CHUNK_ROWS, Chunk, InCapture, Job, Limit, Losses, OpenChunk, Rows,
     SavedNotes, Snapshot, StoreOptions, Stored,
 };
-use mitmcraft_engine::analysis::CountingSink;
+use mitmcraft_engine::analysis::{CountingSink, JoinCheck};
 use mitmcraft_engine::capture::{BodyPlace, Entry, Event, EventKind, Record, Sink as _};
-use mitmcraft_protocol::packet::Context;
+use mitmcraft_protocol::packet::{Context, Timestamp};
 
 /// What a [`Store`](super::Store) has in memory. Nothing here waits for the disk.
 ///
@@ -43,6 +43,9 @@ pub(super) struct Inner {
     on_disk: u64,
     pub(super) losses: Losses,
     pub(super) counts: CountingSink,
+    joins: JoinCheck,
+    /// What sessions waited for when they closed; of the newest [`MAX_STUCK`].
+    stuck: BTreeMap<u64, String>,
     pub(super) legs: Arc<Legs>,
     /// By row.
     pub(super) annotations: Arc<BTreeMap<u64, Annotation>>,
@@ -172,11 +175,32 @@ impl Inner {
         // Counting does not fail.
         let Some(context) = renumbered else {
             let _ = self.counts.write(entry);
+            self.join(entry);
             return;
         };
         let mut entry = entry.clone();
         entry.set_context(context);
         let _ = self.counts.write(&entry);
+        self.join(&entry);
+    }
+
+    /// Notes what a session waits for.
+    fn join(&mut self, entry: &Entry) {
+        let session = entry.context().session;
+        if entry.is_close()
+            && let Some(missing) = self.joins.missing(session, entry.at())
+        {
+            self.stuck.insert(session, missing);
+            if self.stuck.len() > MAX_STUCK {
+                self.stuck.pop_first();
+            }
+        }
+        self.joins.take(entry);
+    }
+
+    /// Returns what a session waits for at a time, or waited for when it closed.
+    pub(super) fn waits(&self, session: u64, now: Timestamp) -> Option<String> {
+        self.joins.missing(session, now).or_else(|| self.stuck.get(&session).cloned())
     }
 
     /// Completes the open chunk. Its bytes are dropped if too many wait for the disk.
@@ -295,6 +319,9 @@ impl Inner {
         self.sealed.get_mut(place)
     }
 }
+
+/// Closed sessions of which it is kept what they waited for.
+const MAX_STUCK: usize = 1024;
 
 /// Most packets about which something is noted.
 pub(super) const MAX_ANNOTATIONS: usize = 10_000;

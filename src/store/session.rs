@@ -21,6 +21,8 @@ pub struct StoredSession {
     pub wire: u64,
     /// The time of its last entry.
     pub last: Timestamp,
+    /// What its client waits for, or waited for at the end, if it does not get into the world.
+    pub waits: Option<String>,
     /// The time at which it closed, and its summary.
     pub closed: Option<(Timestamp, Summary)>,
 }

@@ -219,6 +219,7 @@ impl Store {
                 bytes: total.bytes,
                 wire: total.wire,
                 last: session.last,
+                waits: inner.waits(number, session.last),
                 closed: session.closed.clone(),
             }
         });

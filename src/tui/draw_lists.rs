@@ -28,8 +28,9 @@ impl Painter<'_> {
                 (None, Some(legs)) => legs.state.name(),
                 (None, None) => "opening",
             };
+            let waits = session.waits.as_ref().map(|it| format!("; {it}")).unwrap_or_default();
             let line = format!(
-                "{:>4}  {:<16} {:<8} {:>7} {:>10}  {} -> {} {state}{}",
+                "{:>4}  {:<16} {:<8} {:>7} {:>10}  {} -> {} {state}{}{waits}",
                 context.session,
                 Escaped(context.player.as_deref().unwrap_or("-")).to_string(),
                 context.version.map_or("?", |_| words::version(context)),

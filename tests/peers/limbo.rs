@@ -40,7 +40,8 @@ fn a_server_of_forty_versions_has_no_finding_but_true_ones() {
         // Visits take a few seconds, in which hardly anything happens.
         let visits = releases.chunks(releases.len().div_ceil(4)).map(|numbers| {
             let list: Vec<String> = numbers.iter().map(i32::to_string).collect();
-            let briefly = ["--stay", "0", "--pause", "0", "--patience", "0.1", "--json"];
+            let briefly =
+                ["--stay", "0", "--pause", "0", "--patience", "0.1", "--json", "--strict"];
             let arguments = ["lint", &upstream, "--versions", &list.join(",")];
             (numbers, Program::mitmcraft(&[&arguments[..], &briefly].concat()))
         });

@@ -26,11 +26,11 @@ With a server, joins it as several versions of the game, one after the other. Th
 chats, and asks to be teleported and killed (let it use `/tp` and `/kill`), respawns and leaves. \
 Only join servers that are your own.
 
-Prints, for each kind of error, the first packet, the place in its bytes and what the player \
-sees, and then a matrix of versions and rules. `mitmcraft help lint-guide` lists \
-the rules with their sources.
+Prints, for each kind of error, the first packet, the place in its bytes and what follows, \
+and then a matrix of versions and rules. `mitmcraft help lint-guide` lists the rules with \
+their sources.
 
-Exit code: 0 without findings, 1 with findings, or if the server has ended a visit, has refused \
+Exit code: 0 without findings that count, 1 with such findings, or if the server has ended a visit, has refused \
 a version of `--versions`, or has let no version in. A damaged or truncated capture is judged up to \
 the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
@@ -57,6 +57,10 @@ pub(crate) struct Arguments {
     )]
     side: LintSide,
 
+    /// Count all findings as failures, not only certain ones after which the session cannot go on
+    #[arg(long)]
+    strict: bool,
+
     /// Also write the matrix as XML, in the format of JUnit
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -81,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     if let Some(upstream) = &arguments.live.upstream {
         let (report, recorded) = block_on(live::visit(arguments, upstream, output))?;
-        return Ok(recorded.and(print(arguments, &report, output)?));
+        return Ok(recorded.and(print(arguments, report, output)?));
     }
     let catalog = arguments.protocols.catalog()?;
     let (files, side) = (capture_files(&arguments.capture)?, arguments.side);
@@ -96,14 +100,15 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         linter.merge(judged);
         damage.extend(damaged);
     }
-    let done = print(arguments, &linter.report(), output)?;
+    let done = print(arguments, linter.report(), output)?;
     last_error(damage, output).map_or(Ok(done), Err)
 }
 
 /// Prints the report, and writes it to the file of `--junit`.
-fn print(arguments: &Arguments, report: &LintReport, output: &Output) -> anyhow::Result<Done> {
-    let Arguments { junit, json, files, .. } = arguments;
-    ReportOutput::create(junit.as_deref(), *json, files.overwrite)?.print(report, true, output)
+fn print(arguments: &Arguments, report: LintReport, output: &Output) -> anyhow::Result<Done> {
+    let Arguments { junit, json, files, strict, .. } = arguments;
+    let report = report.strict(*strict);
+    ReportOutput::create(junit.as_deref(), *json, files.overwrite)?.print(&report, true, output)
 }
 
 const SIDES: &[Choice<LintSide>] = &[

@@ -127,6 +127,11 @@ pub(crate) struct Arguments {
     #[command(flatten, next_help_heading = "Test")]
     pub(super) expect: ExpectOptions,
 
+    /// Judge what client and server send by the rules of the game, see `mitmcraft lint`. The first packet of each
+    /// kind of fault is shown, and captures have all as comments
+    #[arg(long, help_heading = "Test")]
+    pub(super) lint: bool,
+
     #[command(flatten)]
     pub(super) accounts: AccountOptions,
 

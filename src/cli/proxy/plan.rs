@@ -194,6 +194,7 @@ impl Plan {
         log.queue = shares.queue;
         arguments.captures.set_log(&mut log);
         log.on_full = arguments.on_full;
+        log.lint = arguments.lint;
         log.notices = options.notices.clone();
         log.passed = summary.passed.clone();
         let (stop, drain) = (Stop::new(), arguments.drain.map(|limit| limit.0));

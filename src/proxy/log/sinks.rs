@@ -7,8 +7,9 @@ use thiserror::Error;
 use super::progress::LogProgress;
 use super::queue::Batch;
 use crate::proxy::{Metrics, Notices, RunNotice, Trouble};
-use mitmcraft_engine::analysis::VersionCheck;
+use mitmcraft_engine::analysis::{JoinCheck, VersionCheck};
 use mitmcraft_engine::capture::{InflationBudget, Sink, Unrecorded};
+use mitmcraft_engine::lint::Linter;
 
 /// The sinks of a run, and the faults of those that could not go on.
 pub(super) struct LogSinks {
@@ -19,6 +20,11 @@ pub(super) struct LogSinks {
     progress: Arc<LogProgress>,
     pub(super) inflation: InflationBudget,
     versions: VersionCheck,
+    joins: JoinCheck,
+    /// `None` if packets are not judged.
+    linter: Option<Linter>,
+    /// Findings that have been shown.
+    shown: usize,
     faults: Vec<LogFault>,
 }
 
@@ -82,6 +88,7 @@ impl LogSinks {
         metrics: Arc<Metrics>,
         progress: Arc<LogProgress>,
         inflation: InflationBudget,
+        linter: Option<Linter>,
     ) -> Self {
         let written = |(place, (name, sink))| NamedState {
             name,
@@ -92,8 +99,20 @@ impl LogSinks {
             reported: None,
         };
         let sinks = sinks.into_iter().enumerate().map(written).collect();
-        let (versions, faults) = (VersionCheck::default(), Vec::new());
-        Self { sinks, on_error, notices, metrics, progress, inflation, versions, faults }
+        let (versions, joins, faults) = (VersionCheck::default(), JoinCheck::default(), Vec::new());
+        Self {
+            sinks,
+            on_error,
+            notices,
+            metrics,
+            progress,
+            inflation,
+            versions,
+            joins,
+            linter,
+            shown: 0,
+            faults,
+        }
     }
 
     /// Writes a batch. What one of its entries keeps in memory is freed before the next is written, unless
@@ -108,6 +127,21 @@ impl LogSinks {
             }
             if let Some(mismatch) = self.versions.take(&entry) {
                 self.notices.show(&RunNotice::OtherVersion(&mismatch));
+            }
+            if let Some(stuck) = self.joins.take(&entry) {
+                self.notices.show(&RunNotice::Stuck(&stuck));
+            }
+            if let Some(linter) = &mut self.linter {
+                for finding in linter.take_live(&mut entry).iter().filter(|it| it.is_new) {
+                    self.shown += 1;
+                    match self.shown {
+                        ..=MAX_FINDINGS => self.notices.show(&RunNotice::Finding(finding)),
+                        number if number == MAX_FINDINGS + 1 => {
+                            self.notices.show(&RunNotice::ManyFindings);
+                        }
+                        _ => {}
+                    }
+                }
             }
             let mut at = 0;
             while at + 1 < self.sinks.len() {
@@ -232,6 +266,9 @@ impl NamedState {
     }
 }
 
+/// Kinds of findings that are shown: peers can make up any number.
+const MAX_FINDINGS: usize = 500;
+
 /// Time between two reports of what a sink lacks.
 const REMINDER: Duration = Duration::from_secs(60);
 
@@ -254,6 +291,61 @@ mod tests {
 
         fn flush(&mut self) -> io::Result<()> {
             Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    /// A sink that keeps the comments of packets.
+    #[derive(Clone, Default)]
+    struct Comments(Arc<Mutex<Vec<String>>>);
+
+    impl Sink for Comments {
+        fn write(&mut self, entry: &Entry) -> io::Result<()> {
+            let comment = entry.record().and_then(|record| record.comment.clone());
+            self.0.lock().unwrap().extend(comment);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn findings_are_shown_once_for_each_kind_and_are_in_every_sink() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/session-1.8.jsonl");
+        let catalog = mitmcraft_protocol::schema::Catalog::embedded();
+        let entries = mitmcraft_engine::capture::open_capture(path.as_ref(), catalog).unwrap();
+        let entries: Vec<Entry> = entries.map(Result::unwrap).collect();
+        let shown: Arc<Mutex<Vec<String>>> = Arc::default();
+        let showing = Arc::clone(&shown);
+        let notices = Notices::new(Arc::new(move |notice| {
+            if let RunNotice::Finding(finding) = notice {
+                showing.lock().unwrap().push(finding.rule.name().to_owned());
+            }
+        }));
+        for (lint, expected) in [(false, 0), (true, 2)] {
+            let comments = Comments::default();
+            let sinks: Vec<NamedSink> = vec![
+                ("a".to_owned(), Box::new(comments.clone())),
+                ("b".to_owned(), Box::new(comments.clone())),
+            ];
+            let progress = Arc::new(LogProgress::new(vec!["a".to_owned(), "b".to_owned()]));
+            let mut sinks = LogSinks::new(
+                sinks,
+                OnError::Drop,
+                notices.clone(),
+                Arc::default(),
+                progress,
+                InflationBudget::new(1 << 20),
+                lint.then(Linter::live),
+            );
+            sinks.write(Batch { wires: Vec::new(), entries: entries.clone() });
+            assert!(sinks.finish().is_empty());
+            let shown = std::mem::take(&mut *shown.lock().unwrap());
+            let is_shown = |rule: &str| shown.iter().filter(|it| *it == rule).count();
+            let rules = ["entry-unknown", "metadata-invalid"];
+            assert_eq!(rules.map(is_shown).iter().sum::<usize>(), expected, "{shown:?}");
+            let comments = comments.0.lock().unwrap();
+            let packets = |rule: &str| comments.iter().filter(|it| it.contains(rule)).count();
+            // A packet for each, in both sinks.
+            let wanted = if lint { [2, 2] } else { [0, 0] };
+            assert_eq!(rules.map(packets), wanted, "{comments:?}");
         }
     }
 
@@ -280,6 +372,7 @@ mod tests {
             Arc::default(),
             progress,
             InflationBudget::new(0),
+            None,
         );
         let begin = Instant::now();
         for second in 0..200 {

@@ -10,6 +10,7 @@ use super::queue::{Batch, Depth, LogQueue, Next, runs_of_sessions};
 use super::sinks::{LogFault, LogSinks, NamedSink, OnError};
 use crate::proxy::{Metrics, Notices, PassedCounts, Trouble};
 use mitmcraft_engine::capture::{Entry, InflationBudget};
+use mitmcraft_engine::lint::Linter;
 use mitmcraft_protocol::packet::Tally;
 
 /// Policy for entries while the log cannot keep up.
@@ -41,10 +42,12 @@ pub struct LogOptions {
     pub notices: Notices,
     /// Receives the counts of packets that no sink wants.
     pub passed: PassedCounts,
+    /// `true` to judge what both peers send by the rules of the game, on the thread of the log.
+    pub lint: bool,
 }
 
 impl Default for LogOptions {
-    /// 64 MiB may wait; nothing is dropped; 128 MiB are inflated; notices are not shown.
+    /// 64 MiB may wait; nothing is dropped; 128 MiB are inflated; notices are not shown; nothing is judged.
     fn default() -> Self {
         Self {
             queue: 64 << 20,
@@ -53,6 +56,7 @@ impl Default for LogOptions {
             inflation: InflationBudget::DEFAULT,
             notices: Notices::default(),
             passed: PassedCounts::default(),
+            lint: false,
         }
     }
 }
@@ -188,10 +192,10 @@ impl LogWriter {
     /// # Panics
     /// Outside a Tokio runtime.
     pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
-        let LogOptions { queue, on_full, on_error, inflation, notices, passed } = options;
+        let LogOptions { queue, on_full, on_error, inflation, notices, passed, lint } = options;
         let queue = Arc::new(LogQueue::new(queue));
         let wants_wire = sinks.iter().any(|(_, sink)| sink.wants_wire());
-        let wants_packets = sinks.iter().any(|(_, sink)| sink.wants_packets());
+        let wants_packets = lint || sinks.iter().any(|(_, sink)| sink.wants_packets());
         let (fault, watching) = watch::channel(None);
         let metrics: Arc<Metrics> = Arc::default();
         let names = sinks.iter().map(|(name, _)| name.clone()).collect();
@@ -200,7 +204,8 @@ impl LogWriter {
         let (finished, done) = channel();
         let inflation = InflationBudget::new(inflation);
         let (counted, shown) = (Arc::clone(&metrics), Arc::clone(&progress));
-        let sinks = LogSinks::new(sinks, on_error, notices, counted, shown, inflation);
+        let linter = lint.then(Linter::live);
+        let sinks = LogSinks::new(sinks, on_error, notices, counted, shown, inflation, linter);
         let thread =
             LogThread { queue: Arc::clone(&queue), fault, finished, metrics: Arc::clone(&metrics) };
         std::thread::Builder::new().name("log".into()).spawn(move || thread.run(sinks))?;

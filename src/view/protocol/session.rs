@@ -40,6 +40,8 @@ pub struct SessionInfo {
     pub opened: f64,
     /// The time of its last packet or event.
     pub last: f64,
+    /// What its client waits for, or waited for at the end, if it does not get into the world.
+    pub waits: Option<String>,
     /// Why it has ended; `None` while it is open.
     pub closed: Option<String>,
 }
@@ -85,6 +87,7 @@ impl From<&StoredSession> for SessionInfo {
             wire: session.wire,
             opened: millis(context.opened),
             last: millis(session.last),
+            waits: session.waits.clone(),
             closed: session.closed.as_ref().map(|(_, summary)| summary.reason.clone()),
         }
     }

@@ -1167,6 +1167,8 @@ export type SessionInfo = {
   opened: number,
   /** The time of its last packet or event. */
   last: number,
+  /** What its client waits for, or waited for at the end, if it does not get into the world. */
+  waits: string | null,
   /** Why it has ended; `null` while it is open. */
   closed: string | null, };
 

@@ -95,6 +95,7 @@ export class Sessions {
         make("small", {}, `${plural(it.packets, "packet")}, ${size(it.bytes)}`),
         ...(open && rate ? [make("small", { class: "rate" }, `${(rate[0] ?? 0).toFixed(0)}/s, ${size(Math.round(rate[1] ?? 0))}/s`)] : []),
         make("small", {}, `${it.player ? `${it.client} ` : ""}→ ${it.server ?? it.upstream}`),
+        ...(it.waits ? [make("small", {}, it.waits)] : []),
         ...(it.capture ? [make("small", {}, it.capture)] : []),
         ...(open ? [] : [make("small", {}, it.closed)]),
       );

@@ -54,6 +54,7 @@ fn main() {
         Kind::ours(RECORDER, &["--recorder", "10m"]),
         Kind::ours("pcapng.zst", &["-w", "{}.pcapng.zst"]),
         Kind::ours(JSONL, &["-w", "{}.jsonl"]),
+        Kind::ours("JSONL, with --lint", &["-w", "{}.jsonl", "--lint"]),
         Kind::ours(WITH_A_PAGE, &["-w", "{}.jsonl", "--web", "127.0.0.1:0"]),
         Kind::ours(PLAIN, &[]).encrypted(),
         Kind::ours(PCAPNG, &["-w", "{}.pcapng"]).encrypted(),

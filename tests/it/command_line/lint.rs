@@ -136,3 +136,118 @@ fn what_cannot_be_visited_is_refused() {
     let said = fails(&["lint", &nobody.address()], 2);
     assert!(said.contains("cannot reach 127.0.0.1"), "{said}");
 }
+
+/// Writes the login of 1.8 without one of the server's packets, and half a minute after it.
+fn stuck(name: &str, missing: &str) -> std::path::PathBuf {
+    let (path, mut seq) = (scratch_file(name), 0);
+    let whole = std::fs::read_to_string(root().join("captures/session-1.8.jsonl")).unwrap();
+    let lines = whole.lines().filter_map(|line| {
+        let mut json: Json = serde_json::from_str(line).unwrap();
+        let is_late = json["packet"] == "kick_disconnect" || json["event"] == "close";
+        if is_late {
+            json["time"] = json["time"].as_str().unwrap().replace("02:20:0", "02:20:3").into();
+        }
+        let is_play = json["state"] == "play" && json["packet"].is_string();
+        if is_play && (json["dir"] == "serverbound" || json["packet"] == missing) {
+            return None;
+        }
+        if json["seq"].is_u64() {
+            seq += 1;
+            json["seq"] = seq.into();
+        }
+        Some(json.to_string() + "\n")
+    });
+    std::fs::write(&path, lines.collect::<String>()).unwrap();
+    path
+}
+
+#[test]
+fn a_session_that_is_stuck_says_what_it_waits_for_in_every_view() {
+    let missing = "the client waits for its world: no position, for ";
+    let capture = stuck("stuck.jsonl", "position");
+    let (status, said) = Program::mitmcraft(&["lint", "--capture", text(&capture)]).finish();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("join-incomplete in 1.8.9: {missing}")), "{said}");
+    let (_, warned) = Program::mitmcraft(&["show", text(&capture)]).succeed_with_errors();
+    assert!(warned.contains(&format!("session 1 is stuck: {missing}")), "{warned}");
+    // Nothing is missing.
+    let capture = stuck("shown.jsonl", "update_health");
+    let said = Program::mitmcraft(&["lint", "--capture", text(&capture)]).finish().1;
+    assert!(!said.contains("join-incomplete"), "{said}");
+    let (_, warned) = Program::mitmcraft(&["show", text(&capture)]).succeed_with_errors();
+    assert!(!warned.contains("stuck"), "{warned}");
+}
+
+/// The client of the capture is a bot: it does not click as the game does.
+#[test]
+fn what_only_differs_from_the_game_is_a_failure_if_it_is_asked_for() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let (plain, strict) = (scratch_file("plain.xml"), scratch_file("strict.xml"));
+    let arguments = ["lint", "--side", "client", "--capture", text(&capture), "--junit"];
+    let said = Program::mitmcraft(&[&arguments[..], &[text(&plain)]].concat()).succeed();
+    assert!(said.contains("click-late (corrected) in 1.8.9"), "{said}");
+    assert!(said.contains("\n  what follows: Grim (PacketOrderF) flags it"), "{said}");
+    assert!(!std::fs::read_to_string(&plain).unwrap().contains("<failure"));
+    let arguments = [&arguments[..], &[text(&strict), "--strict"]].concat();
+    assert_eq!(Program::mitmcraft(&arguments).finish().0.code(), Some(1));
+    assert!(std::fs::read_to_string(&strict).unwrap().contains("<failure"));
+}
+
+#[test]
+fn a_proxy_shows_findings_while_they_happen() {
+    let session = root().join("captures/session-1.8.jsonl");
+    let mut server = Program::mitmcraft(&["replay", "server", text(&session), "-l", "127.0.0.1:0"]);
+    let capture = scratch_file("linted.jsonl");
+    let upstream = format!("127.0.0.1:{}", server.listening());
+    let mut proxy = Program::proxy(&upstream, &["--lint", "-w", text(&capture)]);
+    let address = format!("127.0.0.1:{}", proxy.listening());
+    Program::mitmcraft(&["replay", "client", text(&session), &address]).finish();
+    let said = proxy.wait_for_error("metadata-invalid in session ");
+    assert!(
+        said.contains("(play named_entity_spawn of Tester): `effect_ambience` is of"),
+        "{said}"
+    );
+    proxy.interrupt();
+    proxy.succeed();
+    server.interrupt();
+    server.succeed();
+    let comments = std::fs::read_to_string(&capture).unwrap();
+    assert!(
+        comments.contains("\"comment\":\"metadata-invalid: `effect_ambience` is of"),
+        "{comments}"
+    );
+}
+
+#[test]
+fn clients_are_compared_by_their_ticks() {
+    let session = root().join("captures/session-1.8.jsonl");
+    let said = Program::mitmcraft(&["diff", "--ticks", text(&session), text(&session)]);
+    let (said, noted) = said.succeed_with_errors();
+    assert_eq!(said, "");
+    assert!(noted.contains("compared 13 ticks"), "{noted}");
+    // A client that takes another first step.
+    let other = scratch_file("other.jsonl");
+    let whole = std::fs::read_to_string(&session).unwrap();
+    let mut steps = 0;
+    let lines = whole.lines().map(|line| {
+        let mut json: Json = serde_json::from_str(line).unwrap();
+        if json["packet"] == "position" && json["dir"] == "serverbound" {
+            steps += 1;
+            if steps == 1 {
+                json["fields"]["x"] = 9.25.into();
+                json.as_object_mut().unwrap().remove("body");
+            }
+        }
+        json.to_string() + "\n"
+    });
+    std::fs::write(&other, lines.collect::<String>()).unwrap();
+    let (status, said) =
+        Program::mitmcraft(&["diff", "--ticks", text(&session), text(&other)]).finish();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("\n@@ tick 3 @@\n~ "), "{said}");
+    assert!(said.ends_with("      x: 8.6 -> 9.25\n"), "{said}");
+    let arguments = ["diff", "--ticks", "--json", text(&session), text(&other)];
+    let said = Program::mitmcraft(&arguments).finish().1;
+    let json: Json = serde_json::from_str(said.trim_end()).unwrap();
+    assert!(json["tick"] == 3 && json["kind"] == "changed", "{said}");
+}

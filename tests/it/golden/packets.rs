@@ -473,7 +473,7 @@ believed, with the reason. 77 is in no list, as no project has separate layouts 
 Packets of each number that are the same in the tables and in a list:
 
 {layouts}
-Real programs of these versions play through the proxy, too: [testing.md](../testing.md#old-versions).
+Real programs of these versions play through the proxy, too: [testing.md](../testing.md#servers-from-elsewhere).
 
 Where the sources disagree:
 

@@ -11,6 +11,7 @@ mod counts_by_packet;
 mod diagnostic_counts;
 mod diff;
 mod exchange;
+mod join;
 mod named_counts;
 mod packet_counts;
 mod redact;
@@ -26,9 +27,13 @@ pub use channels::Channels;
 pub use counting_sink::{CountingSink, SessionCounts};
 pub use counts_by_packet::{CountedPacket, CountsByPacket};
 pub use diagnostic_counts::DiagnosticCounts;
-pub use diff::{Change, DiffSide, Differ, Difference, EqualPairs, Ignore, IgnoreError, LegDiffer};
+pub use diff::{
+    Change, DiffSide, Differ, Difference, EqualPairs, Ignore, IgnoreError, LegDiffer, TickDiffer,
+};
 pub(crate) use diff::{entity_ids, fingerprint};
 pub(crate) use exchange::{Exchange, ExchangeRole};
+pub(crate) use join::{Join, Waiting};
+pub use join::{JoinCheck, StuckJoin};
 pub use named_counts::NamedCounts;
 pub use packet_counts::PacketCounts;
 pub use redact::{RedactSink, Redactor};

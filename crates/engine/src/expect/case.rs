@@ -23,6 +23,17 @@ pub(super) struct Case {
     others: u64,
 }
 
+/// What ends a judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EndedBy {
+    /// Its time is over.
+    Deadline,
+    /// A packet that matches `until`.
+    Packet,
+    /// The session or the run.
+    Scope,
+}
+
 /// The state of a [`Case`] after a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -56,6 +67,11 @@ impl Case {
         expect.within.map(|within| self.begun.plus(within))
     }
 
+    /// Returns whether its time is over at `at`.
+    pub(super) fn is_late(&self, expect: &Expect, at: Timestamp) -> bool {
+        self.deadline(expect).is_some_and(|deadline| deadline <= at)
+    }
+
     /// Takes the next packet.
     pub(super) fn take(&mut self, expect: &Expect, record: &Record) -> Step {
         match &expect.wanted {
@@ -65,12 +81,19 @@ impl Case {
         }
     }
 
-    /// Ends the judgement at `at`, which is its deadline or the end of what it is about.
-    pub(super) fn end(mut self, expect: &Expect, at: Timestamp) -> Result<(), String> {
-        let by = match (self.deadline(expect), expect.within, expect.per) {
-            (Some(deadline), Some(within), _) if deadline <= at => format!("within {within:?}"),
-            (_, _, Per::Session) => "before the session ended".to_owned(),
-            (_, _, Per::Run) => "before the run ended".to_owned(),
+    /// Ends the judgement at `at`, which is its deadline, the time of a packet that ends it, or the end of what it is
+    /// about.
+    pub(super) fn end(
+        mut self,
+        expect: &Expect,
+        at: Timestamp,
+        how: EndedBy,
+    ) -> Result<(), String> {
+        let by = match (how, expect.within, &expect.until, expect.per) {
+            (EndedBy::Packet, _, Some(until), _) => format!("until `{until}`"),
+            (_, Some(within), ..) if self.is_late(expect, at) => format!("within {within:?}"),
+            (.., Per::Session) => "before the session ended".to_owned(),
+            (.., Per::Run) => "before the run ended".to_owned(),
         };
         match &expect.wanted {
             Wanted::Packets { when, count, bytes, rate } => {

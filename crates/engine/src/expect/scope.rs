@@ -1,10 +1,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::case::{Case, Step};
+use super::case::{Case, EndedBy, Step};
 use super::outcome::Outcome;
 use crate::capture::{Outcome as Fate, Record};
-use crate::filter::Per;
+use crate::filter::{AtEnd, Per};
 use crate::report::{Around, Finding, Place};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 
@@ -82,7 +82,7 @@ impl Scope {
         self.expire(at, outcomes);
         for (place, cases) in std::mem::take(&mut self.open) {
             for case in cases {
-                self.end_case(place, case, at, outcomes);
+                self.end_case(place, case, at, EndedBy::Scope, outcomes);
             }
         }
     }
@@ -99,7 +99,7 @@ impl Scope {
             let over: Vec<Case> = cases.extract_if(.., due).collect();
             for case in over {
                 let deadline = case.deadline(&outcomes[*place].expect).unwrap_or(at);
-                self.end_case(*place, case, deadline, outcomes);
+                self.end_case(*place, case, deadline, EndedBy::Deadline, outcomes);
             }
         }
         self.open = open;
@@ -112,6 +112,12 @@ impl Scope {
         record: &Record,
         outcomes: &mut [Outcome],
     ) {
+        let until = &outcomes[place].expect.until;
+        if !cases.is_empty() && until.as_ref().is_some_and(|it| it.matches(record)) {
+            for case in std::mem::take(cases) {
+                self.end_case(place, case, record.packet.at(), EndedBy::Packet, outcomes);
+            }
+        }
         let outcome = &mut outcomes[place];
         let mut failed = Vec::new();
         cases.retain_mut(|case| match case.take(&outcome.expect, record) {
@@ -143,12 +149,23 @@ impl Scope {
         }
     }
 
-    fn end_case(&mut self, place: usize, mut case: Case, at: Timestamp, outcomes: &mut [Outcome]) {
+    fn end_case(
+        &mut self,
+        place: usize,
+        mut case: Case,
+        at: Timestamp,
+        by: EndedBy,
+        outcomes: &mut [Outcome],
+    ) {
         let outcome = &mut outcomes[place];
-        let opener = case.opener.take();
-        match case.end(&outcome.expect, at) {
-            Ok(()) => outcome.passed += 1,
-            Err(reason) => self.fail(outcome, place, at, reason, opener, None),
+        let (opener, expect) = (case.opener.take(), &outcome.expect);
+        let has_end = expect.within.is_some() || expect.until.is_some();
+        let is_open = by == EndedBy::Scope && has_end && !case.is_late(expect, at);
+        match (case.end(expect, at, by), expect.at_end) {
+            (Ok(()), _) => outcome.passed += 1,
+            (Err(_), AtEnd::Skip) if is_open => {}
+            (Err(_), AtEnd::Pass) if is_open => outcome.passed += 1,
+            (Err(reason), _) => self.fail(outcome, place, at, reason, opener, None),
         }
     }
 

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{Certainty, EndKind, Ending, Evidence, Watched};
-use crate::analysis::{Exchange, MismatchCause, VersionMismatch};
+use crate::analysis::{Exchange, MismatchCause, VersionMismatch, Waiting};
 use crate::capture::{Outcome, Record};
 use crate::link::Side;
 use crate::lint::LintRule;
@@ -23,8 +23,7 @@ pub(super) fn causes(session: &Watched, ending: &Ending) -> Vec<Evidence> {
     causes.login();
     causes.movement();
     causes.chat();
-    let waits = session.join.waits(session, ending);
-    causes.found.extend(waits);
+    causes.join();
     causes.connection();
     causes.words();
     let mut found = causes.found;
@@ -367,6 +366,23 @@ impl Causes<'_> {
         self.add(record, certainty, rule, format!("{why}; {reason}"));
     }
 
+    /// What the client, or the server, still waited for at the end.
+    fn join(&mut self) {
+        let certainty = match self.ending.kind {
+            EndKind::Open | EndKind::Left | EndKind::Refused => Certainty::Likely,
+            EndKind::Kicked if self.is_about(Topic::Silence) => Certainty::Likely,
+            EndKind::Dropped | EndKind::LostClient | EndKind::LostServer => Certainty::Possible,
+            EndKind::Kicked | EndKind::Stopped | EndKind::Unreachable | EndKind::Proxy => return,
+        };
+        let session = self.session;
+        // A player who acts is in the world; one who is asked may have left instead.
+        let is_of_end = |it: &Waiting<'_>| it.owed == Direction::Serverbound || !it.is_up_to_player;
+        if let Some(waiting) = session.join.waits(session.end()).filter(is_of_end) {
+            let rule = LintRule::JoinIncomplete.name();
+            self.add(waiting.record, certainty, rule, waiting.reason());
+        }
+    }
+
     /// The words of the server.
     fn words(&mut self) {
         let Some(words) =
@@ -443,12 +459,14 @@ fn client_patience(record: &Record) -> Duration {
 }
 
 /// Rules that say nothing about the end: the game goes on, or another judgement has them.
-const HARMLESS: [&str; 5] = [
+const HARMLESS: [&str; 7] = [
     "channel-unregistered",
+    "join-incomplete",
     "keep-alive-overdue",
     "pack-hash-invalid",
     "server-silent",
     "uncompressed-above-threshold",
+    "version-differs",
 ];
 
 /// Rules that the game checks while it reads a packet.

@@ -12,10 +12,9 @@ mod ending;
 mod evidence;
 mod explainer;
 mod incident;
-mod join;
 mod report;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tripwire;
 mod watched;
 
@@ -25,7 +24,6 @@ use evidence::ending_of;
 pub use evidence::{Certainty, Evidence};
 pub use explainer::Explainer;
 pub use incident::{Acquaintance, Incident};
-use join::Join;
 pub use report::{ExplainReport, Explained};
 pub use tripwire::{Trigger, Tripwire};
 use watched::Watched;

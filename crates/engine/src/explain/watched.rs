@@ -3,8 +3,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Join;
-use crate::analysis::{Exchange, ExchangeRole, VersionCheck, VersionMismatch};
+use crate::analysis::{Exchange, ExchangeRole, Join, VersionCheck, VersionMismatch};
 use crate::capture::{Entry, Event, EventKind, Outcome, Record, Sink as _};
 use crate::lint::{LintSide, Linter};
 use mitmcraft_protocol::meaning::diagnose;
@@ -151,7 +150,9 @@ impl Watched {
                 self.disconnect = Some(record.clone());
             }
         }
-        self.join.take(record);
+        if record.outcome.went() {
+            self.join.take(record);
+        }
         self.take_chat(record);
         let is_header =
             || matches!(packet.error(), Some(Undecoded::Foreign(name)) if name.contains("PROXY"));

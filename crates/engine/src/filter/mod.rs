@@ -16,8 +16,8 @@ pub use moment::{Moment, SessionEvent};
 pub use pipeline::{Filter, Pipeline};
 pub use program::Program;
 pub use rules::{
-    Bound, Checked, EditError, Expect, Per, RateBound, RateUnit, RingCapture, RuleCount, RuleSet,
-    Rules, Severity, SourceFault, Wanted,
+    AtEnd, Bound, Checked, EditError, Expect, Per, RateBound, RateUnit, RingCapture, RuleCount,
+    RuleSet, Rules, Severity, SourceFault, Wanted,
 };
 pub(crate) use rules::{
     EditPath, Index, Shared, apply_changes, build, encode_json, floor, hex, named, scalar,

@@ -1,15 +1,18 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::values::Values;
 use super::{LintReport, LintRule, LintSession};
+use crate::analysis::VersionCheck;
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::report::{Around, Finding, Place};
+use crate::text::Escaped;
 use mitmcraft_protocol::codec::CodecError;
 use mitmcraft_protocol::contents::{Contents, ContentsError};
-use mitmcraft_protocol::meaning::{Breach, SessionMemory, diagnose};
+use mitmcraft_protocol::meaning::{Breach, Grade, SessionMemory, diagnose};
 use mitmcraft_protocol::packet::{
     Diagnostic, Packet, RawReason, Reading, Timestamp, Undecoded, any_position,
 };
@@ -25,11 +28,57 @@ pub struct Linter {
     side: LintSide,
     sessions: HashMap<u64, LintSession>,
     memory: SessionMemory,
+    versions: VersionCheck,
+    /// The versions of clients to whom a server speaks another.
+    strangers: BTreeSet<i32>,
     /// The number of judged packets by version.
     judged: BTreeMap<(i32, String), u64>,
     findings: BTreeMap<Key, Finding>,
     /// The bytes of the packets in `findings`.
     kept: usize,
+    /// What the present entry shows; `None` if nobody asks.
+    live: Option<Vec<LiveFinding>>,
+}
+
+/// A finding while it happens. As text, it is one sentence.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LiveFinding {
+    /// The session's number.
+    pub session: u64,
+    /// The number of the packet at fault.
+    pub seq: u64,
+    /// The rule.
+    pub rule: LintRule,
+    /// `false` if it may be right after all.
+    pub certain: bool,
+    /// What follows.
+    pub grade: Grade,
+    /// What is wrong.
+    pub reason: String,
+    /// `true` for the first of its kind.
+    pub is_new: bool,
+    /// The player and the packet.
+    subject: String,
+}
+
+impl fmt::Display for LiveFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { session, seq, subject, reason, .. } = self;
+        write!(
+            f,
+            "{} in session {session}, packet {seq}{subject}: {}",
+            self.label(),
+            Escaped(reason)
+        )
+    }
+}
+
+impl LiveFinding {
+    /// Returns the rule with its grade: `move-not-last (corrected)`.
+    fn label(&self) -> String {
+        format!("{}{}", self.rule.name(), label(self.certain, Some(self.grade)))
+    }
 }
 
 /// What findings have in common that are counted together.
@@ -43,12 +92,16 @@ pub(super) struct Fault {
     pub(super) reason: String,
     pub(super) field: Option<String>,
     pub(super) span: Option<Range<usize>>,
+    pub(super) grade: Grade,
+    /// What follows, if that depends on the version.
+    pub(super) then: Option<&'static str>,
 }
 
 impl Fault {
-    /// Creates a fault of a packet as a whole that the game certainly refuses.
+    /// Creates a certain fault of a packet as a whole.
     pub(super) fn new(rule: LintRule, reason: impl Into<String>) -> Self {
-        Self { rule, certain: true, reason: reason.into(), field: None, span: None }
+        let (reason, grade) = (reason.into(), rule.grade());
+        Self { rule, certain: true, reason, field: None, span: None, grade, then: None }
     }
 }
 
@@ -57,6 +110,31 @@ impl Linter {
     #[must_use]
     pub fn new(side: LintSide) -> Self {
         Self { side, ..Self::default() }
+    }
+
+    /// Creates a linter of what both sides send, whose findings are told while they happen.
+    #[must_use]
+    pub fn live() -> Self {
+        Self { side: LintSide::Both, live: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Takes the next entry, and returns what it shows. What is wrong with the entry's own packet becomes part of
+    /// its comment, for the captures that are written after.
+    pub fn take_live(&mut self, entry: &mut Entry) -> Vec<LiveFinding> {
+        // Judging does not fail.
+        let _ = self.write(entry);
+        let found = self.live.as_mut().map(std::mem::take).unwrap_or_default();
+        if let Entry::Packet(record) = entry {
+            let (session, seq) = (record.packet.context().session, record.packet.seq());
+            for finding in found.iter().filter(|it| (it.session, it.seq) == (session, seq)) {
+                let words = format!("{}: {}", finding.label(), finding.reason);
+                record.comment = Some(match record.comment.take() {
+                    Some(comment) => format!("{comment}; {words}"),
+                    None => words,
+                });
+            }
+        }
+        found
     }
 
     /// Begins a capture, whose session numbers are independent of those of the one before.
@@ -83,7 +161,7 @@ impl Linter {
     #[must_use]
     pub fn report(&self) -> LintReport {
         let (judged, findings) = (self.judged.clone(), self.findings.values().cloned().collect());
-        LintReport { judged, findings, visits: Vec::new() }
+        LintReport { judged, findings, visits: Vec::new(), is_strict: false }
     }
 
     fn end(&mut self) {
@@ -93,10 +171,22 @@ impl Linter {
             self.memory.forget(number);
             self.end_session(session, None);
         }
+        self.versions = VersionCheck::default();
     }
 
     /// Ends a session, which was closed at a time, if that is known.
     fn end_session(&mut self, session: LintSession, closed: Option<Timestamp>) {
+        let at = closed.unwrap_or(session.last_at);
+        if let Some((owed, record, fault)) = session.waits(at)
+            && self.side.judges(owed)
+        {
+            self.add(&record, fault);
+        }
+        if self.side.judges(Direction::Serverbound) && !session.has_gaps() {
+            for (record, fault) in session.client.end(at) {
+                self.add(&record, fault);
+            }
+        }
         if !self.side.judges(Direction::Clientbound) {
             return;
         }
@@ -145,7 +235,15 @@ impl Linter {
         for fault in std::mem::take(&mut values.faults) {
             self.add(record, fault);
         }
-        if let Some(Err(error)) = Contents::read(packet) {
+        let contents = Contents::read(packet);
+        let data = ["chunkData", "data", "compressedChunkData"];
+        let span = || data.into_iter().find_map(|field| values.place(field));
+        // It may read another block.
+        if let Some(reason) = contents.as_ref().and_then(|it| it.as_ref().ok()?.unknown_block()) {
+            let fault = Fault::new(LintRule::ChunkInvalid, reason);
+            self.add(record, Fault { certain: false, span: span(), ..fault });
+        }
+        if let Some(Err(error)) = contents {
             // The game ignores what is left, and a section without numbers is of one block for it.
             let certain = !matches!(
                 error,
@@ -153,10 +251,8 @@ impl Linter {
                     | ContentsError::Field(_)
                     | ContentsError::Longs { found: 0, .. }
             );
-            let data = ["chunkData", "data", "compressedChunkData"];
-            let span = data.into_iter().find_map(|field| values.place(field));
             let fault = Fault::new(LintRule::ChunkInvalid, error.to_string());
-            self.add(record, Fault { certain, span, ..fault });
+            self.add(record, Fault { certain, span: span(), ..fault });
         }
     }
 
@@ -175,6 +271,49 @@ impl Linter {
                 let fault = Fault::new(LintRule::Diagnosed(diagnostic), diagnostic.description());
                 self.add(record, Fault { certain: is_certain(diagnostic, packet), ..fault });
             }
+        }
+    }
+
+    /// Takes what a client got or sent, and adds what it does otherwise than the game.
+    fn judge_client(&mut self, record: &Record) {
+        let packet = &record.packet;
+        let Some(session) = self.sessions.get_mut(&packet.context().session) else { return };
+        if session.has_gaps() || packet.context().guess {
+            return;
+        }
+        if packet.direction() == Direction::Clientbound {
+            if record.outcome.went() {
+                session.client.hear(record);
+            }
+            return;
+        }
+        if !record.outcome.came() {
+            return;
+        }
+        let faults = session.client.say(record);
+        if faults.is_empty() {
+            return;
+        }
+        let values = packet.kind().map(|kind| Values::read(packet, kind, None));
+        for (record, fault) in faults {
+            let is_of_packet = record.packet.seq() == packet.seq();
+            let values = values.as_ref().filter(|_| is_of_packet);
+            let span = values.and_then(|values| values.place(fault.field.as_deref()?));
+            self.add(&record, Fault { span, ..fault });
+        }
+    }
+
+    /// Takes an entry for the check of versions. What does not decode because the server speaks another version, as its
+    /// status says, is one finding.
+    fn judge_version(&mut self, entry: &Entry) {
+        let mismatch = self.versions.take(entry).filter(|it| it.status.is_some());
+        let Some(mismatch) = mismatch else { return };
+        let (number, _) = mismatch.client;
+        self.findings.retain(|(version, rule, ..), _| *version != number || !is_of_decoding(*rule));
+        self.strangers.insert(number);
+        let session = self.sessions.get(&mismatch.session);
+        if let Some(record) = session.and_then(|it| it.first_heard.clone()) {
+            self.add(&record, Fault::new(LintRule::VersionDiffers, mismatch.to_string()));
         }
     }
 
@@ -236,8 +375,11 @@ impl Linter {
     }
 
     fn add(&mut self, record: &Record, fault: Fault) {
-        let Fault { rule, certain, reason, field, span } = fault;
+        let Fault { rule, certain, reason, field, span, grade, then } = fault;
         let context = record.packet.context();
+        if is_of_decoding(rule) && self.strangers.contains(&context.protocol.version()) {
+            return;
+        }
         let packet = record.packet.kind().map_or_else(
             || record.packet.id().map(|id| format!("0x{id:02x}")).unwrap_or_default(),
             |kind| format!("{} {}", kind.state(), kind.name()),
@@ -245,8 +387,17 @@ impl Linter {
         let name = format!("{} {packet}", record.packet.direction());
         let mut key = (context.protocol.version(), rule, name, field.clone());
         let size = size_of::<Finding>() + record.packet.memory();
-        if !self.findings.contains_key(&key) {
-            if self.kept + size > MOST_KEPT {
+        let is_new = !self.findings.contains_key(&key);
+        if let Some(live) = self.live.as_mut().filter(|it| it.len() < MOST_LIVE) {
+            let player = context.player.as_ref();
+            let player = player.map(|it| format!(" of {}", Escaped(it))).unwrap_or_default();
+            let subject = format!(" ({}{player})", Escaped(&packet));
+            let (session, seq, reason) = (context.session, record.packet.seq(), reason.clone());
+            let certain = certain && !context.guess;
+            live.push(LiveFinding { session, seq, rule, certain, grade, reason, is_new, subject });
+        }
+        if is_new {
+            if self.kept + size > if self.live.is_some() { MOST_KEPT_LIVE } else { MOST_KEPT } {
                 // With many kinds of faults, the rest of a rule is counted together.
                 key = (key.0, rule, String::new(), None);
             }
@@ -261,9 +412,10 @@ impl Linter {
             let (source, context) = (self.source.clone(), Arc::clone(context));
             let place = Place { source, context, at: record.packet.at() };
             let around = Around::only(record.clone());
-            let (player_sees, count) = (Some(rule.player_sees()), 0);
+            let (player_sees, count) = (Some(then.unwrap_or_else(|| rule.player_sees())), 0);
             let finding = Finding::new(rule.name(), reason, place, around);
-            Finding { certain, field, span, count, player_sees, ..finding }
+            let grade = Some(grade);
+            Finding { certain, field, span, count, player_sees, grade, ..finding }
         };
         self.findings.entry(key).or_insert_with(new).count += 1;
     }
@@ -277,12 +429,25 @@ impl Sink for Linter {
                 if !matches!(packet.context().protocol.family(), Family::Java | Family::Alpha) {
                     return Ok(());
                 }
-                let session = self.sessions.entry(packet.context().session).or_default();
+                let number = packet.context().session;
+                let session = self.sessions.entry(number).or_default();
+                let waits = session.take_join(record);
                 let found = session.take(record);
+                if let Some((owed, record, fault)) = waits
+                    && self.side.judges(owed)
+                {
+                    self.add(&record, fault);
+                }
                 if let Some((record, fault)) =
                     found.filter(|_| self.side.judges(Direction::Clientbound))
                 {
                     self.add(&record, fault);
+                }
+                if self.side.judges(Direction::Serverbound) {
+                    self.judge_client(record);
+                }
+                if self.side.judges(Direction::Clientbound) {
+                    self.judge_version(entry);
                 }
                 if record.outcome.came() {
                     self.take_noted(record);
@@ -296,6 +461,9 @@ impl Sink for Linter {
                     let number = event.context.session;
                     self.memory.forget(number);
                     let is_end = matches!(event.kind, EventKind::Close(_));
+                    if is_end && self.side.judges(Direction::Clientbound) {
+                        self.judge_version(entry);
+                    }
                     if let Some(session) = self.sessions.remove(&number) {
                         self.end_session(session, is_end.then_some(event.at));
                     }
@@ -338,6 +506,29 @@ impl LintSide {
 /// The bytes of packets with faults that are kept at most, one for each kind of fault.
 const MOST_KEPT: usize = 64 << 20;
 
+/// Returns whether a rule is about packets that do not decode.
+fn is_of_decoding(rule: LintRule) -> bool {
+    matches!(
+        rule,
+        LintRule::IdUnknown
+            | LintRule::BytesMissing
+            | LintRule::BytesLeft
+            | LintRule::FieldInvalid
+            | LintRule::EntryUnknown
+            | LintRule::FrameInvalid
+    )
+}
+
+/// Returns what is said of a finding besides its rule.
+pub(super) fn label(certain: bool, grade: Option<Grade>) -> &'static str {
+    match (certain, grade) {
+        (false, _) => " (uncertain)",
+        (true, Some(Grade::Corrects)) => " (corrected)",
+        (true, Some(Grade::Differs)) => " (differs)",
+        (true, _) => "",
+    }
+}
+
 /// Returns `false` for what the game may bear.
 fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {
     let release = packet.context().protocol.release();
@@ -352,6 +543,12 @@ fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {
         _ => true,
     }
 }
+
+/// The same while a proxy runs.
+const MOST_KEPT_LIVE: usize = 8 << 20;
+
+/// Findings that are told of one entry.
+const MOST_LIVE: usize = 64;
 
 const FRAME_TOO_LONG: &str =
     "the length of the frame takes more than three bytes, the game reads up to three";

@@ -1,5 +1,5 @@
-//! Judges what servers send as the game of that version would: what it would disconnect for, or take for
-//! something else.
+//! Judges what servers and clients send as the game of that version would: what it would disconnect for, take for
+//! something else, or never send itself.
 //!
 //! A [`Linter`] is a [`Sink`](crate::capture::Sink) for the entries of captures. Its [`LintReport`] has a
 //! matrix of versions and rules, and the first packet of each kind of fault with the place of the fault
@@ -8,6 +8,7 @@
 
 mod bundle;
 mod channels;
+mod client;
 mod component;
 mod forwarding;
 mod linter;
@@ -21,8 +22,10 @@ mod session;
 pub(crate) mod tests;
 mod values;
 
+use client::Client;
+pub use client::ClientRule;
 use linter::Fault;
-pub use linter::{LintSide, Linter};
+pub use linter::{LintSide, Linter, LiveFinding};
 pub use live::{Stage, Visit, VisitOptions, Visitor};
 pub use report::LintReport;
 pub use rule::LintRule;

@@ -29,6 +29,11 @@ impl Order {
         self.last = self.last.max(seq);
     }
 
+    /// Returns whether packets are missing.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.has_gaps
+    }
+
     /// Takes the next packet of the server, and returns what is wrong with its place in the session.
     pub(super) fn take(&mut self, packet: &Packet) -> Option<Fault> {
         match packet.role() {

@@ -3,9 +3,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::{LintRule, Visit};
+use super::linter::label;
+use super::{ClientRule, LintRule, Visit};
 use crate::report::{Case, Finding, Report, Suite, Verdict};
 use crate::text::{Escaped, LineOptions, count};
+use mitmcraft_protocol::meaning::Grade;
 
 /// The findings of a [`Linter`](super::Linter), and the visits in which the packets came.
 #[derive(Debug, Clone)]
@@ -16,6 +18,8 @@ pub struct LintReport {
     pub findings: Vec<Finding>,
     /// The visits whose packets were judged; none if captures were.
     pub visits: Vec<Visit>,
+    /// `true` if every finding is a failure: by default only a certain one is, after which the session cannot go on.
+    pub(super) is_strict: bool,
 }
 
 impl LintReport {
@@ -30,12 +34,37 @@ impl LintReport {
         self.broken(version, rule).map(|it| it.count).sum()
     }
 
+    /// Counts every finding as a failure.
+    #[must_use]
+    pub fn strict(self, is_strict: bool) -> Self {
+        Self { is_strict, ..self }
+    }
+
     /// Returns a line with the number of findings.
     #[must_use]
     pub fn summary(&self) -> String {
-        let uncertain = self.findings.iter().filter(|it| !it.certain).count();
-        let words = count(self.findings.len() as u64, "finding");
-        if uncertain == 0 { words } else { format!("{words}, of which {uncertain} uncertain") }
+        let number =
+            |is: &dyn Fn(&Finding) -> bool| self.findings.iter().filter(|it| is(it)).count();
+        let mut words = count(self.findings.len() as u64, "finding");
+        let parts = [
+            (number(&|it| !it.certain), "uncertain"),
+            (number(&|it| it.certain && it.grade == Some(Grade::Corrects)), "corrected or flagged"),
+            (
+                number(&|it| it.certain && it.grade == Some(Grade::Differs)),
+                "only not as the game does it",
+            ),
+        ];
+        let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+        for (place, (number, what)) in parts.enumerate() {
+            let _ =
+                write!(words, "{} {number} {what}", if place == 0 { ", of which" } else { "," });
+        }
+        words
+    }
+
+    /// Returns whether a finding is a failure.
+    fn counts(&self, finding: &Finding) -> bool {
+        self.is_strict || finding.certain && finding.grade.is_none_or(|it| it == Grade::Ends)
     }
 
     fn broken(&self, version: &str, rule: LintRule) -> impl Iterator<Item = &Finding> {
@@ -52,20 +81,21 @@ impl LintReport {
             };
             Case::new("visit", verdict, visit.describe())
         });
-        let rules = LintRule::ALL.into_iter().map(|rule| {
+        let rules = LintRule::all().map(|rule| {
             let write = |out: &mut String, it| write_finding(out, it, options);
-            Case::of(rule.name(), self.broken(version, rule), write)
+            let failures = self.broken(version, rule).filter(|it| self.counts(it));
+            Case::of(rule.name(), failures, write)
         });
         Suite { name: version.to_owned(), cases: visit.into_iter().chain(rules).collect() }
     }
 }
 
 impl Report for LintReport {
-    /// Returns whether there is neither a finding nor a failed visit, and if there were visits, whether one
-    /// has reached the game.
+    /// Returns whether there is neither a finding that counts nor a failed visit, and if there were visits, whether
+    /// one has reached the game.
     fn passed(&self) -> bool {
         let visits = &self.visits;
-        self.findings.is_empty()
+        !self.findings.iter().any(|it| self.counts(it))
             && !visits.iter().any(Visit::has_failed)
             && (visits.is_empty() || !visits.iter().all(Visit::is_refused))
     }
@@ -73,7 +103,7 @@ impl Report for LintReport {
     /// Returns the matrix, the findings and the visits.
     fn json(&self) -> Json {
         let versions = self.versions().map(|(version, packets)| {
-            let counts = LintRule::ALL.into_iter().map(|it| (it, self.count(version, it)));
+            let counts = LintRule::all().map(|it| (it, self.count(version, it)));
             let broken = counts.filter(|(_, count)| *count > 0);
             let rules: serde_json::Map<String, Json> =
                 broken.map(|(rule, count)| (rule.name().to_owned(), count.into())).collect();
@@ -100,7 +130,7 @@ impl Report for LintReport {
             out.push('\n');
         }
         let is_broken = |rule: &LintRule| self.findings.iter().any(|it| it.rule == rule.name());
-        let rules: Vec<LintRule> = LintRule::ALL.into_iter().filter(is_broken).collect();
+        let rules: Vec<LintRule> = LintRule::all().filter(is_broken).collect();
         let _ = write!(out, "{:<12} {:>10} {:>10}", "version", "packets", "at fault");
         rules.iter().for_each(|rule| {
             let _ = write!(out, "  {}", rule.name());
@@ -140,13 +170,15 @@ fn version_name(finding: &Finding) -> &str {
 /// Appends a finding with its packet, and its bytes with the place marked.
 fn write_finding(out: &mut String, finding: &Finding, options: &LineOptions) {
     let Finding { rule, reason, count, place, .. } = finding;
-    let label = if finding.certain { "" } else { " (uncertain)" };
+    let label = label(finding.certain, finding.grade);
     let times = if *count > 1 { format!(", {count} packets") } else { String::new() };
     let _ = writeln!(out, "{rule}{label} in {}{times}: {}", version_name(finding), Escaped(reason));
     let number = finding.packet().map(|it| format!(", packet {}", it.seq())).unwrap_or_default();
     let _ = writeln!(out, "  {}{number}", place.session());
     finding.write_packets(out, options);
     if let Some(seen) = finding.player_sees {
-        let _ = writeln!(out, "  the player sees: {seen}");
+        let is_client = ClientRule::ALL.iter().any(|it| it.name() == *rule);
+        let whose = if is_client { "what follows" } else { "the player sees" };
+        let _ = writeln!(out, "  {whose}: {seen}");
     }
 }

@@ -1,6 +1,8 @@
+use super::ClientRule;
+use mitmcraft_protocol::meaning::Grade;
 use mitmcraft_protocol::packet::Diagnostic;
 
-/// A rule of the game that a packet of a server can break.
+/// A rule of the game that a packet of a server or a client can break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum LintRule {
@@ -38,13 +40,19 @@ pub enum LintRule {
     ChannelUnregistered,
     /// The server does not read what a proxy forwards of the player.
     ForwardingUnread,
+    /// The client waits for something before it shows the world.
+    JoinIncomplete,
+    /// The server speaks another version than the client.
+    VersionDiffers,
     /// A diagnostic of `docs/diagnostics.md`.
     Diagnosed(Diagnostic),
+    /// Something that clients of the game do not do.
+    Client(ClientRule),
 }
 
 impl LintRule {
-    /// All rules: first those of decoding, then those about sessions, then the diagnostics.
-    pub const ALL: [Self; 39] = [
+    /// The rules about packets of either side, and about servers.
+    const COMMON: [Self; 41] = [
         Self::FrameInvalid,
         Self::IdUnknown,
         Self::BytesMissing,
@@ -62,6 +70,8 @@ impl LintRule {
         Self::MetadataInvalid,
         Self::ChannelUnregistered,
         Self::ForwardingUnread,
+        Self::JoinIncomplete,
+        Self::VersionDiffers,
         Self::Diagnosed(Diagnostic::CompressedBelowThreshold),
         Self::Diagnosed(Diagnostic::UncompressedAboveThreshold),
         Self::Diagnosed(Diagnostic::InflatedTooLong),
@@ -86,6 +96,23 @@ impl LintRule {
         Self::Diagnosed(Diagnostic::PackHashInvalid),
     ];
 
+    /// Iterates over all rules: first those of decoding, then those about sessions, the diagnostics, and what
+    /// clients do not do.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::COMMON.into_iter().chain(ClientRule::ALL.into_iter().map(Self::Client))
+    }
+
+    /// Returns what follows if a packet breaks the rule; those of clients depend on the version.
+    #[must_use]
+    pub fn grade(self) -> Grade {
+        match self {
+            Self::ChannelUnregistered | Self::Diagnosed(Diagnostic::UncompressedAboveThreshold) => {
+                Grade::Differs
+            }
+            _ => Grade::Ends,
+        }
+    }
+
     /// Returns the rule's name: `bytes-left`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -107,11 +134,14 @@ impl LintRule {
             Self::MetadataInvalid => "metadata-invalid",
             Self::ChannelUnregistered => "channel-unregistered",
             Self::ForwardingUnread => "forwarding-unread",
+            Self::JoinIncomplete => "join-incomplete",
+            Self::VersionDiffers => "version-differs",
+            Self::Client(rule) => rule.name(),
             Self::Diagnosed(diagnostic) => diagnostic.name(),
         }
     }
 
-    /// Returns what the player sees, in words.
+    /// Returns what the player sees, in words; of a client's rule its row says what follows.
     #[must_use]
     pub fn player_sees(self) -> &'static str {
         match self {
@@ -149,6 +179,9 @@ impl LintRule {
             Self::ForwardingUnread => {
                 "the server does not let the player in, or knows another UUID, skin and address"
             }
+            Self::JoinIncomplete => "`Loading terrain`, `Joining world` or `Reconfiguring`",
+            Self::VersionDiffers => "the connection is lost, or nothing works",
+            Self::Client(_) => "the server decides",
             Self::Diagnosed(diagnostic) => match diagnostic {
                 Diagnostic::CompressedBelowThreshold | Diagnostic::InflatedTooLong => {
                     "the connection is lost: `Badly compressed packet`"

@@ -4,7 +4,8 @@ use super::bundle::{self, Bundle};
 use super::channels::RegisteredChannels;
 use super::forwarding::Forwarding;
 use super::order::Order;
-use super::{Fault, LintRule};
+use super::{Client, Fault, LintRule};
+use crate::analysis::Join;
 use crate::capture::Record;
 use mitmcraft_protocol::packet::{Diagnostic, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Role, State};
@@ -16,6 +17,14 @@ pub(super) struct LintSession {
     channels: RegisteredChannels,
     order: Order,
     forwarding: Forwarding,
+    pub(super) client: Client,
+    join: Join,
+    /// The number of the packet with which the last reported wait began.
+    reported_wait: Option<u64>,
+    /// The time of the last packet.
+    pub(super) last_at: Timestamp,
+    /// The first packet of the server.
+    pub(super) first_heard: Option<Record>,
     /// The last packet of the server, and whether a silence after it was reported.
     heard: Option<(Record, bool)>,
     /// The time of the server's first packet of the game, and whether a keep-alive came since, or was missed.
@@ -23,12 +32,59 @@ pub(super) struct LintSession {
 }
 
 impl LintSession {
+    /// Takes the next packet of either side for the way into the world, and returns what the session has waited for
+    /// in vain before it.
+    pub(super) fn take_join(&mut self, next: &Record) -> Option<(Direction, Record, Fault)> {
+        let packet = &next.packet;
+        self.order.number(packet.seq());
+        if !next.outcome.came() {
+            return None;
+        }
+        self.last_at = self.last_at.max(packet.at());
+        if packet.direction() == Direction::Clientbound && self.first_heard.is_none() {
+            self.first_heard = Some(next.clone());
+        }
+        let before = self.join.begun();
+        let waits = self.waits(packet.at());
+        self.join.take(next);
+        // What comes late has come. What never does is known when the client begins anew, or gives up.
+        let begins_anew = matches!(
+            packet.role(),
+            Some(Role::JoinGame | Role::StartConfiguration | Role::FinishConfiguration)
+        );
+        let is_over = begins_anew && self.join.begun() != before
+            || self.join.waits(packet.at()).is_some_and(|it| it.time > PATIENCE);
+        let found = waits.filter(|_| is_over)?;
+        self.reported_wait = before;
+        Some(found)
+    }
+
+    /// Returns what the session waits for at a time, whose fault it is, and the packet after which it waits; if that
+    /// was not reported.
+    pub(super) fn waits(&self, now: Timestamp) -> Option<(Direction, Record, Fault)> {
+        if self.order.has_gaps() || self.join.begun() == self.reported_wait {
+            return None;
+        }
+        let waiting = self.join.waits(now)?;
+        // A client that acts before it shows its world is no client of the game, and the server's fault remains.
+        if waiting.owed == Direction::Serverbound && waiting.is_up_to_player {
+            return None;
+        }
+        let fault = Fault::new(LintRule::JoinIncomplete, waiting.reason());
+        let certain = waiting.time >= KEEP_ALIVE;
+        Some((waiting.owed, waiting.record.clone(), Fault { certain, ..fault }))
+    }
+
+    /// Returns whether packets are missing.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.order.has_gaps()
+    }
+
     /// Takes the next packet, of either side or of the proxy. Returns a packet of the server and its fault that
     /// only this one shows: what was forwarded for it, or that the server has been silent since for longer than
     /// the game waits.
     pub(super) fn take(&mut self, next: &Record) -> Option<(Record, Fault)> {
         let packet = &next.packet;
-        self.order.number(packet.seq());
         if packet.direction() == Direction::Serverbound && next.outcome.came() {
             self.channels.take(packet);
             if let Some(found) = self.forwarding.take(packet) {

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use super::metadata::{MetadataEntry, MetadataKey};
 use super::{Fault, LintRule, component};
+use crate::text::count;
 use mitmcraft_protocol::meaning::{
     About, Breach, FieldMeaning, FieldTracker, LimitTracker, is_component,
 };
@@ -22,6 +23,7 @@ pub(super) struct Values<'p> {
     /// The entry of an entity's metadata that is being read.
     metadata: MetadataEntry,
     limits: Option<LimitTracker>,
+    inside: Inside,
     path: NamePath,
     /// The offsets of the open containers and lists.
     open: Vec<usize>,
@@ -42,6 +44,7 @@ impl<'p> Values<'p> {
             tracker: FieldTracker::new(packet).about(about),
             metadata: MetadataEntry::default(),
             limits: LimitTracker::of(context.protocol.release(), kind),
+            inside: Inside::of(kind),
             path: NamePath::default(),
             open: Vec::new(),
             faults: Vec::new(),
@@ -59,7 +62,8 @@ impl<'p> Values<'p> {
 
     fn fault(&mut self, rule: LintRule, certain: bool, reason: String, span: Range<usize>) {
         let field = Some(self.path.as_str().to_owned()).filter(|path| !path.is_empty());
-        self.faults.push(Fault { rule, certain, reason, field, span: Some(span) });
+        let fault = Fault::new(rule, reason);
+        self.faults.push(Fault { certain, field, span: Some(span), ..fault });
     }
 
     fn note_field(&mut self, span: Range<usize>) {
@@ -123,6 +127,43 @@ impl<'p> Values<'p> {
         }
     }
 
+    /// Checks a value against what the packet itself says.
+    fn inside(&mut self, value: &Scalar<'_>, span: Range<usize>) {
+        let path = self.path.as_str();
+        let (diagnostic, certain, reason) = match (&mut self.inside, value) {
+            (Inside::Commands(nodes), Scalar::Int(index)) if INDEXES.contains(&path) => {
+                if usize::try_from(*index).is_ok_and(|index| index < *nodes) {
+                    return;
+                }
+                let reason = format!("{index}: the packet has {}", count(*nodes as u64, "node"));
+                (Diagnostic::NumberInvalid, true, reason)
+            }
+            (Inside::Map(patch), Scalar::Int(number)) => {
+                let known = PATCH.iter().position(|name| *name == path);
+                known.into_iter().for_each(|place| patch[place] = *number & 0xff);
+                return;
+            }
+            (Inside::Map([columns, rows, x, y]), Scalar::Bytes(bytes)) if path == "data" => {
+                let area = *columns * *rows;
+                if *x + *columns > SIDE || *y + *rows > SIDE {
+                    let reason = format!(
+                        "the part ends at {}, {} of a map of {SIDE}",
+                        *x + *columns,
+                        *y + *rows
+                    );
+                    (Diagnostic::NumberInvalid, false, reason)
+                } else if (bytes.len() as i64) < area {
+                    let reason = format!("{} bytes for a part of {columns} x {rows}", bytes.len());
+                    (Diagnostic::LengthInvalid, false, reason)
+                } else {
+                    return;
+                }
+            }
+            _ => return,
+        };
+        self.fault(LintRule::Diagnosed(diagnostic), certain, reason, span);
+    }
+
     /// Checks a value against what the game accepts.
     fn limits(&mut self, value: &Scalar<'_>, span: Range<usize>) {
         let path = self.path.as_str();
@@ -172,6 +213,7 @@ impl Visitor for Values<'_> {
             self.entry(meaning, leaf);
         }
         self.limits(&leaf.value, leaf.span());
+        self.inside(&leaf.value, leaf.span());
         if self.release.family() == Family::Java {
             self.metadata(meaning, leaf);
             self.component(leaf);
@@ -192,10 +234,15 @@ impl Visitor for Values<'_> {
         Flow::Continue(())
     }
 
-    fn open_list(&mut self, at: usize, _count: Option<usize>) -> Flow {
+    fn open_list(&mut self, at: usize, count: Option<usize>) -> Flow {
         self.note_field(at..at + 1);
         self.tracker.open_list();
         self.path.open();
+        if let (Inside::Commands(nodes), Some(count)) = (&mut self.inside, count)
+            && self.open.len() <= 1
+        {
+            *nodes = count;
+        }
         self.open.push(at);
         Flow::Continue(())
     }
@@ -212,7 +259,36 @@ impl Visitor for Values<'_> {
         self.tracker.skip();
         self.path.leaf();
         self.limits(&Scalar::Bytes(bytes), at..at + 1);
+        self.inside(&Scalar::Bytes(bytes), at..at + 1);
         self.end_list(bytes.len(), at);
         Some(Flow::Continue(()))
     }
 }
+
+/// What a packet says about its own values.
+enum Inside {
+    Nothing,
+    /// The number of nodes of a tree of commands.
+    Commands(usize),
+    /// Size and place of the part of a map that changes.
+    Map([i64; 4]),
+}
+
+impl Inside {
+    fn of(kind: &PacketType) -> Self {
+        match &**kind.name() {
+            "declare_commands" => Self::Commands(0),
+            "map" => Self::Map([0; 4]),
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// The fields that have the number of a node.
+const INDEXES: [&str; 3] = ["nodes.children", "nodes.redirectNode", "rootIndex"];
+
+/// The fields of [`Inside::Map`].
+const PATCH: [&str; 4] = ["columns", "rows", "x", "y"];
+
+/// The columns and rows of a map.
+const SIDE: i64 = 128;

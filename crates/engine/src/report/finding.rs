@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::capture::{Entry, Record, packet_json};
 use crate::text::{Escaped, LineOptions, write_line};
+use mitmcraft_protocol::meaning::Grade;
 use mitmcraft_protocol::packet::{Context, Packet, Timestamp};
 
 /// A rule that is broken, where, and the packets that show it.
@@ -29,8 +30,10 @@ pub struct Finding {
     pub span: Option<Range<usize>>,
     /// The number of faults of its kind.
     pub count: u64,
-    /// What a player sees because of it, if that is known.
+    /// What a player sees because of it, or what else follows, if that is known.
     pub player_sees: Option<&'static str>,
+    /// The gravity, if the rule is one of the game.
+    pub grade: Option<Grade>,
 }
 
 /// The session in which a fault was found, and when.
@@ -65,7 +68,8 @@ impl Finding {
         around: Around,
     ) -> Self {
         let (rule, certain, count, player_sees) = (rule.into(), true, 1, None);
-        Self { rule, certain, reason, place, around, field: None, span: None, count, player_sees }
+        let (field, span, grade) = (None, None, None);
+        Self { rule, certain, reason, place, around, field, span, count, player_sees, grade }
     }
 
     /// Returns the packet at fault; `None` if the lack of one is the fault.
@@ -88,6 +92,7 @@ impl Finding {
         json!({
             "rule": self.rule,
             "certain": self.certain,
+            "grade": self.grade.map(Grade::name),
             "reason": self.reason,
             "count": self.count,
             "player_sees": self.player_sees,

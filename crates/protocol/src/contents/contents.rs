@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::fields::{int, masked};
-use super::{Column, ContentsError, Missing, light, packed, planar, region};
+use super::{Blocks, Column, ContentsError, Missing, Palette, light, packed, planar, region};
 use crate::meaning::{FieldMeanings, Registry, RegistryKind, registry};
 use crate::packet::{Packet, SentRegistries};
 use crate::schema::{Direction, PacketType, Protocol, Release, Scalar, State, Value};
@@ -114,6 +114,34 @@ impl Contents {
         let sent = self.sent.name("minecraft:worldgen/biome", number.into());
         let name = sent.or_else(|| self.biomes?.name(number.into()));
         name.map_or_else(|| format!("biome {number}"), str::to_owned)
+    }
+
+    /// Returns what is wrong with the first section that has a block of nothing, or one that its palette lacks; `None`
+    /// if there is none, or the version's blocks are not known.
+    #[must_use]
+    pub fn unknown_block(&self) -> Option<String> {
+        let blocks = self.blocks?;
+        let sections = self.columns.iter().flat_map(|column| column.sections.iter().enumerate());
+        for (place, section) in sections {
+            let Some(Blocks::Packed(container)) = &section.blocks else { continue };
+            let Palette::Indirect(palette) = &container.palette else { continue };
+            let is_unknown =
+                |state: &&u32| blocks.name(self.block_number(**state).into()).is_none();
+            if let Some(state) = palette.iter().find(is_unknown) {
+                let number = self.block_number(*state);
+                return Some(format!(
+                    "section {place} has block {number}, which the version does not have"
+                ));
+            }
+            let can_lack = palette.len() < 1 << container.bits.min(16);
+            if can_lack && section.states().any(|state| state.is_none()) {
+                let entries = palette.len();
+                return Some(format!(
+                    "section {place} has blocks beyond the {entries} of its palette"
+                ));
+            }
+        }
+        None
     }
 
     /// Returns the number by which the registry knows a block.

@@ -7,6 +7,7 @@
 //! nobody looks at is not annotated.
 
 pub(crate) mod annotation;
+pub(crate) mod client;
 mod components;
 mod diagnose;
 pub(crate) mod disconnects;
@@ -31,6 +32,7 @@ mod tests;
 pub(crate) mod unit;
 
 pub use annotation::Known;
+pub use client::{Answer, ClientRow, Grade, tick_rank};
 pub use components::is_component;
 pub use diagnose::diagnose;
 pub use disconnects::{DisconnectText, DisconnectTopic, disconnect_words};

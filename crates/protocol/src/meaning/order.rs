@@ -1,4 +1,5 @@
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use toml::de::DeValue;
 
@@ -36,18 +37,22 @@ impl NeededRegistries {
 }
 
 /// Something for which the game waits after Join Game before it shows the world.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Awaited {
     /// What the packet brings, in words.
     pub what: &'static str,
+    /// `true` if only what is at the player's place counts.
+    pub is_at_player: bool,
+    /// The time after which the game goes on without; `None` if it never does.
+    pub patience: Option<Duration>,
     /// The names of the packets that bring it.
     packets: Vec<&'static str>,
     /// The value of the packet's field `reason`, if only one counts.
-    reason: Option<i64>,
+    reason: Option<&'static str>,
 }
 
 impl Awaited {
-    /// Returns what a version waits for.
+    /// Returns what a version waits for; what has to be at the player's place is last.
     #[must_use]
     pub fn of(release: Release) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
@@ -56,11 +61,17 @@ impl Awaited {
             .filter(|((family, ..), ..)| *family == release.family())
             .flat_map(|(_, name, fields)| fields.at("", release).map(move |row| (row.entry, name)))
             .collect();
-        rows.sort_by_key(|(entry, name)| (&entry.what, *name));
-        for (AwaitedRow { what, reason }, name) in rows {
+        rows.sort_by_key(|(entry, name)| (entry.is_at_player, &entry.what, *name));
+        for (AwaitedRow { what, reason, seconds, is_at_player }, name) in rows {
             match found.iter_mut().find(|known| known.what == what) {
                 Some(known) => known.packets.push(name),
-                None => found.push(Self { what, packets: vec![name], reason: *reason }),
+                None => found.push(Self {
+                    what,
+                    is_at_player: *is_at_player,
+                    patience: seconds.map(Duration::from_secs),
+                    packets: vec![name],
+                    reason: reason.as_deref(),
+                }),
             }
         }
         found
@@ -70,8 +81,11 @@ impl Awaited {
     #[must_use]
     pub fn is_in(&self, packet: &Packet) -> bool {
         let is_named = packet.kind().is_some_and(|kind| self.packets.contains(&&**kind.name()));
-        let reason = || packet.value().ok()?.get("reason").and_then(Value::as_int);
-        is_named && self.reason.is_none_or(|wanted| reason() == Some(wanted))
+        let is_reason = |wanted| {
+            let fields = packet.value().ok();
+            fields.is_some_and(|it| it.get("reason").and_then(Value::as_text) == Some(wanted))
+        };
+        is_named && self.reason.is_none_or(is_reason)
     }
 }
 
@@ -79,14 +93,18 @@ impl Awaited {
 #[derive(Debug, Default)]
 pub(crate) struct AwaitedRow {
     what: String,
-    reason: Option<i64>,
+    reason: Option<String>,
+    seconds: Option<u64>,
+    is_at_player: bool,
 }
 
 impl Entry for AwaitedRow {
     fn take(&mut self, key: &str, value: &DeValue<'_>) -> Option<()> {
         match key {
             "what" => self.what = value.as_str()?.to_owned(),
-            "reason" => self.reason = Some(value.as_integer()?.as_str().parse().ok()?),
+            "reason" => self.reason = Some(value.as_str()?.to_owned()),
+            "seconds" => self.seconds = Some(value.as_integer()?.as_str().parse().ok()?),
+            "at" => self.is_at_player = value.as_str()? == "player",
             _ => return None,
         }
         Some(())

@@ -238,6 +238,7 @@ fn a_packet_with_the_type_of_its_entity_names_the_keys_of_its_metadata() {
 fn the_tables_are_small() {
     let text: usize = FILES.iter().map(|(_, text)| text.len()).sum();
     let rows = [
+        include_str!("data/client.toml"),
         include_str!("data/components.toml"),
         super::disconnects::FILE,
         include_str!("data/limits.toml"),
@@ -248,5 +249,5 @@ fn the_tables_are_small() {
     ];
     let rows: usize = rows.iter().map(|text| text.len()).sum();
     let size = text + rows + super::registries::FILE.len();
-    assert!(size < 200_000, "{size} bytes; docs/meanings.md has the sizes too");
+    assert!(size < 210_000, "{size} bytes; docs/meanings.md has the sizes too");
 }

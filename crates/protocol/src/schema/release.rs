@@ -81,6 +81,8 @@ impl Release {
     pub const V1_20_5: Self = Self::numbered(Family::Java, 766);
     /// 1.21 and 1.21.1.
     pub const V1_21: Self = Self::numbered(Family::Java, 767);
+    /// 1.21.2 and 1.21.3.
+    pub const V1_21_2: Self = Self::numbered(Family::Java, 768);
     /// 1.21.4.
     pub const V1_21_4: Self = Self::numbered(Family::Java, 769);
     /// 1.21.5.
@@ -89,6 +91,8 @@ impl Release {
     pub const V1_21_11: Self = Self::numbered(Family::Java, 774);
     /// 26.1 to 26.1.2.
     pub const V26_1: Self = Self::numbered(Family::Java, 775);
+    /// 26.3.
+    pub const V26_3: Self = Self::numbered(Family::Java, 777);
 
     /// Returns the version of a family with that protocol number, known or not.
     ///

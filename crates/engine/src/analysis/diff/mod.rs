@@ -14,6 +14,7 @@ mod fields;
 mod ignore;
 mod item;
 mod legs;
+mod ticks;
 
 pub use differ::{DiffSide, Differ};
 pub use difference::{Change, Difference};
@@ -22,3 +23,4 @@ pub use fields::EqualPairs;
 pub use ignore::{Ignore, IgnoreError};
 pub(crate) use item::fingerprint;
 pub use legs::LegDiffer;
+pub use ticks::TickDiffer;

@@ -20,7 +20,7 @@ fn a_packet_is_expected_within_a_time_after_another_one() {
     let entries = Script::open(1, 0).ask(1).success().close();
     let reason =
         "no packet matches `keep_alive and clientbound` before the session ended: expected >= 1";
-    fails(expect, &entries, reason);
+    fails(&format!("{expect}\nat_end = 'fail'"), &entries, reason);
     let expect = "after = 'keep_alive'\nwhen = 'keep_alive'\ncount = 0";
     passes(expect, &Script::open(1, 0).ask(1).close());
 }
@@ -99,7 +99,8 @@ fn packets_are_expected_in_an_order() {
     let entries = Script::open(1, 0).success().ask(1).wait(1_001).say("x").close();
     fails(expect, &entries, "no `chat` came after `keep_alive and clientbound` within 1s");
     let entries = Script::open(1, 0).answer(1).close();
-    fails(expect, &entries, "no packet matches `success` before the session ended");
+    let reason = "no packet matches `success` before the session ended";
+    fails(&format!("{expect}\nat_end = 'fail'"), &entries, reason);
     let after =
         "after = 'chat'\norder = ['keep_alive and clientbound', 'keep_alive and serverbound']";
     passes(after, &Script::open(1, 0).answer(1).say("x").ask(1).answer(1).close());
@@ -114,7 +115,7 @@ fn values_are_expected_to_be_equal() {
     let entries = Script::open(1, 0).ask(1).answer(1).ask(2).answer(3).close();
     let reason = "no packet matches `keep_alive and serverbound` before the session ended \
                   (1 with another `keepAliveId`): expected >= 1";
-    fails(expect, &entries, reason);
+    fails(&format!("{expect}\nat_end = 'fail'"), &entries, reason);
     let never = "after = 'keep_alive and clientbound'\nwhen = 'keep_alive and clientbound'\n\
                  same = ['keepAliveId']\nnever = true";
     passes(never, &Script::open(1, 0).ask(1).ask(2).close());
@@ -146,7 +147,7 @@ fn the_bytes_of_packets_are_bounded() {
     passes(expect, &Script::open(1, 0).say("12345678").say("12345678").close());
     let entries = Script::open(1, 0).say("12345678").say("123456789").close();
     fails(expect, &entries, "`chat` has 21 bytes: expected <= 20");
-    let expect = "when = 'chat'\nbytes = '>= 0.5k'\nwithin = '1s'";
+    let expect = "when = 'chat'\nbytes = '>= 0.5k'\nwithin = '1s'\nat_end = 'fail'";
     passes(expect, &Script::open(1, 0).say(&"x".repeat(99)).say(&"x".repeat(411)).close());
     let reason = "`chat` has 12 bytes before the session ended: expected >= 0.5k";
     fails(expect, &Script::open(1, 0).say("1234567890").close(), reason);

@@ -19,17 +19,62 @@ fn sessions_at_the_same_time_are_judged_each_for_itself() {
 }
 
 #[test]
-fn a_session_that_ends_before_the_time_is_over_is_judged_at_its_end() {
+fn what_is_open_and_not_late_when_a_session_ends_is_judged_as_the_file_says() {
     let entries = Script::open(1, 0).ask(1).wait(10).close();
     let ended =
         "no packet matches `keep_alive and serverbound` before the session ended: expected >= 1";
-    fails(&ANSWERED["[[expect]]\n".len()..], &entries, ended);
+    let answered = &ANSWERED["[[expect]]\n".len()..];
+    let [skipped, passed, failed] =
+        ["skip", "pass", "fail"].map(|word| format!("{answered}at_end = '{word}'"));
     let at_most = "when = 'keep_alive'\nwithin = '1h'\ncount = '<= 1'";
-    passes(at_most, &entries);
     // Also if the capture ends without the end of the session.
-    let unended = &entries[..entries.len() - 1];
-    fails(&ANSWERED["[[expect]]\n".len()..], unended, ended);
-    passes(at_most, unended);
+    for entries in [&entries[..], &entries[..entries.len() - 1]] {
+        assert_eq!(judged(answered, entries), (0, 0, vec![]));
+        assert_eq!(judged(&skipped, entries), (0, 0, vec![]));
+        assert_eq!(judged(&passed, entries), (1, 0, vec![]));
+        fails(&failed, entries, ended);
+        passes(at_most, entries);
+    }
+    // Broken bounds are broken, and what is late has failed.
+    let often = Script::open(1, 0).ask(1).ask(2).close();
+    assert_eq!(judged(at_most, &often).1, 1);
+    let late = Script::open(1, 0).ask(1).wait(15_000).close();
+    let reason = "no packet matches `keep_alive and serverbound` within 15s: expected >= 1";
+    fails(answered, &late, reason);
+    // What only the session ends is judged with it.
+    let open = "after = 'keep_alive and clientbound'\nwhen = 'keep_alive and serverbound'";
+    fails(open, &entries, ended);
+}
+
+#[test]
+fn a_packet_ends_a_judgement_and_does_not_count() {
+    let rule = "after = 'keep_alive'\nuntil = 'keep_alive'\nwhen = 'chat'\ncount = '<= 1'";
+    let session = |between: usize| {
+        let mut script = Script::open(1, 0);
+        script.ask(1);
+        (0..between).for_each(|_| {
+            script.say("x");
+        });
+        script.ask(2).say("y");
+        script.close()
+    };
+    assert_eq!(judged(rule, &session(1)), (2, 0, vec![]));
+    let reason = "2 packets match `chat`: expected <= 1".to_owned();
+    assert_eq!(judged(rule, &session(2)), (1, 1, vec![reason]));
+    let least = "after = 'keep_alive'\nuntil = 'keep_alive'\nwhen = 'chat'";
+    let reason = "no packet matches `chat` until `keep_alive`: expected >= 1".to_owned();
+    assert_eq!(judged(least, &session(0)), (1, 1, vec![reason]));
+    // The packet itself is not among those that are counted, and an order ends there too.
+    let own = "after = 'success'\nuntil = 'chat'\nwhen = 'chat'\nnever = true";
+    assert_eq!(judged(own, &Script::open(1, 0).success().say("x").close()), (1, 0, vec![]));
+    let order = "order = ['success', 'chat']\nuntil = 'keep_alive'";
+    let reason = "no `chat` came after `success` until `keep_alive`".to_owned();
+    let late = Script::open(1, 0).success().ask(1).say("x").close();
+    assert_eq!(judged(order, &late), (0, 1, vec![reason]));
+    // Without the packet, it is open at the end.
+    let open = Script::open(1, 0).ask(1).close();
+    assert_eq!(judged(least, &open), (0, 0, vec![]));
+    assert_eq!(judged(&format!("{least}\nat_end = 'fail'"), &open).1, 1);
 }
 
 #[test]
@@ -37,7 +82,8 @@ fn a_number_that_is_used_again_is_another_session() {
     let first = Script::open(1, 0).ask(1).close();
     let entries = [&first[..first.len() - 1], &Script::open(1, 50).answer(1).close()].concat();
     let report = report(ANSWERED, &entries);
-    assert_eq!((report.outcomes[0].passed, report.outcomes[0].failed), (0, 1));
+    // Neither has an answer, and neither is late.
+    assert_eq!((report.outcomes[0].passed, report.outcomes[0].failed), (0, 0));
 }
 
 #[test]
@@ -101,7 +147,7 @@ fn open_judgements_are_limited_and_failures_that_are_kept_too() {
     (0..1_020).for_each(|id| {
         session.ask(id);
     });
-    let report = report(ANSWERED, &session.close());
+    let report = report(&format!("{ANSWERED}at_end = 'fail'\n"), &session.close());
     let outcome = &report.outcomes[0];
     assert_eq!((outcome.passed, outcome.failed, outcome.failures.len()), (0, 1_020, 10));
     let reason = "more than 1000 judgements are open: limit them with `within`, or `after`";

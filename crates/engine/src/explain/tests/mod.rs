@@ -4,7 +4,7 @@
 mod forwarding;
 mod incident;
 mod planted;
-mod script;
+pub(crate) mod script;
 
 use std::path::Path;
 

@@ -6,25 +6,25 @@ use crate::capture::{Entry, Event, EventKind, Record, Summary};
 use crate::link::disconnect_body;
 use crate::lint::tests::context;
 use crate::lint::tests::planted::body::{Body, body};
-use crate::lint::tests::planted::{Packet as Sent, packets};
+use crate::lint::tests::planted::{Packet as Sent, chunks, packets};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason, SentRegistries, Timestamp};
 use mitmcraft_protocol::schema::{Direction, State};
 
 /// A session in the making.
 #[derive(Debug, Clone)]
-pub(super) struct Script {
-    pub(super) version: i32,
-    context: Arc<Context>,
-    pub(super) entries: Vec<Entry>,
-    at: Timestamp,
+pub(crate) struct Script {
+    pub(crate) version: i32,
+    pub(crate) context: Arc<Context>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) at: Timestamp,
     /// The number of the last packet.
-    pub(super) seq: u64,
+    pub(crate) seq: u64,
 }
 
 impl Script {
     /// A client that has connected.
-    fn new(version: i32) -> Self {
+    pub(crate) fn new(version: i32) -> Self {
         let context = Arc::new(context(version));
         let registry = |packet: &&Sent| packet.name == "registry_data";
         let entered = packets::entered(version, &[]);
@@ -39,7 +39,7 @@ impl Script {
     }
 
     /// A client that has sent its handshake and its name.
-    pub(super) fn login(version: i32) -> Self {
+    pub(crate) fn login(version: i32) -> Self {
         Self::dialled(version, "localhost")
     }
 
@@ -63,7 +63,11 @@ impl Script {
     fn log_in(self, host: &str) -> Self {
         let handshake = body().varint(self.version).text(host).i16(25565).varint(2);
         let start = body().text("Steve");
-        let start = if self.version >= 764 { start.uuid() } else { start };
+        let start = match self.version {
+            764.. => start.uuid(),
+            761.. => start.i8(0),
+            _ => start,
+        };
         self.client_in(State::Handshaking, "set_protocol", handshake).client_in(
             State::Login,
             "login_start",
@@ -72,7 +76,7 @@ impl Script {
     }
 
     /// A client that the server has let in, up to its configuration without some registries.
-    pub(super) fn configured(version: i32, missing: &[&str]) -> Self {
+    pub(crate) fn configured(version: i32, missing: &[&str]) -> Self {
         let mut script = Self::login(version);
         for packet in packets::entered(version, missing) {
             script = script.sent(&packet);
@@ -84,7 +88,7 @@ impl Script {
     }
 
     /// A client that has got Join Game, and nothing more.
-    pub(super) fn joined(version: i32) -> Self {
+    pub(crate) fn joined(version: i32) -> Self {
         let mut script = Self::configured(version, &[]);
         if version >= 764 {
             script = script.client_in(State::Configuration, "finish_configuration", body());
@@ -93,7 +97,7 @@ impl Script {
     }
 
     /// A session of a minute without a fault, in which the player walks.
-    pub(super) fn healthy(version: i32) -> Self {
+    pub(crate) fn healthy(version: i32) -> Self {
         let mut script = Self::joined(version);
         if version >= 765 {
             script = script.server("game_state_change", body().i8(13).f32(0.0));
@@ -105,7 +109,7 @@ impl Script {
             let confirm = if version >= 777 { place(confirm) } else { confirm };
             script = script.client("teleport_confirm", confirm);
         }
-        for packet in (packets::chunk(version).build)(false) {
+        for packet in (chunks::chunk(version).build)(false) {
             script = script.sent(&packet);
         }
         for number in 1..=6 {
@@ -115,10 +119,11 @@ impl Script {
     }
 
     /// Adds the position that the server gives the player.
-    pub(super) fn teleport(self, number: i32) -> Self {
+    pub(crate) fn teleport(self, number: i32) -> Self {
         let place = |it: Body| it.f64(8.0).f64(70.0).f64(8.0);
         let position = match self.version {
             ..107 => place(body()).f32(0.0).f32(0.0).i8(0),
+            755..762 => place(body()).f32(0.0).f32(0.0).i8(0).varint(number).i8(0),
             107..768 => place(body()).f32(0.0).f32(0.0).i8(0).varint(number),
             _ => {
                 let moved = place(body().varint(number)).f64(0.0).f64(0.0).f64(0.0);
@@ -129,50 +134,50 @@ impl Script {
     }
 
     /// Adds a step of the player.
-    pub(super) fn walk(self) -> Self {
+    pub(crate) fn walk(self) -> Self {
         self.position(8.5)
     }
 
-    pub(super) fn position(self, x: f64) -> Self {
+    pub(crate) fn position(self, x: f64) -> Self {
         self.client("position", body().f64(x).f64(70.0).f64(8.0).i8(1))
     }
 
     /// Adds a keep-alive with its answer.
-    pub(super) fn kept_alive(self, number: i32) -> Self {
+    pub(crate) fn kept_alive(self, number: i32) -> Self {
         let body = keep_alive(self.version, number);
         self.server("keep_alive", body.clone()).client("keep_alive", body)
     }
 
     /// Adds a keep-alive without an answer.
-    pub(super) fn asked(self, number: i32) -> Self {
+    pub(crate) fn asked(self, number: i32) -> Self {
         let body = keep_alive(self.version, number);
         self.server("keep_alive", body)
     }
 
     /// Adds what a server says when it ends the session.
-    pub(super) fn kick(self, state: State, words: &str) -> Self {
+    pub(crate) fn kick(self, state: State, words: &str) -> Self {
         let bytes = disconnect_body(&self.context.protocol, state, words).unwrap();
         self.bytes(Direction::Clientbound, state, bytes)
     }
 
-    pub(super) fn server(self, name: &str, body: Body) -> Self {
+    pub(crate) fn server(self, name: &str, body: Body) -> Self {
         self.add(Direction::Clientbound, State::Play, name, body)
     }
 
-    pub(super) fn client(self, name: &str, body: Body) -> Self {
+    pub(crate) fn client(self, name: &str, body: Body) -> Self {
         self.add(Direction::Serverbound, State::Play, name, body)
     }
 
-    pub(super) fn server_in(self, state: State, name: &str, body: Body) -> Self {
+    pub(crate) fn server_in(self, state: State, name: &str, body: Body) -> Self {
         self.add(Direction::Clientbound, state, name, body)
     }
 
-    pub(super) fn client_in(self, state: State, name: &str, body: Body) -> Self {
+    pub(crate) fn client_in(self, state: State, name: &str, body: Body) -> Self {
         self.add(Direction::Serverbound, state, name, body)
     }
 
     /// Adds a packet of the server.
-    pub(super) fn sent(mut self, packet: &Sent) -> Self {
+    pub(crate) fn sent(mut self, packet: &Sent) -> Self {
         self = self.wait(packet.after);
         self.seq += 1;
         let mut packet = packet.judged(&self.context, self.seq, self.at);
@@ -183,7 +188,7 @@ impl Script {
     }
 
     /// Adds a packet of these bytes.
-    pub(super) fn bytes(mut self, direction: Direction, state: State, bytes: Vec<u8>) -> Self {
+    pub(crate) fn bytes(mut self, direction: Direction, state: State, bytes: Vec<u8>) -> Self {
         self.seq += 1;
         let content = Content::Frame(Frame::from_body(bytes.into()));
         let context = Arc::clone(&self.context);
@@ -193,12 +198,12 @@ impl Script {
     }
 
     /// Lets seconds go by.
-    pub(super) fn wait(self, seconds: u64) -> Self {
+    pub(crate) fn wait(self, seconds: u64) -> Self {
         Self { at: Timestamp(self.at.0 + seconds * 1_000_000_000), ..self }
     }
 
     /// Ends the session.
-    pub(super) fn close(mut self, reason: &str) -> Self {
+    pub(crate) fn close(mut self, reason: &str) -> Self {
         let close = Summary { reason: reason.to_owned(), ..Summary::default() };
         let (context, at) = (Arc::clone(&self.context), self.at);
         self.entries.push(Entry::Event(Event { context, at, kind: EventKind::Close(close) }));

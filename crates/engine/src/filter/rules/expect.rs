@@ -17,12 +17,28 @@ pub struct Expect {
     pub after: Option<Expr>,
     /// The longest duration of a judgement; if `None`, it lasts to the end of the session or the run.
     pub within: Option<Duration>,
+    /// The packets of which the first ends a judgement; it does not count itself.
+    pub until: Option<Expr>,
+    /// What becomes of a judgement that `within` or `until` has not ended when the session or the run ends.
+    pub at_end: AtEnd,
     /// The values in which the packets of a judgement must be equal.
     pub same: Vec<Formula>,
     /// The scope of a judgement.
     pub per: Per,
     /// The requirement.
     pub wanted: Wanted,
+}
+
+/// What becomes of a judgement of an [`Expect`] that is open when its session or run ends, and would fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum AtEnd {
+    /// It does not count.
+    #[default]
+    Skip,
+    /// It has passed.
+    Pass,
+    /// It has failed.
+    Fail,
 }
 
 /// The scope of an [`Expect`].

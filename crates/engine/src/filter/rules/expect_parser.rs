@@ -3,7 +3,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use super::bound::{Bound, BoundError, RateBound};
-use super::expect::{Expect, Per, Wanted};
+use super::expect::{AtEnd, Expect, Per, Wanted};
 use super::keys;
 use super::reader::{Item, Key, Reader, in_order};
 use crate::lang::amount::Period;
@@ -24,6 +24,7 @@ impl Reader<'_, '_> {
         let (mut after, mut within, mut per, mut same) = (None, None, Per::Session, Vec::new());
         let (mut when, mut order, mut never) = (None, None, false);
         let (mut count, mut bytes, mut rate) = (None, None, None);
+        let (mut until, mut at_end) = (None, AtEnd::Skip);
         for (key, item) in entries {
             match key.get_ref().as_ref() {
                 "name" => {
@@ -35,6 +36,12 @@ impl Reader<'_, '_> {
                 "after" => after = self.when(key, item),
                 "within" => {
                     within = self.form(key, item, Period::positive, "5s").map(|it| it.0);
+                }
+                "until" => until = self.when(key, item),
+                "at_end" => {
+                    let words =
+                        [("skip", AtEnd::Skip), ("pass", AtEnd::Pass), ("fail", AtEnd::Fail)];
+                    at_end = self.word(key, item, &words).unwrap_or_default();
                 }
                 "when" => when = self.when(key, item),
                 "order" => order = self.order(key, item),
@@ -66,7 +73,7 @@ impl Reader<'_, '_> {
         // There is an error, so that nobody judges it.
         let wanted = wanted.unwrap_or_else(|| Wanted::Order(Vec::new()));
         let line = self.source.line(span.start);
-        (Expect { name, line, after, within, same, per, wanted }, name_span)
+        (Expect { name, line, after, within, until, at_end, same, per, wanted }, name_span)
     }
 
     /// Reports keys that are missing or exclude each other.

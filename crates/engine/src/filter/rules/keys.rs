@@ -211,8 +211,10 @@ pub(super) const FILE: &[&str] = &["rule", "expect", "capture"];
 pub(super) const CAPTURE: &[&str] = &["file", "ring", "bytes"];
 
 /// Keys of `[[expect]]`.
-pub(super) const EXPECT: &[&str] =
-    &["name", "after", "within", "when", "count", "never", "order", "same", "bytes", "rate", "per"];
+pub(super) const EXPECT: &[&str] = &[
+    "name", "after", "within", "until", "at_end", "when", "count", "never", "order", "same",
+    "bytes", "rate", "per",
+];
 
 /// Keys of `replace`.
 pub(super) const REPLACE: &[&str] = &["packet", "fields", "hex"];

@@ -46,7 +46,7 @@ pub(crate) use counts::Shared;
 pub(crate) use edit::{build, encode_json};
 pub use edit_error::EditError;
 pub(crate) use edit_path::EditPath;
-pub use expect::{Expect, Per, Wanted};
+pub use expect::{AtEnd, Expect, Per, Wanted};
 pub(crate) use index::Index;
 pub(crate) use nbt::scalar;
 pub(crate) use reader::hex;

@@ -1,5 +1,6 @@
 //! Faults of each rule, written as bytes by the documents of the protocol, and packets without one.
 
+mod joins;
 pub(crate) mod planted;
 
 use std::path::Path;
@@ -51,7 +52,7 @@ fn lint(records: impl IntoIterator<Item = Record>) -> LintReport {
 }
 
 pub(super) fn rule_of(finding: &Finding) -> LintRule {
-    LintRule::ALL.into_iter().find(|rule| finding.rule == rule.name()).unwrap()
+    LintRule::all().find(|rule| finding.rule == rule.name()).unwrap()
 }
 
 /// Returns the number of the packet at fault.
@@ -493,7 +494,7 @@ version         packets   at fault  id-unknown  bytes-left
     let xml = junit(&report.suites(&LineOptions::default()));
     assert!(
         xml.contains(
-            "<testsuite name=\"1.8.9\" tests=\"39\" failures=\"2\" errors=\"0\" skipped=\"0\">"
+            "<testsuite name=\"1.8.9\" tests=\"88\" failures=\"2\" errors=\"0\" skipped=\"0\">"
         ),
         "{xml}"
     );
@@ -514,10 +515,33 @@ version         packets   at fault  id-unknown  bytes-left
     assert!(packet.get("fields").is_none() && packet.get("body").is_none(), "{packet}");
 }
 
+/// A proxy tells findings while they happen, and its captures have them as comments.
+#[test]
+fn findings_are_told_with_their_packets_and_once_for_each_kind() {
+    let context = Arc::new(context(47));
+    let mut linter = Linter::live();
+    let mut told = |seq: u64, body: &str| {
+        let mut entry = Entry::Packet(record(&context, seq, hex(body)));
+        let found = linter.take_live(&mut entry);
+        let found: Vec<_> = found.iter().map(|it| (it.is_new, it.to_string())).collect();
+        (found, entry.record().unwrap().comment.clone())
+    };
+    let reason = "1 byte left after the last field";
+    let line = |seq| format!("bytes-left in session 1, packet {seq} (play keep_alive): {reason}");
+    let comment = Some(format!("bytes-left: {reason}"));
+    assert_eq!(told(1, "00 05"), (vec![], None));
+    assert_eq!(told(2, "00 05 c0"), (vec![(true, line(2))], comment.clone()));
+    assert_eq!(told(3, "00 06 c0"), (vec![(false, line(3))], comment));
+    assert_eq!(told(4, "00 05"), (vec![], None));
+}
+
 #[test]
 fn the_page_documents_every_rule() {
-    let page = include_str!("../../../../../docs/lint.md");
-    for rule in LintRule::ALL {
+    let page = concat!(
+        include_str!("../../../../../docs/lint.md"),
+        include_str!("../../../../../docs/protocols/clients.md")
+    );
+    for rule in LintRule::all() {
         let name = format!("`{}`", rule.name());
         let mut rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
         assert!(rows.any(|names| names.split(", ").any(|it| it == name)), "{name}");

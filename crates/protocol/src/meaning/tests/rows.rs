@@ -89,7 +89,43 @@ fn every_row_is_of_a_packet_and_a_field_that_every_version_of_its_range_has() {
     known.check(crate::meaning::order::awaited());
     known.check(crate::meaning::order::automatic());
     known.check(crate::meaning::renamed::table());
+    known.check(crate::meaning::client::answers());
+    known.check(crate::meaning::client::order());
+    for (name, row) in crate::meaning::client::rules()
+        .iter()
+        .flat_map(|(name, rows)| rows.iter().map(move |row| (name, row)))
+    {
+        let Versions { first, last } = row.versions;
+        assert!(
+            known.versions.contains_key(&first)
+                && last.is_none_or(|it| known.versions.contains_key(&it)),
+            "{name}"
+        );
+    }
     assert!(!crate::meaning::GameWords::get().members.is_empty());
+}
+
+#[test]
+fn every_answer_of_a_client_is_a_packet_that_every_version_of_its_row_has() {
+    let all = protocols(Family::Java);
+    for ((_, state, _), question, fields) in crate::meaning::client::answers().iter() {
+        for row in fields.rows.values().flatten() {
+            let answer = row.entry;
+            for protocol in all.iter().filter(|it| row.versions.contains(it.release())) {
+                let name = format!("{question} {} of {}", answer.by, protocol.version());
+                let packets =
+                    [(Direction::Clientbound, question), (Direction::Serverbound, &answer.by)];
+                for (way, packet) in packets {
+                    let kind =
+                        protocol.named(state, way, packet).unwrap_or_else(|| panic!("{name}"));
+                    let fields = paths(protocol, kind, 1);
+                    let has = answer.number.as_ref().is_none_or(|it| fields.contains_key(it));
+                    // Positions of some versions have no number.
+                    assert!(has, "{name}: {way}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

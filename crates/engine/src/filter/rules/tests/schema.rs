@@ -197,6 +197,7 @@ fn the_schema_judges_expectations_as_the_parser_does() {
     for expect in [
         "when = 'chat'",
         "name = 'x'\nafter = 'success'\nwhen = 'chat'\nwithin = '1.5s'\nper = 'run'",
+        "when = 'chat'\nafter = 'success'\nuntil = 'keep_alive'\nat_end = 'pass'",
         "when = 'chat'\ncount = 0",
         "when = 'chat'\ncount = ' <=3 '",
         "when = 'chat'\ncount = '> 0'",
@@ -216,6 +217,8 @@ fn the_schema_judges_expectations_as_the_parser_does() {
         "when = 'chat'\nafter = 5",
         "when = 'chat'\nwithin = 'soon'",
         "when = 'chat'\nwithin = '0s'",
+        "when = 'chat'\nuntil = 5",
+        "when = 'chat'\nat_end = 'later'",
         "when = 'chat'\ncount = -1",
         "when = 'chat'\ncount = '>= 0'",
         "when = 'chat'\ncount = '=> 1'",

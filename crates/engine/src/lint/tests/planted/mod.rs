@@ -3,6 +3,7 @@
 //! documents of the protocol, not with the descriptions by which the linter reads them.
 
 pub(crate) mod body;
+pub(crate) mod chunks;
 mod entities;
 pub(crate) mod packets;
 

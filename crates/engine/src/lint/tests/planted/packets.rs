@@ -2,12 +2,13 @@
 //! and with the error.
 
 use super::body::{Body, body, compound, named, string};
+use super::chunks;
 use super::entities::entry;
 use super::{Packet, Plant, Rule, game};
 use mitmcraft_protocol::packet::Diagnostic;
 
 /// A number beyond every registry of the game.
-const NOTHING: i32 = 60_000;
+pub(super) const NOTHING: i32 = 60_000;
 
 /// The number of an entry, and the end of its compound.
 const NUMBERED: [u8; 10] = [3, 0, 2, b'i', b'd', 0, 0, 0, 0, 0];
@@ -18,8 +19,10 @@ pub(crate) fn plants(version: i32) -> Vec<Plant> {
     plants.extend(metadata(version));
     plants.extend(lengths(version));
     plants.push(slot(version));
-    plants.push(chunk(version));
+    plants.push(chunks::chunk(version));
     plants.extend(entries(version));
+    plants.extend(chunks::inside(version));
+    plants.extend(chunks::blocks(version));
     if version >= 764 {
         plants.push(Plant::new("damage type that was not sent", Rule::EntryUnsent, |is_bad| {
             let number = if is_bad { 9 } else { 0 };
@@ -482,59 +485,6 @@ fn slot(version: i32) -> Plant {
         // No item.
         let window = if version < 393 { window.i16(-1) } else { window.i8(0) };
         vec![game("set_slot", window)]
-    })
-}
-
-/// A chunk whose last section has an array of another length than its palette asks for.
-pub(crate) fn chunk(version: i32) -> Plant {
-    let rule = Rule::ChunkInvalid;
-    Plant::new("section with a wrong array", rule, move |is_bad| {
-        let at = body().i32(3).i32(-4);
-        if version < 107 {
-            // Blocks, light and sky light of a section, and the biomes.
-            let size = 4096 * 2 + 2048 * 2 + 256 - i32::from(is_bad);
-            let data = body().raw(&vec![0; size as usize]);
-            let chunk = at.i8(1).i16(1).marked(|it| it.counted(&data));
-            return vec![game("map_chunk", chunk)];
-        }
-        // 4096 blocks of 4 bits in 256 longs.
-        let longs = |count: i32| body().varint(count).raw(&vec![0; count as usize * 8]);
-        let count = if is_bad { 255 } else { 256 };
-        if version < 735 {
-            let section = body().i8(4).varint(1).varint(0).raw(&longs(count).bytes);
-            let data = section.raw(&[0; 4096]).raw(&[0; 256]);
-            let chunk = at.i8(1).varint(1).marked(|it| it.counted(&data)).varint(0);
-            return vec![game("map_chunk", chunk)];
-        }
-        let blocks = body().i16(0).i8(4).varint(1).varint(0);
-        if version < 757 {
-            let data = blocks.raw(&longs(count).bytes);
-            let chunk = at.i8(1).varint(1).raw(&compound(version, &[]));
-            let biomes = body().varint(1024).raw(&[0; 1024]);
-            let chunk = chunk.raw(&biomes.bytes).marked(|it| it.counted(&data)).varint(0);
-            return vec![game("map_chunk", chunk)];
-        }
-        // 24 sections: blocks and biomes, each of one kind but for the last blocks. Since 26.1 they have
-        // the number of fluids too, and since 1.21.5 no lengths of arrays.
-        let counts = |it: Body| if version >= 775 { it.i16(0).i16(0) } else { it.i16(0) };
-        let has_lengths = version < 770;
-        let single =
-            |it: Body| if has_lengths { it.i8(0).varint(0).varint(0) } else { it.i8(0).varint(0) };
-        let mut data = body();
-        for _ in 0..23 {
-            data = single(single(counts(data)));
-        }
-        data = counts(data).i8(4).varint(1).varint(0);
-        data = if has_lengths { data.varint(count) } else { data };
-        data = single(data.raw(&vec![0; count as usize * 8]));
-        let heights = if version < 770 { compound(version, &[]) } else { vec![0] };
-        let chunk = at.raw(&heights).marked(|it| it.counted(&data)).varint(0);
-        let chunk = if version < 763 { chunk.i8(1) } else { chunk };
-        // The sky's light in the lowest section, whose masks are bytes since 26.3.
-        let lit = if version >= 777 { chunk.varint(1).i8(2) } else { chunk.varint(1).i64(2) };
-        let lit = lit.varint(0).varint(0).varint(0);
-        let lit = lit.varint(1).varint(2048).raw(&[0x77; 2048]);
-        vec![game("map_chunk", lit.varint(0))]
     })
 }
 

@@ -1,0 +1,143 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::{ClientRule, Found};
+use crate::capture::Record;
+use crate::lint::{Fault, LintRule};
+use mitmcraft_protocol::meaning::{Answer, Grade};
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::{State, Value};
+
+/// The questions of a server, and what the client answers.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    /// Those without an answer, the oldest first; at most [`MAX_OPEN`].
+    open: VecDeque<Question>,
+    /// The name and number of the last answer of each kind.
+    given: Vec<(State, &'static str, Option<Value>)>,
+    /// `true` once questions were too many to keep.
+    has_overflowed: bool,
+}
+
+#[derive(Debug)]
+struct Question {
+    record: Record,
+    answer: &'static Answer,
+    number: Option<Value>,
+}
+
+impl Answers {
+    /// Takes a packet of the server.
+    pub(super) fn ask(&mut self, record: &Record) {
+        let packet = &record.packet;
+        let Some(kind) = packet.kind() else { return };
+        let Some(answer) = Answer::to(packet.context().protocol.release(), kind) else { return };
+        if self.open.len() == MAX_OPEN {
+            self.open.pop_front();
+            self.has_overflowed = true;
+        }
+        let number = number(packet, answer);
+        self.open.push_back(Question { record: record.clone(), answer, number });
+    }
+
+    /// Takes a packet of the client.
+    pub(super) fn answer(&mut self, found: &mut Found<'_>) {
+        let packet = &found.record.packet;
+        self.expire(found, packet.at());
+        let Some(kind) = packet.kind() else { return };
+        let Some((question, answer)) = Answer::by(found.release, kind) else { return };
+        let (state, number) = (packet.state(), number(packet, answer));
+        let is_kind =
+            |it: &Question| it.record.packet.state() == state && *it.answer.by == answer.by;
+        let place = self.open.iter().position(|it| is_kind(it) && it.number == number);
+        let given = self.given.iter_mut().find(|(at, name, _)| (*at, *name) == (state, question));
+        let is_repeated =
+            given.as_ref().is_some_and(|(.., last)| number.is_some() && *last == number);
+        match given {
+            Some((.., last)) => last.clone_from(&number),
+            None => self.given.push((state, question, number.clone())),
+        }
+        let field = answer.number.as_deref();
+        let Some(place) = place else {
+            if self.has_overflowed {
+                return;
+            }
+            let awaits = self.open.iter().any(is_kind);
+            let (grade, reason) = match answer.repeated.filter(|_| is_repeated && !awaits) {
+                Some(grade) => (grade, format!("`{question}` has been answered before")),
+                None => (answer.unasked, format!("the server has sent no such `{question}`")),
+            };
+            push(found, ClientRule::AnswerUnasked, grade, field, reason);
+            return;
+        };
+        let earlier = self.open.iter().take(place).any(is_kind);
+        self.open.remove(place);
+        if earlier && answer.is_in_order {
+            let reason = format!("an earlier `{question}` has no answer yet");
+            push(found, ClientRule::AnswerOrder, Grade::Corrects, field, reason);
+        }
+    }
+
+    /// Returns the questions without an answer when the session ends.
+    pub(super) fn end(&self, now: Timestamp) -> Vec<(Record, Fault)> {
+        self.open.iter().filter(|it| is_late(it, now)).filter_map(missing).collect()
+    }
+
+    /// Returns the number of questions that are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Takes the questions that have waited for too long.
+    fn expire(&mut self, found: &mut Found<'_>, now: Timestamp) {
+        while let Some(oldest) = self.open.front().filter(|it| is_late(it, now)) {
+            found.faults.extend(missing(oldest));
+            self.open.pop_front();
+        }
+    }
+}
+
+fn is_late(question: &Question, now: Timestamp) -> bool {
+    now.since(question.record.packet.at()) > PATIENCE
+}
+
+/// Returns the fault of a question without an answer, unless a player may take any time.
+fn missing(question: &Question) -> Option<(Record, Fault)> {
+    let by = &question.answer.by;
+    let reason = format!("the client has not answered with `{by}` for {} s", PATIENCE.as_secs());
+    let grade = question.answer.missing?;
+    let fault = Fault::new(LintRule::Client(ClientRule::AnswerMissing), reason);
+    Some((question.record.clone(), Fault { grade, then: Some(then(grade)), ..fault }))
+}
+
+fn push(
+    found: &mut Found<'_>,
+    rule: ClientRule,
+    grade: Grade,
+    field: Option<&str>,
+    reason: String,
+) {
+    let fault = Fault::new(LintRule::Client(rule), reason);
+    let fault = Fault { grade, then: Some(then(grade)), field: field.map(str::to_owned), ..fault };
+    found.faults.push((found.record.clone(), fault));
+}
+
+fn then(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Ends => "the server ends the session",
+        Grade::Corrects => "the server ignores it or waits, or anticheats flag it",
+        Grade::Differs => "nothing in the game; plugins may wait",
+    }
+}
+
+/// Returns the value that question and answer share.
+fn number(packet: &Packet, answer: &Answer) -> Option<Value> {
+    Some(packet.value().ok()?.get(answer.number.as_deref()?)?.plain().clone())
+}
+
+/// The time within which every client answers.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Questions that are kept.
+const MAX_OPEN: usize = 256;

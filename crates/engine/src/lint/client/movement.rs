@@ -1,0 +1,243 @@
+use super::{ClientRule, Fields, Found};
+use mitmcraft_protocol::schema::{Release, Value};
+
+/// The moves of a player, tick by tick.
+#[derive(Debug, Default)]
+pub(super) struct Movement {
+    /// Moves since the last `tick_end`, and those with a place.
+    moves: u32,
+    places: u32,
+    has_ended_tick: bool,
+    /// Ticks since the last place: those that `tick_end` ends, or moves before it came. `None` before the first place.
+    since_place: Option<u32>,
+    place: Option<[f64; 3]>,
+    look: Option<[f64; 2]>,
+    status: Option<Value>,
+    /// Moves that may repeat what was sent before: those around a teleport.
+    grace: u8,
+    /// `true` directly after a confirmed teleport.
+    has_confirmed: bool,
+    /// `true` directly after a move that answers a teleport.
+    has_echoed: bool,
+    /// Teleports whose answer has not come, in versions in which it is a move.
+    teleports: u32,
+    is_placed: bool,
+    /// `true` once the player rode: then looks are sent all the time.
+    has_ridden: bool,
+    is_away: bool,
+    screen: Screen,
+}
+
+/// Whether a client shows the world, since 1.21.4.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Screen {
+    /// It is not known: packets from before may be on their way.
+    #[default]
+    Unknown,
+    Loading,
+    Loaded,
+}
+
+impl Movement {
+    pub(super) fn join(&mut self, release: Release) {
+        let screen = if release >= Release::V1_21_4 { Screen::Loading } else { Screen::Unknown };
+        *self = Self { screen, has_ridden: self.has_ridden, ..Self::default() };
+    }
+
+    /// Takes a packet of the server.
+    pub(super) fn hear(&mut self, name: &str, fields: &Fields, player: Option<i64>) {
+        match name {
+            "position" => {
+                (self.is_placed, self.grace) = (true, GRACE);
+                self.teleports += 1;
+            }
+            "player_rotation" => self.grace = GRACE,
+            "set_passengers" => {
+                let all = fields.get("passengers").and_then(Value::as_list).unwrap_or_default();
+                self.has_ridden |= all.iter().any(|it| it.as_int() == player);
+            }
+            "attach_entity" => self.has_ridden |= fields.int("entityId") == player,
+            "camera" => self.is_away |= fields.int("cameraId") != player,
+            "respawn" => {
+                (self.screen, self.grace, self.since_place) = (Screen::Unknown, GRACE, None);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns whether a move only answers a teleport.
+    pub(super) fn is_answer(&mut self, name: &str, fields: &Fields, release: Release) -> bool {
+        if name != "position_look" {
+            return false;
+        }
+        if release >= TICKS && release < Release::V1_21_4 || release < Release::V1_9 {
+            let is_up = match fields.status() {
+                Some(Value::Bool(on_ground)) => !on_ground,
+                Some(flags) => flags.get("onGround").map(Value::plain) == Some(&Value::Bool(false)),
+                None => false,
+            };
+            let is_answer = is_up && self.teleports > 0;
+            self.teleports -= u32::from(is_answer);
+            return is_answer;
+        }
+        self.has_confirmed && release < CONFIRMS_ALONE
+    }
+
+    /// Takes a packet of the client. `is_ordered` is `true` for one that has its place in a tick.
+    pub(super) fn say(
+        &mut self,
+        name: &str,
+        fields: &Fields,
+        is_answer: bool,
+        is_ordered: bool,
+        found: &mut Found<'_>,
+    ) {
+        let has_confirmed = self.has_confirmed;
+        if name == "keep_alive" {
+            // It is answered whenever it comes.
+            return;
+        }
+        if has_confirmed && !is_answer && !self.has_ridden {
+            let reason = format!("a `position_look` follows `teleport_confirm`, not `{name}`");
+            found.add(ClientRule::TeleportEcho, None, reason);
+        }
+        self.has_confirmed = name == "teleport_confirm";
+        if is_ordered && !is_answer && self.screen == Screen::Loading {
+            let reason = "the client has not said `player_loaded`".to_owned();
+            found.add(ClientRule::LoadingActed, None, reason);
+        }
+        match name {
+            "player_loaded" => {
+                if self.screen == Screen::Loaded {
+                    let reason = "the client has said so before".to_owned();
+                    found.add(ClientRule::LoadedTwice, None, reason);
+                }
+                self.screen = Screen::Loaded;
+            }
+            "tick_end" => self.end_tick(found),
+            "use_item" if found.release >= Release::V1_17 => {
+                if !self.has_echoed {
+                    let reason = "no `position_look` precedes the use of an item".to_owned();
+                    found.add(ClientRule::UseWithoutLook, None, reason);
+                }
+                if found.release < Release::V1_21 {
+                    // The tick's own move may say the look again.
+                    self.grace = GRACE;
+                }
+            }
+            "steer_vehicle" if !self.has_ridden => {
+                let reason = "the player has never ridden".to_owned();
+                found.add(ClientRule::SteerOnFoot, None, reason);
+            }
+            _ if is_move(name) => self.take_move(name, fields, is_answer, found),
+            _ => {}
+        }
+        self.has_echoed = name == "position_look";
+    }
+
+    fn end_tick(&mut self, found: &mut Found<'_>) {
+        (self.has_ended_tick, self.moves, self.places) = (true, 0, 0);
+        // A client that loads a world sends no place.
+        let is_loading = found.release >= Release::V1_21_4 && self.screen != Screen::Loaded;
+        if let Some(ticks) = self.since_place.as_mut().filter(|_| !is_loading) {
+            *ticks += 1;
+            if *ticks > REMINDER && !self.has_ridden && !self.is_away {
+                *ticks = 0;
+                let reason = format!("a position comes every {REMINDER} ticks");
+                found.add(ClientRule::PositionOverdue, None, reason);
+            }
+        }
+    }
+
+    fn take_move(&mut self, name: &str, fields: &Fields, is_answer: bool, found: &mut Found<'_>) {
+        let release = found.release;
+        let (place, look, status) = (fields.place(), fields.look(), fields.status().cloned());
+        if is_answer {
+            // The tick's own move may say it again.
+            (self.place, self.look, self.status, self.grace) = (None, None, None, GRACE);
+            return;
+        }
+        if look.is_some_and(|[_, pitch]| pitch.abs() > 90.0) {
+            let reason = "a pitch is from -90 to 90".to_owned();
+            found.add(ClientRule::PitchInvalid, Some("pitch"), reason);
+        }
+        if !self.is_placed {
+            let reason = "the server has not placed the player yet".to_owned();
+            found.add(ClientRule::MoveEarly, None, reason);
+        }
+        self.take_twice(place.is_some(), found);
+        let is_graced = self.grace > 0 || self.has_ridden || self.is_away;
+        self.grace = self.grace.saturating_sub(1);
+        let has_extra = release >= Release::V1_17 && release < Release::V1_21;
+        if look.is_some() && look == self.look && !is_graced && !(has_extra && place.is_some()) {
+            let reason = "yaw and pitch are those of the last look".to_owned();
+            found.add(ClientRule::LookRepeated, Some("yaw"), reason);
+        }
+        let is_due = self.since_place.is_none_or(|ticks| ticks >= REMINDER);
+        if let (Some(place), Some(last)) = (place, self.place)
+            && place == last
+            && !is_due
+            && !is_graced
+        {
+            let reason = format!("the place is the last one, and not due for {REMINDER} ticks");
+            found.add(ClientRule::PositionRepeated, Some("x"), reason);
+        }
+        if name == "flying" && self.status.is_some() && status == self.status && !is_graced {
+            let reason = "it says what the last move said".to_owned();
+            found.add(ClientRule::StatusRepeated, None, reason);
+        }
+        if place.is_some() {
+            self.since_place = Some(0);
+        } else if release < TICKS
+            && let Some(moves) = &mut self.since_place
+        {
+            *moves += 1;
+            if *moves > REMINDER && !self.has_ridden && !self.is_away {
+                *moves = 0;
+                let reason = format!("a position is among {} moves", REMINDER + 1);
+                found.add(ClientRule::PositionOverdue, None, reason);
+            }
+        }
+        self.place = place.or(self.place);
+        self.look = look.or(self.look);
+        self.status = status;
+    }
+
+    /// Counts a move of the tick; since 1.21.2 there is at most one.
+    fn take_twice(&mut self, has_place: bool, found: &mut Found<'_>) {
+        if found.release < TICKS {
+            return;
+        }
+        self.moves += 1;
+        self.places += u32::from(has_place);
+        // The newest server counts those with a place.
+        let number = if found.release >= CONFIRMS_ALONE { self.places } else { self.moves };
+        let counts = found.release < CONFIRMS_ALONE || has_place;
+        if number == 2 && counts {
+            if self.has_ended_tick {
+                let reason = "the second move since `tick_end`".to_owned();
+                found.add(ClientRule::MoveTwice, None, reason);
+            } else {
+                let reason = "the client has never sent `tick_end`".to_owned();
+                found.add(ClientRule::TickEndMissing, None, reason);
+            }
+        }
+    }
+}
+
+/// Returns whether a packet is the move of a tick.
+pub(super) fn is_move(name: &str) -> bool {
+    matches!(name, "position" | "position_look" | "look" | "flying")
+}
+
+/// Since then clients say when a tick ends.
+pub(super) const TICKS: Release = Release::V1_21_2;
+
+/// Since then a teleport is confirmed with its place, and no move follows.
+const CONFIRMS_ALONE: Release = Release::V26_3;
+
+/// Ticks after which a client says where it is.
+const REMINDER: u32 = 20;
+
+/// Moves around a teleport that may repeat others.
+const GRACE: u8 = 3;

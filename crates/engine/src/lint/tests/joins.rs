@@ -1,0 +1,200 @@
+//! Joins of several versions from which one packet is taken at a time.
+
+use super::planted::body::body;
+use super::planted::{chunks, packets};
+use super::*;
+use crate::analysis::JoinCheck;
+use crate::explain::tests::script::Script;
+
+const VERSIONS: [i32; 8] = [47, 340, 754, 758, 762, 765, 769, 777];
+
+/// Packets of a join, of which a client waits for some.
+const PARTS: [&str; 5] =
+    ["update_health", "spawn_position", "game_state_change", "position", "map_chunk"];
+
+/// A join without one of its packets, and a minute after it.
+fn joined(version: i32, missing: &str) -> Script {
+    let mut script = Script::joined(version);
+    for part in PARTS.into_iter().filter(|part| *part != missing) {
+        script = match part {
+            "update_health" => script.server(part, body().f32(20.0).varint(20).f32(5.0)),
+            "spawn_position" if version < 755 => script.server(part, body().i64(0)),
+            "spawn_position" if version < 773 => script.server(part, body().i64(0).f32(0.0)),
+            "game_state_change" => script.server(part, body().i8(13).f32(0.0)),
+            "position" => script.teleport(1),
+            "map_chunk" => (chunks::chunk(version).build)(false).iter().fold(script, Script::sent),
+            _ => script,
+        };
+    }
+    (1..=5).fold(script, |script, number| script.wait(8).kept_alive(number))
+}
+
+/// What a version waits for of that packet, in words.
+fn awaited(version: i32, part: &str) -> Option<&'static str> {
+    match part {
+        "position" if version < 759 => Some("no position, for"),
+        "spawn_position" if (761..765).contains(&version) => Some("no spawn position, for"),
+        "game_state_change" if version >= 765 => {
+            Some("no `game_event` 13 (`game_state_change`, `level_chunks_load_start`), for")
+        }
+        "map_chunk" => Some("no chunk at 0, 0, for"),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_a_join_still_waits_for_is_named_and_nothing_else() {
+    for version in VERSIONS {
+        let joined_game = Script::joined(version).seq;
+        for part in PARTS.into_iter().chain(["nothing"]) {
+            let script = joined(version, part).close("closed by the client");
+            let name = format!("{version} without {part}");
+            let expected = awaited(version, part);
+            // In a capture, as a finding about Join Game.
+            let mut linter = Linter::default();
+            script.entries.iter().for_each(|entry| linter.write(entry).unwrap());
+            linter.finish().unwrap();
+            let report = linter.report();
+            let found: Vec<_> =
+                report.findings.iter().map(|it| (&*it.rule, seq(it), it.certain)).collect();
+            let finding = ("join-incomplete", joined_game, true);
+            assert_eq!(
+                found,
+                Vec::from_iter(expected.is_some().then_some(finding)),
+                "{name}\n{}",
+                text(&report)
+            );
+            // While it goes on, as a sentence, as soon as the wait is long enough.
+            let mut check = JoinCheck::default();
+            let mut stuck = script
+                .entries
+                .iter()
+                .enumerate()
+                .filter_map(|(place, it)| Some((place, check.take(it)?)));
+            let first = stuck.next();
+            assert!(stuck.next().is_none(), "{name}");
+            let words = first.map(|(place, stuck)| {
+                assert!(script.entries[place].at().since(Timestamp(0)).as_secs() < 10, "{name}");
+                stuck.to_string()
+            });
+            let reason = report.findings.first().map(|it| it.reason.clone());
+            for said in [reason, words] {
+                assert_eq!(said.is_some(), expected.is_some(), "{name}: {said:?}");
+                if let (Some(said), Some(expected)) = (said, &expected) {
+                    let said = said.split("its world: ").nth(1).unwrap();
+                    assert!(said.starts_with(&**expected), "{name}: {said}");
+                    let waits = match (part, version) {
+                        ("game_state_change", 773..) | (_, ..761) => "it waits for ever",
+                        _ => "it goes on without after 30 s",
+                    };
+                    assert!(said.ends_with(waits), "{name}: {said}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chunk_elsewhere_is_not_that_of_the_player_and_a_world_that_follows_is_waited_for_again() {
+    for version in [47, 769, 777] {
+        let far = body().f64(800.0).f64(70.0).f64(-8.5);
+        let far = match version {
+            47 => far.f32(0.0).f32(0.0).i8(0),
+            _ => body()
+                .varint(1)
+                .f64(800.0)
+                .f64(70.0)
+                .f64(-8.5)
+                .raw(&[0; 24])
+                .f32(0.0)
+                .f32(0.0)
+                .i32(0),
+        };
+        let mut script = Script::joined(version).server("position", far);
+        if version >= 765 {
+            script = script.server("game_state_change", body().i8(13).f32(0.0));
+        }
+        let chunk = (chunks::chunk(version).build)(false);
+        let script = chunk.iter().fold(script, Script::sent).wait(25).kept_alive(9);
+        let report = lint(script.entries.iter().filter_map(|entry| entry.record().cloned()));
+        let [finding] = &*report.findings else { panic!("{version}\n{}", text(&report)) };
+        assert!(
+            finding.reason.contains("no chunk at 50, -1, for"),
+            "{version}: {}",
+            finding.reason
+        );
+    }
+    // The wait for one world ends when the next begins.
+    let script = joined(769, "game_state_change");
+    let (first, mut script) = (Script::joined(769).seq, script);
+    for _ in 0..2 {
+        script = script.sent(&packets::joined(769)).teleport(2);
+    }
+    let report = lint(
+        script.wait(30).kept_alive(9).entries.iter().filter_map(|entry| entry.record().cloned()),
+    );
+    let found: Vec<_> = report.findings.iter().map(|it| (&*it.rule, it.count)).collect();
+    assert_eq!(
+        (found, seq(&report.findings[0])),
+        (vec![("join-incomplete", 2)], first),
+        "{}",
+        text(&report)
+    );
+}
+
+#[test]
+fn a_login_without_an_answer_is_the_fault_of_the_side_that_owes_it() {
+    for version in [47, 769, 777] {
+        let asked = Script::login(version).wait(21).close("closed by the client");
+        let owed = |script: &Script, side| {
+            let mut linter = Linter::new(side);
+            script.entries.iter().for_each(|entry| linter.write(entry).unwrap());
+            linter.finish().unwrap();
+            linter
+                .report()
+                .findings
+                .iter()
+                .map(|it| (it.rule.to_string(), it.reason.clone()))
+                .collect::<Vec<_>>()
+        };
+        let reason = "the server has not let the client in, for 21 s after this packet".to_owned();
+        assert_eq!(owed(&asked, LintSide::Server), [("join-incomplete".to_owned(), reason)]);
+        assert_eq!(owed(&asked, LintSide::Client), []);
+        if version >= 764 {
+            let silent = Script::configured(version, &[]).wait(21).close("closed by the client");
+            let reason = "the client has not answered, for 21 s after this packet".to_owned();
+            let joins = |side| {
+                let found = owed(&silent, side).into_iter();
+                found.filter(|(rule, _)| rule == "join-incomplete").collect::<Vec<_>>()
+            };
+            assert_eq!(joins(LintSide::Client), [("join-incomplete".to_owned(), reason)]);
+            assert_eq!(joins(LintSide::Server), []);
+        }
+    }
+}
+
+/// What does not decode because the server's version is another, as its status says, is one finding.
+#[test]
+fn a_server_that_answers_another_version_than_its_status_names_is_one_finding() {
+    let mut script = Script::new(769);
+    let status =
+        "{\"version\":{\"name\":\"1.8.8\",\"protocol\":47},\"players\":{\"max\":1,\"online\":0}}";
+    script = script.server_in(State::Status, "server_info", body().text(status));
+    script.entries.push(script.clone().close("both sides closed").entries.pop().unwrap());
+    script.seq = 0;
+    for _ in 0..14 {
+        script = script.bytes(Direction::Clientbound, State::Login, vec![0x21, 1, 2, 3]);
+    }
+    let script = script.close("closed by the client");
+    let mut linter = Linter::default();
+    script.entries.iter().for_each(|entry| linter.write(entry).unwrap());
+    linter.finish().unwrap();
+    let report = linter.report();
+    let [finding] = &*report.findings else { panic!("{}", text(&report)) };
+    assert_eq!((&*finding.rule, finding.count, seq(finding)), ("version-differs", 1, 1));
+    assert!(
+        finding.reason.ends_with("its status says `1.8.8` (protocol 47)"),
+        "{}",
+        finding.reason
+    );
+}
