@@ -8,7 +8,7 @@ use crate::link::Side;
 use crate::lint::LintRule;
 use crate::report::Finding;
 use crate::text::count;
-use mitmcraft_protocol::meaning::DisconnectTopic as Topic;
+use mitmcraft_protocol::meaning::{DisconnectTopic as Topic, Grade};
 use mitmcraft_protocol::packet::{Diagnostic, Origin, Packet, Reading, Undecoded};
 use mitmcraft_protocol::schema::{DecodeCause, Direction, Release, Role, State, Value};
 
@@ -189,7 +189,9 @@ impl Causes<'_> {
         let is_refused = self.ending.kind.side() == Some(Side::Server)
             && (self.server_ended() || self.is_about(Topic::Unread));
         let findings = session.linter.report().findings.into_iter();
-        for mut finding in findings.filter(|finding| is_refused && finding.certain) {
+        // What a server corrects, and what the game only does otherwise, ends no session.
+        let ends = |it: &Finding| it.certain && it.grade.is_none_or(|grade| grade == Grade::Ends);
+        for mut finding in findings.filter(|finding| is_refused && ends(finding)) {
             let Some(record) = finding.at_fault().cloned() else { continue };
             let is_known = |found: &Evidence| found.seq == record.packet.seq();
             if record.packet.direction() == Direction::Clientbound
