@@ -73,7 +73,7 @@ fn a_client_of_another_version_is_rejected_with_the_recorded_version() {
     let bot = Program::node("client.js", &["--port", &port, "--version", "1.12.2"]);
     let (status, message) = bot.fail();
     assert!(!status.success());
-    assert!(message.contains("this is a recording of 1.8 (protocol 47)"), "{message}");
+    assert!(message.contains("this is a recording of 1.8.9 (protocol 47)"), "{message}");
     assert!(message.contains("1.12.2"), "{message}");
     replay.interrupt();
     replay.succeed();

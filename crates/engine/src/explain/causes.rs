@@ -12,6 +12,11 @@ use mitmcraft_protocol::meaning::{DisconnectTopic as Topic, Grade};
 use mitmcraft_protocol::packet::{Diagnostic, Origin, Packet, Reading, Undecoded};
 use mitmcraft_protocol::schema::{DecodeCause, Direction, Release, Role, State, Value};
 
+/// Returns `false` for what a server corrects, and for what the game only does otherwise.
+fn can_end(finding: &Finding) -> bool {
+    finding.grade.is_none_or(|grade| grade == Grade::Ends)
+}
+
 /// Collects what speaks for a cause of an end, the most certain first.
 pub(super) fn causes(session: &Watched, ending: &Ending) -> Vec<Evidence> {
     let mut causes = Causes { session, ending, found: Vec::new() };
@@ -97,6 +102,7 @@ impl Causes<'_> {
     fn packets_of_the_server(&mut self) {
         let session = self.session;
         let mut findings: Vec<Finding> = session.linter.report().findings;
+        findings.retain(can_end);
         findings.sort_by_key(|it| it.packet().map(Packet::seq));
         // A client that froze at a packet is silent from then on.
         let is_told =
@@ -189,9 +195,7 @@ impl Causes<'_> {
         let is_refused = self.ending.kind.side() == Some(Side::Server)
             && (self.server_ended() || self.is_about(Topic::Unread));
         let findings = session.linter.report().findings.into_iter();
-        // What a server corrects, and what the game only does otherwise, ends no session.
-        let ends = |it: &Finding| it.certain && it.grade.is_none_or(|grade| grade == Grade::Ends);
-        for mut finding in findings.filter(|finding| is_refused && ends(finding)) {
+        for mut finding in findings.filter(|it| is_refused && it.certain && can_end(it)) {
             let Some(record) = finding.at_fault().cloned() else { continue };
             let is_known = |found: &Evidence| found.seq == record.packet.seq();
             if record.packet.direction() == Direction::Clientbound

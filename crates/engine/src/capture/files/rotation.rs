@@ -97,6 +97,6 @@ mod tests {
         assert_eq!("0d".parse::<Rotation>(), Err(AmountError::Zero("0d".into())));
         assert_eq!("0".parse::<Rotation>(), Err(AmountError::Zero("0".into())));
         assert_eq!("9999d".parse::<Rotation>(), Err(AmountError::TooLarge("9999d".into())));
-        assert_eq!("1w".parse::<Rotation>(), Err(AmountError::Size("1w".into())));
+        assert_eq!("1w".parse::<Rotation>(), Err(AmountError::Rotation("1w".into())));
     }
 }

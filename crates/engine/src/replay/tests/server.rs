@@ -211,7 +211,7 @@ fn clients_of_other_versions_are_rejected_with_the_recorded_version() {
         hand.shake(340, 2);
         hand.say("login_start", &[("username", "Hand".into())]);
         let message = hand.last();
-        assert!(message.contains("this is a recording of 1.8 (protocol 47)"), "{message}");
+        assert!(message.contains("this is a recording of 1.8.9 (protocol 47)"), "{message}");
         assert!(message.contains("your client speaks 1.12.2 (protocol 340)"), "{message}");
         hand.wait(10);
         assert!(hand.server.is_over(), "it does not wait for ever");
