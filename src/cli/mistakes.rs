@@ -29,7 +29,7 @@ fn meant(error: &clap::Error, words: &[&str]) -> Option<String> {
             if verb == "replay" {
                 return is_file(word).then(|| {
                     format!(
-                        "`mitmcraft replay client {word} SERVER` plays its client, \\
+                        "`mitmcraft replay client {word} SERVER` plays its client, \
                          `mitmcraft replay server {word}` its server"
                     )
                 });

@@ -333,9 +333,15 @@ fn notices(jvm_arguments: Option<Secret>, output: Output) -> Notices {
 /// Returns whether a connection to a server would be accepted by the proxy that listens on `listen`.
 fn is_ours(server: SocketAddr, listen: SocketAddr) -> bool {
     let (server_ip, listen_ip) = (server.ip().to_canonical(), listen.ip().to_canonical());
-    // A socket of IPv6 takes IPv4 as well. Only an address of this machine can be bound.
+    // A socket of IPv6 takes IPv4 as well. What goes to an address of this machine comes from that address.
     let takes = listen_ip.is_ipv6() || server_ip.is_ipv4();
-    let is_local = || UdpSocket::bind((server_ip, 0)).is_ok();
+    let is_local = || {
+        let any = if server_ip.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let socket = UdpSocket::bind(any).ok()?;
+        socket.connect((server_ip, server.port())).ok()?;
+        socket.local_addr().ok()
+    };
+    let is_local = || is_local().is_some_and(|own| own.ip() == server_ip);
     server.port() == listen.port()
         && (server_ip == listen_ip || listen_ip.is_unspecified() && takes && is_local())
 }

@@ -9,7 +9,7 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::query::SILENCE;
-use super::route::Route;
+use super::route::{Route, ends};
 use crate::proxy::{Clock, ConnectError};
 use mitmcraft_engine::link::{NetworkError, Upstream};
 use mitmcraft_engine::ping::{Form, Ping, PingError, Status};
@@ -68,10 +68,10 @@ pub(super) async fn enforces_signed_chat(clock: &Clock, route: Route) -> Option<
     let (server, outgoing) = (route.upstream.clone(), route.outgoing.clone());
     let give_up = Instant::now() + POLICY_PATIENCE;
     let mut socket = timeout_at(give_up, route.connect()).await.ok()?.ok()?;
-    let local = socket.local_addr();
+    let opened = ends(&socket);
     let status = ping_over(clock, &mut socket, &server, Form::V1_7, give_up).await;
-    if let Ok(local) = local {
-        outgoing.forget(local);
+    if let Some(ends) = opened {
+        outgoing.forget(ends);
     }
     status.ok()?.enforces_signed_chat()
 }

@@ -47,7 +47,8 @@ impl Chains {
     /// Returns whether a new client continues a chain. Takes at most two seconds, and none unless
     /// [`MAX_LINKS`] sessions wait for an answer: what the client says first, without consuming it, and one for an answer.
     pub(super) async fn continues(&self, address: IpAddr, client: &TcpStream) -> bool {
-        if self.count(address, &[]) < MAX_LINKS {
+        let arrived = Instant::now();
+        if self.count(address, arrived, &[]) < MAX_LINKS {
             return false;
         }
         let mut first = [0; FIRST];
@@ -57,7 +58,7 @@ impl Chains {
             let answered = self.0.answered.notified();
             let mut answered = std::pin::pin!(answered);
             answered.as_mut().enable();
-            if count == 0 || self.count(address, &first[..count]) < MAX_LINKS {
+            if count < LEAST || self.count(address, arrived, &first[..count]) < MAX_LINKS {
                 return false;
             }
             if timeout_at(until, answered).await.is_err() {
@@ -66,19 +67,12 @@ impl Chains {
         }
     }
 
-    /// Counts the sessions that began last and whose first bytes are these.
-    fn count(&self, address: IpAddr, first: &[u8]) -> usize {
+    /// Counts the sessions that began within the second before a client arrived, and whose first bytes are its.
+    fn count(&self, address: IpAddr, arrived: Instant, first: &[u8]) -> usize {
         self.with(|links| {
-            let Some(known) = links.get(&address) else { return 0 };
-            // While a client is judged, the others of its second grow older.
-            let newest = known.iter().map(|it| it.began).max();
-            let recent = known.iter().filter(|it| newest.is_some_and(|at| at - it.began <= WITHIN));
-            recent
-                .filter(|it| {
-                    let shared = it.first.len().min(first.len());
-                    first.is_empty() || shared > 0 && it.first[..shared] == first[..shared]
-                })
-                .count()
+            let known = links.get(&address).into_iter().flatten();
+            let recent = known.filter(|it| arrived.saturating_duration_since(it.began) <= WITHIN);
+            recent.filter(|it| it.first.starts_with(first)).count()
         })
     }
 
@@ -124,6 +118,9 @@ const WITHIN: Duration = Duration::from_secs(1);
 /// The bytes of a client that are compared.
 const FIRST: usize = 64;
 
+/// The fewest of them that say anything: a handshake is longer.
+const LEAST: usize = 8;
+
 #[cfg(test)]
 mod tests {
     use tokio::io::AsyncWriteExt as _;
@@ -154,6 +151,11 @@ mod tests {
             links.push(chains.begin(address, session));
         }
         assert!(!chains.continues(address, &accepted).await, "nobody has said anything");
+        // A byte may be of anybody.
+        links.iter().for_each(|link| link.says(b"h"));
+        assert!(!chains.continues(address, &accepted).await);
+        links.clear();
+        links.extend((0..16).map(|session| chains.begin(address, session)));
         links.iter().for_each(|link| link.says(b"handshake and more"));
         links[3].says(b"other bytes, later");
         assert!(!chains.continues(IpAddr::from([127, 0, 0, 2]), &accepted).await);

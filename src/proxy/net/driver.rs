@@ -16,7 +16,7 @@ use super::chains::Link;
 use super::closing::{close, reset};
 use super::descriptors::out_of_descriptors;
 use super::event::{Event, ready, stop_reason};
-use super::route::Route;
+use super::route::{Ends, Route, ends};
 use super::shared::Shared;
 use crate::proxy::control::SessionControl;
 use crate::proxy::log::Batch;
@@ -35,8 +35,8 @@ pub(super) struct Driver {
     /// How [`Output::Connect`] connects.
     route: Route,
     sockets: PerSide<Option<TcpStream>>,
-    /// The proxy's own address on the connection to the server.
-    local: Option<std::net::SocketAddr>,
+    /// The addresses of the connection to the server.
+    outgoing: Option<Ends>,
     /// Sides that have sent all that they will send.
     ended: PerSide<bool>,
     /// Sides that take no more bytes, and why. What they have sent before is still read: a server that
@@ -98,7 +98,7 @@ impl Driver {
             drained: route.refused.is_some(),
             route,
             sockets: PerSide { client, server: None },
-            local: None,
+            outgoing: None,
             ended: PerSide::default(),
             broken: PerSide::default(),
             shutting: PerSide::default(),
@@ -157,8 +157,8 @@ impl Driver {
         if let Some(pipe) = self.pipe.take() {
             pipe.close().await;
         }
-        if let Some(local) = self.local {
-            self.route.outgoing.forget(local);
+        if let Some(ends) = self.outgoing {
+            self.route.outgoing.forget(ends);
         }
         for side in Side::ALL {
             match self.sockets[side].take() {
@@ -450,7 +450,7 @@ impl Driver {
                 if let Some(tap) = &mut self.tap {
                     tap.open(now, Side::Server, &socket);
                 }
-                self.local = socket.local_addr().ok();
+                self.outgoing = ends(&socket);
                 self.sockets.server = Some(socket);
                 self.session.handle(now, Input::Connected(address));
             }

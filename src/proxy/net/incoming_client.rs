@@ -59,11 +59,11 @@ impl IncomingClient {
         };
         let mut destination = self.destination(&client, address, addresses, refused).await;
         let chains = &self.shared.chains;
-        if destination.refused.is_none() && chains.continues(address.ip(), &client).await {
-            let client = address.ip().to_canonical();
-            destination.refused = Some(RefusalError::Chain { client });
+        let from = addresses.source.ip().to_canonical();
+        if destination.refused.is_none() && chains.continues(from, &client).await {
+            destination.refused = Some(RefusalError::Chain { client: from });
         }
-        let link = chains.begin(address.ip(), self.session);
+        let link = chains.begin(from, self.session);
         let Destination { upstream, refused, keeps_host } = destination;
         let preamble = self.options.sends_preamble.map(|version| version.write(addresses));
         let route = Route {
@@ -111,13 +111,15 @@ impl IncomingClient {
         let connect = |upstream, keeps_host| Destination { upstream, refused: None, keeps_host };
         let transfers = &self.shared.transfers;
         let transferred = transfers.target(addresses.source.ip(), client, catalog, resolver).await;
-        if self.outgoing.has(address) {
+        let redirected = self.options.transparent.then(|| redirected(client));
+        let original = redirected.as_ref().and_then(|it| it.as_ref().ok().copied());
+        let targets = [client.local_addr().ok(), original];
+        if targets.into_iter().flatten().any(|target| self.outgoing.has(address, target)) {
             return refuse(RefusalError::OwnConnection);
         }
         if let Some(target) = transferred {
             return connect(target, false);
         }
-        let redirected = self.options.transparent.then(|| redirected(client));
         match (redirected, &self.options.upstream) {
             (Some(Ok(target)), _) => connect(named(target), true),
             (_, Some(name)) => connect(resolver.resolve(name).await, false),

@@ -181,10 +181,18 @@ struct Sockets {
 type Received = (u64, io::Result<Bytes>);
 
 struct Open {
-    socket: Arc<UdpSocket>,
-    task: tokio::task::AbortHandle,
+    /// `None` if there is none to the current address.
+    socket: Option<(Arc<UdpSocket>, tokio::task::AbortHandle)>,
     /// What the session sent last, for the next address.
     last: Bytes,
+}
+
+impl Open {
+    fn close(&mut self) {
+        if let Some((_, task)) = self.socket.take() {
+            task.abort();
+        }
+    }
 }
 
 impl Sockets {
@@ -209,17 +217,14 @@ impl Sockets {
         if !self.is_heard && self.untried > 0 {
             self.silent_until = Some(Instant::now() + SILENCE);
         }
-        let socket = match self.open.get_mut(&session) {
-            Some(open) => {
-                open.last = datagram.clone();
-                Arc::clone(&open.socket)
-            }
+        let open = self.open.entry(session).or_insert(Open { socket: None, last: Bytes::new() });
+        open.last = datagram.clone();
+        let socket = match &open.socket {
+            Some((socket, _)) => Arc::clone(socket),
             None => {
                 let socket = Arc::new(connected(self.servers[self.current]).await?);
                 let task = read(session, Arc::clone(&socket), self.sender.clone());
-                let task = self.tasks.spawn(task);
-                let open = Open { socket: Arc::clone(&socket), task, last: datagram.clone() };
-                self.open.insert(session, open);
+                open.socket = Some((Arc::clone(&socket), self.tasks.spawn(task)));
                 socket
             }
         };
@@ -238,9 +243,12 @@ impl Sockets {
             self.untried -= 1;
             self.current = (self.current + 1) % self.servers.len();
             let mut failed = false;
-            for (session, open) in std::mem::take(&mut self.open) {
-                open.task.abort();
-                failed |= self.send(session, open.last).await.is_err();
+            let sessions: Vec<u64> = self.open.keys().copied().collect();
+            for session in sessions {
+                let Some(open) = self.open.get_mut(&session) else { continue };
+                open.close();
+                let last = open.last.clone();
+                failed |= self.send(session, last).await.is_err();
             }
             if !failed {
                 return;
@@ -249,8 +257,8 @@ impl Sockets {
     }
 
     fn close(&mut self, session: u64) {
-        if let Some(open) = self.open.remove(&session) {
-            open.task.abort();
+        if let Some(mut open) = self.open.remove(&session) {
+            open.close();
         }
     }
 }
@@ -332,6 +340,12 @@ mod tests {
     async fn the_next_address_is_tried_after_an_error() {
         let closed = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         answers_through(vec![closed, server().await]).await;
+    }
+
+    #[tokio::test]
+    async fn the_next_address_is_tried_if_there_is_no_way_to_the_first() {
+        // Broadcasts need permission: connecting fails at once.
+        answers_through(vec!["255.255.255.255:9".parse().unwrap(), server().await]).await;
     }
 
     #[tokio::test]

@@ -60,41 +60,73 @@ impl From<Upstream> for Route {
     }
 }
 
-/// The local addresses of the proxy's own connections to servers. A firewall that redirects these too, or a server
-/// that is the proxy itself, sends them back to the proxy as clients.
+/// The proxy's own connections to servers. A firewall that redirects these too, or a server that is the proxy itself,
+/// sends them back to the proxy as clients.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outgoing {
     /// `None` in a run without clients.
-    ends: Option<Arc<Mutex<HashSet<SocketAddr>>>>,
+    connections: Option<Arc<Mutex<HashSet<Ends>>>>,
 }
 
+/// The addresses of a connection: the proxy's own, and that to which it was made.
+pub(super) type Ends = (SocketAddr, SocketAddr);
+
 impl Outgoing {
-    /// Creates a set that remembers addresses.
+    /// Creates a set that remembers connections.
     pub(super) fn kept() -> Self {
-        Self { ends: Some(Arc::default()) }
+        Self { connections: Some(Arc::default()) }
     }
 
-    /// Returns whether a client is one of the proxy's own connections.
-    pub(super) fn has(&self, client: SocketAddr) -> bool {
-        let Some(ends) = &self.ends else { return false };
-        ends.lock().unwrap_or_else(PoisonError::into_inner).contains(&canonical(client))
+    /// Returns whether a client that connected to `target` is one of the proxy's own connections.
+    pub(super) fn has(&self, client: SocketAddr, target: SocketAddr) -> bool {
+        let ends = (canonical(client), canonical(target));
+        self.with(|all| all.contains(&ends)).unwrap_or(false)
     }
 
     /// Forgets a connection that is about to close.
-    pub(super) fn forget(&self, end: SocketAddr) {
-        if let Some(ends) = &self.ends {
-            ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&canonical(end));
-        }
+    pub(super) fn forget(&self, ends: Ends) {
+        self.with(|all| all.remove(&ends));
     }
 
     fn note(&self, socket: &TcpStream) {
-        if let (Some(ends), Ok(end)) = (&self.ends, socket.local_addr()) {
-            ends.lock().unwrap_or_else(PoisonError::into_inner).insert(canonical(end));
+        if let Some(ends) = ends(socket) {
+            self.with(|all| all.insert(ends));
         }
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut HashSet<Ends>) -> T) -> Option<T> {
+        let all = self.connections.as_ref()?;
+        Some(act(&mut all.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 
-/// Returns an IPv4 address that an IPv6 socket has as one of IPv4.
+/// Returns the addresses of a connection to a server.
+pub(super) fn ends(socket: &TcpStream) -> Option<Ends> {
+    let (own, peer) = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
+    Some((canonical(own), canonical(peer)))
+}
+
+/// Returns the address of IPv4 that one of an IPv6 socket stands for, or the same address.
 pub(in crate::proxy) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_an_own_connection_only_if_both_ends_are() {
+        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let outgoing = Outgoing::kept();
+        let (own, server) = (address("127.0.0.1:40000"), address("127.0.0.1:25565"));
+        outgoing.with(|all| all.insert((own, server)));
+        assert!(outgoing.has(own, server));
+        assert!(outgoing.has(address("[::ffff:127.0.0.1]:40000"), server));
+        // The system gives the same port to connections to different servers.
+        assert!(!outgoing.has(own, address("127.0.0.1:25566")));
+        outgoing.forget((own, server));
+        assert!(!outgoing.has(own, server));
+        assert!(!Outgoing::default().has(own, server));
+    }
 }

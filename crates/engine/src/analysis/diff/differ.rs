@@ -26,6 +26,8 @@ pub struct Differ {
     pub equal: EqualPairs,
     a: CaptureSessions,
     b: CaptureSessions,
+    /// The bytes of entries that were held since sessions were settled.
+    held: u64,
     pairs: BTreeMap<Place, Pair>,
     /// The numbers of the sessions that were compared with each other.
     paired: Vec<(u64, u64)>,
@@ -104,7 +106,14 @@ impl Differ {
             OpenSession::Held(held) if has_player || entry.is_close() || held.len() >= MAX_HELD => {
                 std::mem::take(held)
             }
-            OpenSession::Held(held) => return held.push(entry.clone()),
+            OpenSession::Held(held) => {
+                held.push(entry.clone());
+                self.held += entry.size();
+                if self.held > MAX_HELD_BYTES {
+                    self.settle();
+                }
+                return;
+            }
         };
         let place = self.begin(side, session, has_player);
         held.iter().chain([entry]).for_each(|entry| self.take(side, place, entry));
@@ -147,8 +156,9 @@ impl Differ {
         }
     }
 
-    /// Ends the comparison: both captures have ended.
-    pub fn finish(&mut self) {
+    /// Takes all sessions whose player is not known for sessions without one.
+    fn settle(&mut self) {
+        self.held = 0;
         for side in [DiffSide::A, DiffSide::B] {
             let (capture, _) = self.captures(side);
             let held = capture.open.iter().filter_map(|(session, open)| match open {
@@ -165,6 +175,11 @@ impl Differ {
                 }
             }
         }
+    }
+
+    /// Ends the comparison: both captures have ended.
+    pub fn finish(&mut self) {
+        self.settle();
         while let Some(place) = self.pairs.keys().next().copied() {
             self.finish_pair(place);
         }
@@ -257,6 +272,9 @@ impl Differ {
 
 /// The entries after which a session without a player stays one.
 const MAX_HELD: usize = 1000;
+
+/// The most bytes that are held until players are known.
+const MAX_HELD_BYTES: u64 = 32 << 20;
 
 /// Greatest number of packets that wait in all sessions together.
 const MAX_WAITING: usize = 1 << 16;
