@@ -9,7 +9,9 @@ use mitmcraft_protocol::schema::{Catalog, Family, Name, Protocol};
 pub(crate) fn find(catalog: &Catalog, version: &str) -> anyhow::Result<Arc<Protocol>> {
     let found = spellings(version).iter().find_map(|spelling| exact(catalog, spelling));
     found.with_context(|| match closest(version, names().iter().map(String::as_str)) {
-        Some(near) => format!("unknown version `{version}`: did you mean `{near}`?"),
+        Some(near) => format!(
+            "unknown version `{version}`: did you mean `{near}`? `mitmcraft protocols` lists the known ones"
+        ),
         None => {
             format!("unknown version `{version}`: `mitmcraft protocols` lists the known versions")
         }

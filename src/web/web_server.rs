@@ -164,7 +164,7 @@ impl Desk {
             (&Method::GET, "/socket") => self.socket(request),
             (&Method::GET, _) if self.options.audience == Audience::Programs => refusal(
                 StatusCode::NOT_FOUND,
-                "this address is for programs, at /socket: see `mitmcraft help control`\n",
+                "this address is for programs, at /socket: see docs/control.md\n",
             ),
             (&Method::GET, path) => file(path)
                 .unwrap_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such file\n")),

@@ -118,6 +118,10 @@ pub(super) const CHUNK: usize = 64 << 10;
 pub(super) fn cannot_read(path: &Path) -> String {
     let text = name(path);
     let is_name = path.extension().is_none() || text.contains(':');
-    let hint = if is_name && !path.exists() { " (captures come before a server)" } else { "" };
+    let hint = if is_name && !is_stdio(path) && !path.exists() {
+        " (captures come before a server)"
+    } else {
+        ""
+    };
     format!("cannot read `{text}`{hint}")
 }

@@ -202,11 +202,11 @@ fn the_oldest_complete_session_files_are_deleted() {
     let mut options = CreateOptions::default();
     options.keep = Some(Keep::Files(2));
     let mut sink = create_sink(&folder.join("s{session}.jsonl"), &options).unwrap();
-    let long = chatter(1, None, 2);
-    let (begun, rest) = long.split_at(3);
+    let long = chatter(1, Some("Steve"), 2);
+    let (begun, rest) = long.split_at(4);
     begun.iter().for_each(|entry| sink.write(entry).unwrap());
     for session in 2..=5 {
-        chatter(session, None, 2).iter().for_each(|entry| sink.write(entry).unwrap());
+        chatter(session, Some("Steve"), 2).iter().for_each(|entry| sink.write(entry).unwrap());
     }
     assert_eq!(names(&folder), ["s1.jsonl", "s5.jsonl"], "what is written to stays");
     rest.iter().for_each(|entry| sink.write(entry).unwrap());

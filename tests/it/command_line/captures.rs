@@ -96,9 +96,8 @@ fn stats_counts_captures_as_a_table_as_json_and_as_a_picture() {
     let table = Program::mitmcraft(&arguments).succeed();
     assert!(table.starts_with("1 session, 6 packets in "), "{table}");
     assert!(fs::read_to_string(&picture).unwrap().contains("<title>chat</title>"));
-    let json = Program::mitmcraft(&["stats", "--json", "--session", "2", text(&capture)]).succeed();
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["total"]["packets"], 0);
+    let other = ["stats", "--json", "--session", "2", text(&capture)];
+    assert!(refuses(&other).contains("there is no session 2"));
     let cut = scratch_file("cut.jsonl");
     let whole = fs::read(&capture).unwrap();
     fs::write(&cut, &whole[..whole.len() - 9]).unwrap();
@@ -265,7 +264,6 @@ fn a_session_that_is_not_there_and_a_condition_that_nothing_matches_are_said() {
     let capture = root().join("captures/session-1.8.jsonl");
     let to = scratch_file("none.jsonl");
     for (arguments, expected) in [
-        (vec!["stats", text(&capture), "--session", "9"], "there is no session 9"),
         (
             vec!["stats", text(&capture), "--where", "explosion and serverbound"],
             "no packet matches",

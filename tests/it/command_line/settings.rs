@@ -167,7 +167,7 @@ fn help_prints_verbs_and_pages_of_the_manual() {
     let help = |words: &[&str]| Program::mitmcraft(&[&["help"], words].concat()).succeed();
     let all = help(&[]);
     assert!(
-        all.contains("Usage: mitmcraft") && all.contains("\n  filters     The filter"),
+        all.contains("Usage: mitmcraft") && all.contains("\n  filters           The filter"),
         "{all}"
     );
     assert!(help(&["replay", "server"]).contains("Usage: mitmcraft replay server"));

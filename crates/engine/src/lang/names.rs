@@ -205,7 +205,7 @@ impl Vocabulary<'_> {
         if before.parts.is_empty()
             && let Some((_, ours)) = FOREIGN.iter().find(|(theirs, _)| *theirs == &**name)
         {
-            let hint = format!("{ours}; `mitmcraft help filters` has this language");
+            let hint = format!("{ours}; docs/filters.md has this language");
             return Err(error.hint(hint));
         }
         let names = self.field_names(field.packets.as_ref(), &field.path.steps()[..good]);

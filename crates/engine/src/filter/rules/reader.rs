@@ -35,9 +35,7 @@ impl Reader<'_, '_> {
         let synonym = synonym.filter(|key| known.contains(key));
         let hint = match closest(name, known.iter().copied()).or(synonym) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None if known.len() > MAX_LISTED => {
-                "`mitmcraft help filters` lists the keys".to_owned()
-            }
+            None if known.len() > MAX_LISTED => "docs/filters.md lists the keys".to_owned(),
             None => format!("expected one of {}", known.join(", ")),
         };
         self.source.error_with(key.span(), format!("unknown key `{name}`"), hint);
