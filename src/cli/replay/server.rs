@@ -21,7 +21,7 @@ use crate::cli::run::{logged, stop_on_signals};
 #[command(after_help = "Examples:
   mitmcraft replay server session.jsonl
   mitmcraft replay server session.pcapng -l 0.0.0.0:25566 --speed 2 --hold
-  mitmcraft replay server session.jsonl --from 60 --to 90 --loop
+  mitmcraft replay server session.jsonl --from @100 --to @400 --loop
   mitmcraft replay server session.jsonl --pace lockstep --extra log -v
   mitmcraft replay server session.jsonl --script greet.lua
 

@@ -73,7 +73,7 @@ const EXAMPLES: &[Example] = &[
             ("ping since 1.19.1", 1, 1),
         ],
         shows: "content=\"pong\"",
-        warned: true,
+        warned: false,
     },
     Example {
         file: "quiet-movement.toml",
