@@ -531,7 +531,14 @@ mod tests {
             let (written, counts) =
                 record(options(folder.path(), bytes, "keep_alive", 9), &entries);
             assert_eq!((written, counts), (vec!["expression", "kick"], (2, 0)));
-            assert_eq!(files(folder.path()).len(), count, "{bytes}");
+            let found = files(folder.path());
+            assert_eq!(found.len(), count, "{bytes}");
+            let has_end = |(name, _): &(String, usize)| {
+                let path = folder.path().join(name);
+                let entries = open_capture(&path, Catalog::embedded()).unwrap().map(Result::unwrap);
+                entries.last().is_some_and(|entry| entry.is_close())
+            };
+            assert_eq!(found.iter().filter(|it| has_end(it)).count(), 1, "{found:?}");
         }
     }
 }
