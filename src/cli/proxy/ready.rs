@@ -59,8 +59,7 @@ impl Ready {
             let (written, missed) = recorder.finish(PATIENCE);
             if missed > 0 {
                 output.warning(&format!(
-                    "{} written, and {missed} left out: a session has one per minute, and one is written \
-                     while one waits",
+                    "{} written, and {missed} left out: one is written while one waits",
                     count(written, "incident file")
                 ));
             }

@@ -3,10 +3,10 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use mitmcraft_engine::capture::{Entry, EntryRing, EventKind, NamedFiles, Sink};
+use mitmcraft_engine::capture::{Entry, EntryRing, EventKind, LeftOut, NamedFiles, Sink};
 use mitmcraft_engine::explain::{Acquaintance, Incident, Trigger, Tripwire};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 
@@ -58,8 +58,6 @@ pub struct IncidentRecorder {
 struct Counts {
     written: AtomicU64,
     missed: AtomicU64,
-    /// Bytes of the entries that are being written or wait for it.
-    pending: AtomicU64,
 }
 
 impl IncidentRecorder {
@@ -71,6 +69,14 @@ impl IncidentRecorder {
         options: IncidentOptions,
         report: impl Fn(&IncidentNotice<'_>) + Send + 'static,
     ) -> io::Result<(Box<dyn Sink>, Self)> {
+        let (sink, recorder) = Self::begin(options, report)?;
+        Ok((Box::new(sink), recorder))
+    }
+
+    fn begin(
+        options: IncidentOptions,
+        report: impl Fn(&IncidentNotice<'_>) + Send + 'static,
+    ) -> io::Result<(IncidentSink, Self)> {
         let IncidentOptions { age, bytes, files, tripwire, seed } = options;
         let counts: Arc<Counts> = Arc::default();
         let (jobs, waiting) = sync_channel::<Box<Job>>(WAITING);
@@ -80,11 +86,18 @@ impl IncidentRecorder {
             let _ending = ending;
             waiting.into_iter().for_each(|job| writer.run(*job));
         })?;
-        let sessions = HashMap::new();
-        let jobs = Some(jobs);
-        let shared = Arc::clone(&counts);
-        let sink = IncidentSink { age, bytes, tripwire, jobs, sessions, held: 0, counts: shared };
-        Ok((Box::new(sink), Self { counts, done }))
+        let sink = IncidentSink {
+            age,
+            bytes,
+            tripwire,
+            jobs: Some(jobs),
+            sessions: HashMap::new(),
+            held: 0,
+            pending: Vec::new(),
+            swept: Timestamp(0),
+            counts: Arc::clone(&counts),
+        };
+        Ok((sink, Self { counts, done }))
     }
 
     /// Waits until the last file is written, once the sink was finished or dropped, but no longer than `patience`.
@@ -106,7 +119,20 @@ struct IncidentSink {
     sessions: HashMap<u64, Kept>,
     /// Bytes of the entries of all sessions.
     held: u64,
+    /// Files that wait or are written: at most three.
+    pending: Vec<Pending>,
+    /// The time when ended sessions were last looked for.
+    swept: Timestamp,
     counts: Arc<Counts>,
+}
+
+/// A file that waits or is written.
+struct Pending {
+    session: u64,
+    bytes: u64,
+    /// `true` once its session has ended: until then, the session's ring holds the same entries.
+    is_alone: bool,
+    token: Weak<()>,
 }
 
 /// What is kept of a session.
@@ -115,15 +141,26 @@ struct Kept {
     /// The entry with which it began.
     open: Option<Entry>,
     known: Acquaintance,
-    /// The time and the name of its last file.
-    last: Option<(Timestamp, Arc<OnceLock<PathBuf>>)>,
+    /// The time of its last entry.
+    seen: Timestamp,
+    /// Its last file.
+    last: Option<LastFile>,
+}
+
+/// The file of a session before the next one.
+struct LastFile {
+    at: Timestamp,
+    /// Its name, once it is written.
+    path: Arc<OnceLock<PathBuf>>,
+    left_out: LeftOut,
 }
 
 /// A file to be written.
 struct Job {
     incident: Incident,
     context: Arc<Context>,
-    bytes: u64,
+    /// Is dropped with the entries.
+    token: Arc<()>,
     /// Receives the name.
     path: Arc<OnceLock<PathBuf>>,
     /// An older file of the session, which this one replaces.
@@ -132,8 +169,13 @@ struct Job {
 
 impl IncidentSink {
     /// Makes room if all sessions together hold too much: the one that holds most gives way.
+    ///
+    /// Files of ended sessions count as well. What a ring drops while its file is written does not: the file keeps it,
+    /// and dropping more would free nothing.
     fn make_room(&mut self) {
-        let limit = self.bytes.saturating_sub(self.counts.pending.load(Relaxed));
+        self.pending.retain(|it| it.token.strong_count() > 0);
+        let pending = self.pending.iter().filter(|it| it.is_alone).map(|it| it.bytes).sum();
+        let limit = self.bytes.saturating_sub(pending);
         while self.held > limit {
             let rings = self.sessions.values_mut().map(|kept| &mut kept.ring);
             let Some(largest) = rings.max_by_key(|ring| ring.held()).filter(|it| it.held() > 0)
@@ -152,30 +194,41 @@ impl IncidentSink {
         let (at, context) = (entry.at(), entry.context());
         let Some(kept) = self.sessions.get_mut(&context.session) else { return };
         let mut replaces = None;
-        if let Some((before, path)) = &kept.last
-            && at.since(*before) < APART
-        {
-            if !entry.is_close() {
-                self.counts.missed.fetch_add(1, Relaxed);
-                return;
+        if let Some(last) = kept.last.as_ref().filter(|last| at.since(last.at) < APART) {
+            let (now, before) = (kept.ring.left_out(), last.left_out);
+            // Otherwise, the older file has what this one lacks.
+            if (now.dropped, now.bodies) == (before.dropped, before.bodies) {
+                replaces = Some(Arc::clone(&last.path));
             }
-            replaces = Some(Arc::clone(path));
         }
         let entries = kept.open.iter().chain(kept.ring.iter()).cloned().collect();
         let (left_out, bytes) = (kept.ring.left_out(), kept.ring.held());
         let known = kept.known.clone();
         let incident = Incident { entries, left_out, trigger, rule, at, known };
         let path: Arc<OnceLock<PathBuf>> = Arc::default();
+        let (session, token) = (context.session, Arc::new(()));
+        let pending = Pending { session, bytes, is_alone: false, token: Arc::downgrade(&token) };
         let (context, named) = (Arc::clone(context), Arc::clone(&path));
-        let job = Box::new(Job { incident, context, bytes, path: named, replaces });
-        self.counts.pending.fetch_add(bytes, Relaxed);
+        let job = Box::new(Job { incident, context, token, path: named, replaces });
         match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
-            Some(Ok(())) => kept.last = Some((at, path)),
-            Some(Err(_)) | None => {
-                self.counts.pending.fetch_sub(bytes, Relaxed);
-                self.counts.missed.fetch_add(1, Relaxed);
+            Some(Ok(())) => {
+                kept.last = Some(LastFile { at, path, left_out });
+                self.pending.push(pending);
             }
+            Some(Err(_)) | None => drop(self.counts.missed.fetch_add(1, Relaxed)),
         }
+    }
+
+    /// Forgets sessions whose end did not come here, because the log was full.
+    fn sweep(&mut self, now: Timestamp) {
+        self.swept = now;
+        let idle = self.age.max(IDLE);
+        for kept in self.sessions.values_mut() {
+            let before = kept.ring.held();
+            kept.ring.trim(now);
+            self.held -= before - kept.ring.held();
+        }
+        self.sessions.retain(|_, kept| kept.ring.held() > 0 || now.since(kept.seen) <= idle);
     }
 }
 
@@ -185,6 +238,7 @@ impl Kept {
             ring: EntryRing::new(age, bytes).thinning(),
             open: None,
             known: Acquaintance::default(),
+            seen: Timestamp(0),
             last: None,
         }
     }
@@ -208,24 +262,36 @@ impl Kept {
 impl Sink for IncidentSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let session = entry.context().session;
-        let (age, bytes) = (self.age, self.bytes);
+        let (age, bytes, at) = (self.age, self.bytes, entry.at());
+        if at.since(self.swept) >= APART {
+            self.sweep(at);
+        }
         let kept = self.sessions.entry(session).or_insert_with(|| Kept::new(age, bytes));
+        kept.seen = at;
         if !kept.note(entry) {
             return Ok(());
         }
         let before = kept.ring.held();
         kept.ring.push(entry.clone());
         self.held = self.held - before + kept.ring.held();
-        let trigger = self.tripwire.judge(entry, &kept.known);
-        self.make_room();
-        if let Some((trigger, rule)) = trigger {
+        let is_due = kept.last.as_ref().is_none_or(|last| at.since(last.at) >= APART);
+        if (is_due || entry.is_close())
+            && let Some((trigger, rule)) = self.tripwire.judge(entry, &kept.known)
+        {
+            // Before there is room: the file needs this entry.
             self.report(entry, trigger, rule);
         }
         if entry.is_close()
             && let Some(kept) = self.sessions.remove(&session)
         {
             self.held -= kept.ring.held();
+            let mut files = self.pending.iter_mut().rev();
+            // Older ones of the session share its entries.
+            if let Some(newest) = files.find(|it| it.session == session) {
+                newest.is_alone = true;
+            }
         }
+        self.make_room();
         Ok(())
     }
 
@@ -245,7 +311,7 @@ struct Writer<R> {
 
 impl<R: Fn(&IncidentNotice<'_>)> Writer<R> {
     fn run(&self, job: Job) {
-        let (bytes, trigger) = (job.bytes, job.incident.trigger);
+        let trigger = job.incident.trigger;
         match self.write(job) {
             Ok(path) => {
                 self.counts.written.fetch_add(1, Relaxed);
@@ -256,24 +322,23 @@ impl<R: Fn(&IncidentNotice<'_>)> Writer<R> {
                 (self.report)(&IncidentNotice::Fails(&error));
             }
         }
-        self.counts.pending.fetch_sub(bytes, Relaxed);
     }
 
     fn write(&self, job: Job) -> io::Result<PathBuf> {
-        let Job { incident, context, path: named, replaces, .. } = job;
+        let Job { incident, context, path: named, replaces, token: _token } = job;
         let at = incident.at;
         let (path, file) = self.files.create(&context, at)?;
         let written = incident.write(BufWriter::new(file), self.seed.as_deref());
         if let Err(error) = written {
             // What is there of it explains nothing.
-            let _ = std::fs::remove_file(&path);
+            let _ = self.files.remove(&path);
             let message = format!("`{}`: {error}", path.display());
             return Err(io::Error::new(error.kind(), message));
         }
         self.files.complete(path.clone(), at)?;
         if let Some(before) = replaces.as_ref().and_then(|it| it.get()) {
             // Somebody may have taken it away.
-            let _ = std::fs::remove_file(before);
+            let _ = self.files.remove(before);
         }
         let _ = named.set(path.clone());
         Ok(path)
@@ -285,6 +350,9 @@ const WAITING: usize = 1;
 
 /// Time between two files of a session, unless its end is the second.
 const APART: Duration = Duration::from_secs(60);
+
+/// A session without entries for so long has ended; the game ends it after half a minute.
+const IDLE: Duration = Duration::from_secs(600);
 
 /// A session that gives way loses at least this part of the memory, so that this is rare.
 const STEPS: u64 = 64;
@@ -342,16 +410,13 @@ mod tests {
             done.send(()).unwrap();
         };
         let IncidentOptions { age, bytes, .. } = options;
-        let (mut sink, recorder) = IncidentRecorder::start(options, report).unwrap();
+        let (mut sink, recorder) = IncidentRecorder::begin(options, report).unwrap();
         assert!(age > APART && bytes > 0);
         for entry in entries {
-            let before = recorder.counts.pending.load(Relaxed);
+            assert!(sink.pending.is_empty());
             sink.write(entry).unwrap();
-            if recorder.counts.pending.load(Relaxed) != before {
+            for _ in std::mem::take(&mut sink.pending) {
                 writes.recv().unwrap();
-            }
-            while recorder.counts.pending.load(Relaxed) > 0 {
-                std::thread::yield_now();
             }
         }
         sink.finish().unwrap();
@@ -380,9 +445,9 @@ mod tests {
         let entries = session("1.8");
         let options = options(folder.path(), 16 << 20, "keep_alive", 20);
         let (written, counts) = record(options, &entries);
-        // The second of two keep-alives comes too soon.
+        // The second of two keep-alives comes too soon, and is not judged.
         assert_eq!(written, ["expression", "kick"]);
-        assert_eq!(counts, (2, 1));
+        assert_eq!(counts, (2, 0));
         let found = files(folder.path());
         let [(name, length)] = &*found else { panic!("{found:?}") };
         assert!(name.starts_with("incident-2026") && !name.contains("unknown"), "{name}");
@@ -417,6 +482,8 @@ mod tests {
             jobs: None,
             sessions: HashMap::new(),
             held: 0,
+            pending: Vec::new(),
+            swept: Timestamp(0),
             counts: Arc::default(),
         };
         for entry in &entries[..small] {
@@ -436,8 +503,42 @@ mod tests {
         let sum: u64 = sink.sessions.values().map(|kept| kept.ring.held()).sum();
         assert_eq!(sink.held, sum);
         // What is being written counts as well.
-        sink.counts.pending.store(bytes, Relaxed);
+        let held = sink.held;
+        let token = Arc::new(());
+        let pending =
+            |is_alone| Pending { session: 2, bytes, is_alone, token: Arc::downgrade(&token) };
+        sink.pending.push(pending(false));
+        sink.make_room();
+        assert_eq!(sink.held, held, "the ring holds the same entries");
+        sink.pending.push(pending(true));
         sink.make_room();
         assert_eq!(sink.held, 0);
+        drop(token);
+        // A session whose end was dropped is forgotten.
+        let late = later(entries[1].clone(), 3, 10_000);
+        sink.write(&late).unwrap();
+        assert_eq!(sink.sessions.keys().collect::<Vec<_>>(), [&3]);
+        assert!(sink.pending.is_empty());
+    }
+
+    #[test]
+    fn the_file_of_an_end_has_it_and_replaces_no_file_that_has_more() {
+        let entries = session("1.8");
+        let most: u64 = entries.iter().map(Entry::size).sum();
+        let first = entries.iter().filter(|it| !it.is_close()).map(Entry::size).sum::<u64>();
+        for (bytes, count) in [(most, 1), (first * 3 / 4, 2)] {
+            let folder = tempfile::tempdir().unwrap();
+            let (written, counts) =
+                record(options(folder.path(), bytes, "keep_alive", 9), &entries);
+            assert_eq!((written, counts), (vec!["expression", "kick"], (2, 0)));
+            let found = files(folder.path());
+            assert_eq!(found.len(), count, "{bytes}");
+            let has_end = |(name, _): &(String, usize)| {
+                let path = folder.path().join(name);
+                let entries = open_capture(&path, Catalog::embedded()).unwrap().map(Result::unwrap);
+                entries.last().is_some_and(|entry| entry.is_close())
+            };
+            assert_eq!(found.iter().filter(|it| has_end(it)).count(), 1, "{found:?}");
+        }
     }
 }

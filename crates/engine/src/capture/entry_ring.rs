@@ -6,11 +6,13 @@ use bytes::Bytes;
 use super::Entry;
 use mitmcraft_protocol::contents::Contents;
 use mitmcraft_protocol::packet::{Content, RawReason, Timestamp};
+use mitmcraft_protocol::schema::PacketType;
 
 /// The entries of the last minutes, in a bounded number of bytes.
 ///
 /// What is older than `age` is dropped. If the rest takes more than `bytes`, a ring that thins leaves out the bodies
-/// of chunks of its older half, the oldest first; the oldest entries are dropped if that is not enough.
+/// of chunks of its older half, the oldest first; the oldest entries are dropped if that is not enough. What stays of
+/// that half is copied: packets that were received together are one allocation, which any of them would keep.
 #[derive(Debug)]
 pub struct EntryRing {
     age: Duration,
@@ -114,13 +116,19 @@ impl EntryRing {
     }
 }
 
-/// Leaves out the body of a packet with chunks, and says so in its comment. Returns `false` for other packets.
+/// Leaves out the body of a packet with chunks, and says so in its comment. Returns `false` for other packets, which
+/// get bytes of their own.
 fn leave_out(entry: &mut Entry) -> bool {
     let Entry::Packet(record) = entry else { return false };
     let packet = &record.packet;
-    let Some(kind) = packet.kind().filter(|kind| Contents::has(kind)) else { return false };
-    let Some(wire) = packet.frame().map(|frame| frame.wire()) else { return false };
-    let Some(head) = wire.get(..KEPT) else { return false };
+    let has_chunks = |kind: &&PacketType| Contents::has(kind);
+    let wire = packet.frame().map(|frame| frame.wire());
+    let head = wire.and_then(|wire| wire.get(..KEPT));
+    let (Some(kind), Some(wire), Some(head)) = (packet.kind().filter(has_chunks), wire, head)
+    else {
+        record.packet.detach();
+        return false;
+    };
     let reason = RawReason::Oversize { frame: wire.len(), left: wire.len() - KEPT };
     let remark = format!("{}: its body was left out to save memory", kind.name());
     let content = Content::Raw(Bytes::copy_from_slice(head), reason);
@@ -184,6 +192,39 @@ mod tests {
         assert_eq!(left_out(&ring), (4, 3, 3));
         ring.trim(Timestamp(100_000_000_000));
         assert_eq!((ring.held(), ring.iter().count()), (0, 0));
+    }
+
+    #[test]
+    fn what_thinning_leaves_keeps_no_bytes_of_what_it_left_out() {
+        let mut ring = EntryRing::new(Duration::from_secs(60), 1 << 20).thinning();
+        let mut received = Vec::new();
+        for run in 0..2 {
+            let mut bytes = vec![0; 940];
+            (bytes[0], bytes[900], bytes[920]) = (0x21, 0x03, 0x04);
+            let bytes = Bytes::from(bytes);
+            let frame = |part: Bytes| Content::Frame(Frame::bare(part));
+            for content in [
+                frame(bytes.slice(..900)),
+                frame(bytes.slice(900..920)),
+                Content::Raw(bytes.slice(920..), RawReason::Injected),
+            ] {
+                let mut entry = packet(run, false, 1);
+                let Entry::Packet(record) = &mut entry else { unreachable!() };
+                record.packet.set_content(content);
+                ring.push(entry);
+            }
+            received.push(bytes);
+        }
+        for _ in 0..2 {
+            ring.shrink(ring.held() - 1);
+        }
+        let LeftOut { dropped, bodies, .. } = ring.left_out();
+        assert_eq!((dropped, bodies), (1, 1));
+        assert!(received[0].is_unique() && !received[1].is_unique());
+        let kept: Vec<&Record> = ring.iter().filter_map(Entry::record).collect();
+        assert_eq!(kept[0].packet.body_or_bytes(), received[0].slice(900..920));
+        assert!(kept[0].packet.kind().is_some_and(|kind| !Contents::has(kind)));
+        assert_eq!(kept[1].packet.body_or_bytes(), received[0].slice(920..));
     }
 
     #[test]

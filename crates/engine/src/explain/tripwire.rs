@@ -91,7 +91,7 @@ impl Tripwire {
 
 /// Returns the first rule that a packet certainly breaks, as it is known by itself.
 fn certain_rule(entry: &Entry) -> io::Result<Option<String>> {
-    let mut linter = Linter::new(LintSide::Both);
+    let mut linter = Linter::brief(LintSide::Both);
     linter.write(entry)?;
     let found = linter.report().findings.into_iter().find(|finding| finding.certain);
     Ok(found.map(|finding| finding.rule.into_owned()))

@@ -26,6 +26,8 @@ use mitmcraft_protocol::schema::{DecodeCause, Direction, Family, Release};
 pub struct Linter {
     source: Option<Arc<str>>,
     side: LintSide,
+    /// `true` if packets that do not decode are not read as something else, which takes long.
+    is_brief: bool,
     sessions: HashMap<u64, LintSession>,
     memory: SessionMemory,
     versions: VersionCheck,
@@ -110,6 +112,12 @@ impl Linter {
     #[must_use]
     pub fn new(side: LintSide) -> Self {
         Self { side, ..Self::default() }
+    }
+
+    /// Creates a linter that does not guess what is meant by packets that do not decode.
+    #[must_use]
+    pub fn brief(side: LintSide) -> Self {
+        Self { is_brief: true, ..Self::new(side) }
     }
 
     /// Creates a linter of what both sides send, whose findings are told while they happen.
@@ -407,7 +415,8 @@ impl Linter {
         let certain = certain && !context.guess;
         let new = || {
             // Only the first packet of a kind is read as something else.
-            let reading = Reading::of(&record.packet).map(|it| format!("; it {it}"));
+            let reading = if self.is_brief { None } else { Reading::of(&record.packet) };
+            let reading = reading.map(|it| format!("; it {it}"));
             let reason = reason + &reading.unwrap_or_default();
             let (source, context) = (self.source.clone(), Arc::clone(context));
             let place = Place { source, context, at: record.packet.at() };

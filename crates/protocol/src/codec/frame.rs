@@ -120,6 +120,11 @@ impl Frame {
         }
     }
 
+    /// Copies the bytes of the wire, so that what was received with them can be freed.
+    pub fn detach(&mut self) {
+        self.wire = Bytes::copy_from_slice(&self.wire);
+    }
+
     /// Returns the decrypted bytes as received, length prefix included.
     #[inline]
     #[must_use]

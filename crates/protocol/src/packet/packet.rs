@@ -220,6 +220,14 @@ impl Packet {
         }
     }
 
+    /// Copies the bytes, so that those that were received with them can be freed.
+    pub fn detach(&mut self) {
+        match &mut self.content {
+            Content::Frame(frame) => frame.detach(),
+            Content::Raw(bytes, _) => *bytes = Bytes::copy_from_slice(bytes),
+        }
+    }
+
     /// Sets the context, by whose protocol the packet is decoded from now on.
     pub fn set_context(&mut self, context: Arc<Context>) {
         if !Arc::ptr_eq(&self.context.protocol, &context.protocol) {

@@ -1,4 +1,4 @@
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl NamedFiles {
         if let Err(error) = self.retention.opened(&path, at) {
             drop(file);
             // It is empty, and the error is the one that counts.
-            let _ = fs::remove_file(&path);
+            let _ = self.remove(&path);
             return Err(error);
         }
         Ok((path, file))
@@ -47,5 +47,49 @@ impl NamedFiles {
     /// [`io::Error`] if one cannot be deleted.
     pub fn complete(&self, path: PathBuf, at: Timestamp) -> io::Result<()> {
         self.retention.done(path, at)
+    }
+
+    /// Deletes a file, complete or not, which no longer counts.
+    ///
+    /// # Errors
+    /// [`io::Error`] if it is there and cannot be deleted.
+    pub fn remove(&self, path: &Path) -> io::Result<()> {
+        self.retention.remove(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use mitmcraft_protocol::schema::Catalog;
+
+    #[test]
+    fn a_file_that_is_removed_makes_room_for_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let files =
+            NamedFiles::new(&folder.path().join("a-{session}.zip"), Keep::Files(3)).unwrap();
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let at = Timestamp(0);
+        let context = Context::new(1, at, ([127, 0, 0, 1], 1).into(), protocol);
+        let create = |is_complete: bool| {
+            let (path, mut file) = files.create(&context, at).unwrap();
+            file.write_all(b"x").unwrap();
+            drop(file);
+            if is_complete {
+                files.complete(path.clone(), at).unwrap();
+            }
+            path
+        };
+        let good = [create(true), create(true)];
+        for is_complete in [false, true, false, true, false, true] {
+            let path = create(is_complete);
+            files.remove(&path).unwrap();
+            assert!(!path.exists());
+        }
+        let last = create(true);
+        assert!(good.iter().chain([&last]).all(|path| path.exists()), "three are kept");
+        assert!(create(true).exists() && !good[0].exists(), "and not more");
     }
 }

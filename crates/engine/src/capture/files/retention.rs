@@ -61,6 +61,15 @@ impl Retention {
         })
     }
 
+    /// Deletes a file, which no longer counts.
+    pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
+        self.with(|files| {
+            files.open.retain(|open| open != path);
+            files.done.iter_mut().for_each(|done| done.retain(|done| done != path));
+            remove(path)
+        })
+    }
+
     fn with(&self, change: impl FnOnce(&mut Files) -> io::Result<()>) -> io::Result<()> {
         self.0.as_ref().map_or(Ok(()), |files| {
             change(&mut files.lock().unwrap_or_else(PoisonError::into_inner))
@@ -93,16 +102,22 @@ impl Files {
                 place += 1;
                 continue;
             }
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    let message = format!("cannot remove `{}`: {error}", path.display());
-                    return Err(io::Error::new(error.kind(), message));
-                }
-                _ => done.remove(place),
-            };
+            remove(path)?;
+            done.remove(place);
             over = over.saturating_sub(counts);
         }
         Ok(())
+    }
+}
+
+/// Deletes a file, which may be gone.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let message = format!("cannot remove `{}`: {error}", path.display());
+            Err(io::Error::new(error.kind(), message))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -398,13 +398,16 @@ fn is_inside(name: &[u8]) -> bool {
     !name.iter().any(is_odd) && parts.all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
-/// Returns a name for messages: escaped, and not too long.
+/// Returns a name for messages: escaped, and without its middle if it is long. Its ending says what the member is.
 fn shown(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(name);
-    let mut short: String = name.chars().take(MAX_SHOWN).collect();
-    if short.len() < name.len() {
-        short.push('…');
+    let count = name.chars().count();
+    if count <= MAX_SHOWN {
+        return Escaped(&name).to_string();
     }
+    let (half, end) = (MAX_SHOWN / 2, count - MAX_SHOWN / 2);
+    let start = name.chars().take(half);
+    let short: String = start.chain(['…']).chain(name.chars().skip(end)).collect();
     Escaped(&short).to_string()
 }
 

@@ -239,6 +239,13 @@ fn a_capture_in_an_archive_is_read_like_one_beside_it() {
     ] {
         assert_eq!(entries(archive(&members)), plain);
     }
+    let folder = "Zürich-".repeat(30);
+    for name in [format!("{folder}/capture.jsonl"), format!("{folder}.jsonl")] {
+        let name = Box::leak(name.into_boxed_str());
+        assert_eq!(entries(archive(&[Made::new(name, &capture)])), plain, "{name}");
+        let (_, faults) = read(&archive(&[Made { crc: 1, ..Made::new(name, b"x") }]), 100);
+        assert!(faults[0].chars().count() < 180 && faults[0].contains(".jsonl`"), "{faults:?}");
+    }
     let (count, faults) = entries(archive(&[
         Made::new("../x", b""),
         made(),

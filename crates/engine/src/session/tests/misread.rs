@@ -4,7 +4,7 @@ use super::*;
 use crate::analysis::{MismatchCause, VersionCheck, VersionMismatch};
 use crate::capture::{JsonlReader, JsonlSink, Sink as _};
 use crate::explain::Explainer;
-use crate::lint::Linter;
+use crate::lint::{LintSide, Linter};
 use mitmcraft_protocol::packet::Reading;
 
 /// A session of 1.8 in the game, without compression.
@@ -98,6 +98,11 @@ fn compressed_frames_without_set_compression_are_said_to_be() {
         let reasons = reasons(&pair);
         let reading = "; it reads as `chat` compressed, though no Set Compression came";
         assert!(reasons.iter().any(|it| it.ends_with(reading)), "{reasons:?}");
+        let mut brief = Linter::brief(LintSide::Server);
+        pair.entries.iter().for_each(|entry| brief.write(entry).unwrap());
+        let found = brief.report().findings;
+        assert!(found.iter().any(|it| it.certain), "{found:?}");
+        assert!(found.iter().all(|it| !it.reason.contains("reads as")), "{found:?}");
     }
 }
 
