@@ -38,7 +38,7 @@ pub struct Reading {
 
 impl ReadAs {
     /// Returns the guesses that are tried for a packet: forms of the frame, other states, the nearest versions,
-    /// and one version of each era. At most [`MOST_GUESSES`].
+    /// and one version of each era. At most 24.
     #[must_use]
     pub fn candidates(packet: &Packet) -> Vec<Self> {
         let protocol = &packet.context().protocol;
