@@ -62,10 +62,21 @@ pub(super) fn collect(data: &Path, listed: &[Listed]) -> Outcome<Registries> {
             }
         }
     }
+    for (version, name, start, names) in ADDED {
+        let tokens = registries.get_mut(&(version, place_of(name)?)).ok_or("no list to add to")?;
+        add(tokens, start, names)?;
+    }
+    for (snapshot, release) in SNAPSHOTS {
+        for name in ["item", "block", "entity", "effect", "biome", ENCHANTMENT] {
+            let place = place_of(name)?;
+            let tokens = registries.get(&(release, place)).ok_or("no list of the release")?;
+            registries.insert((snapshot, place), tokens.clone());
+        }
+    }
     let versions: BTreeSet<i32> = registries.keys().map(|(version, _)| *version).collect();
     for version in versions.into_iter().chain([LAST + 1]) {
         for (name, list) in [("potion", POTIONS), ("block_entity", BLOCK_ENTITIES)] {
-            let place = KINDS.iter().position(|kind| kind.name == name).ok_or("no such kind")?;
+            let place = place_of(name)?;
             if let Some(tokens) = list.tokens(version) {
                 registries.insert((version, place), tokens);
             }
@@ -86,6 +97,32 @@ pub(super) fn collect(data: &Path, listed: &[Listed]) -> Outcome<Registries> {
         }
     }
     Ok(registries)
+}
+
+fn place_of(name: &str) -> Outcome<usize> {
+    Ok(KINDS.iter().position(|kind| kind.name == name).ok_or("no such kind")?)
+}
+
+/// Adds names whose numbers follow `start` to a list in which each name has one number.
+fn add(tokens: &mut Vec<String>, start: i64, names: &str) -> Outcome<()> {
+    let mut number = 0;
+    let mut all = Vec::new();
+    for token in tokens.iter() {
+        if let Some(next) = token.strip_prefix('@') {
+            number = next.parse()?;
+            continue;
+        }
+        all.push((number, 1, token.clone()));
+        number += 1;
+    }
+    for (number, name) in (start..).zip(names.split(' ')) {
+        if all.iter().any(|(known, ..)| *known == number) {
+            return Err(format!("minecraft-data has {name} now: remove it from `ADDED`").into());
+        }
+        all.push((number, 1, name.to_owned()));
+    }
+    *tokens = numbered(all);
+    Ok(())
 }
 
 /// Compares the classes of `metadata.txt` with the first version of minecraft-data that has keys.
@@ -357,6 +394,19 @@ const OFFICIAL: [(&str, &str); 10] = [
     ("XPOrb", "experience_orb"),
     ("FallingSand", "falling_block"),
 ];
+
+/// Names that minecraft-data has no earlier than in the next release: the protocol, the kind, the number of the first, and
+/// names. Sources: the game's changelogs of 1.10 and 1.11.1, and the lists of retrooper/packetevents.
+const ADDED: [(i32, &str, i64, &str); 3] = [
+    (210, "block", 213, "magma nether_wart_block red_nether_brick bone_block structure_void"),
+    (210, "entity", 102, "polar_bear"),
+    (316, "item", 452, "iron_nugget"),
+];
+
+/// Snapshots before 1.13 for which minecraft-data has the lists of the release before them, and the release after them.
+/// Until 1.13 numbers were added and never moved, so that its lists have all of theirs.
+const SNAPSHOTS: [(i32, i32); 6] =
+    [(201, 210), (204, 210), (304, 315), (321, 335), (327, 335), (331, 335)];
 
 /// The last version that minecraft-data has names for. Versions whose packets are derived from it have
 /// new entities and items, so that its numbers are not theirs.
