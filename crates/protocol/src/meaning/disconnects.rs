@@ -88,6 +88,10 @@ impl DisconnectText {
         let (key, arguments) = split_key(words.trim());
         (self.key.as_deref() == Some(key)).then(|| {
             let pattern = self.patterns.first().map_or("", String::as_str);
+            // The text of such a key is its argument.
+            if pattern.starts_with("%s") {
+                return arguments.to_owned();
+            }
             pattern.replacen("%s", arguments, 1).replace("%s", "")
         })
     }
@@ -110,14 +114,21 @@ impl DisconnectText {
 
     fn read() -> Option<Vec<Self>> {
         let file = DeTable::parse(FILE).ok()?;
-        let rows = file.get_ref().get("disconnect")?.get_ref().as_array()?;
-        rows.iter().map(|row| Self::of(row.get_ref())).collect()
+        let mut all = Vec::new();
+        for (name, rows) in file.get_ref() {
+            let topic = name.get_ref().parse().ok()?;
+            for row in rows.get_ref().as_array()? {
+                all.push((row.span().start, Self::of(topic, row.get_ref())?));
+            }
+        }
+        all.sort_by_key(|(at, _)| *at);
+        Some(all.into_iter().map(|(_, row)| row).collect())
     }
 
-    fn of(row: &DeValue<'_>) -> Option<Self> {
+    fn of(topic: DisconnectTopic, row: &DeValue<'_>) -> Option<Self> {
         let row = row.as_table()?;
         let text = |name: &str| row.get(name)?.get_ref().as_str();
-        let known = ["topic", "key", "text", "also", "cause"];
+        let known = ["key", "text", "also", "cause"];
         let mut patterns = vec![text("text")?.to_owned()];
         if let Some(also) = row.get("also") {
             patterns.extend(texts(also.get_ref())?.into_iter().map(str::to_owned));
@@ -127,7 +138,7 @@ impl DisconnectText {
         Some(Self {
             key: text("key").map(str::to_owned),
             cause: text("cause")?.to_owned(),
-            topic: text("topic")?.parse().ok()?,
+            topic,
             patterns,
         })
     }
@@ -184,7 +195,8 @@ mod tests {
         let rows = DisconnectText::all().iter();
         let mut lines: Vec<String> = rows
             .filter_map(|row| {
-                let text = row.patterns[0].replace('\n', " ");
+                let text =
+                    row.patterns[0].replace('\n', " ").replace("%sInternal Exception: %s", "%s");
                 Some(format!("{}: {}\n", row.key.as_ref()?, text.trim()))
             })
             .collect();
@@ -233,6 +245,15 @@ mod tests {
             (
                 "multiplayer.disconnect.incompatible 1.20.4",
                 "Incompatible client! Please use 1.20.4 (multiplayer.disconnect.incompatible)",
+            ),
+            (
+                "disconnect.genericReason Internal Exception: io.netty: x",
+                "Internal Exception: io.netty: x (disconnect.genericReason)",
+            ),
+            (
+                "disconnect.loginFailedInfo.invalidSession",
+                "Invalid session (Try restarting your game and the launcher) \
+                 (disconnect.loginFailedInfo.invalidSession)",
             ),
             ("Timed out", "Timed out"),
             ("see you", "see you"),
