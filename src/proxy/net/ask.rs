@@ -9,7 +9,7 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::query::SILENCE;
-use super::route::{Route, ends};
+use super::route::Route;
 use crate::proxy::{Clock, ConnectError};
 use mitmcraft_engine::link::{NetworkError, Upstream};
 use mitmcraft_engine::ping::{Form, Ping, PingError, Status};
@@ -65,14 +65,10 @@ pub async fn ping(
 
 /// Asks a server whether it enforces signed chat; `None` if its status does not say.
 pub(super) async fn enforces_signed_chat(clock: &Clock, route: Route) -> Option<bool> {
-    let (server, outgoing) = (route.upstream.clone(), route.outgoing.clone());
+    let server = route.upstream.clone();
     let give_up = Instant::now() + POLICY_PATIENCE;
-    let mut socket = timeout_at(give_up, route.connect()).await.ok()?.ok()?;
-    let opened = ends(&socket);
+    let (mut socket, _noted) = timeout_at(give_up, route.connect()).await.ok()?.ok()?;
     let status = ping_over(clock, &mut socket, &server, Form::V1_7, give_up).await;
-    if let Some(ends) = opened {
-        outgoing.forget(ends);
-    }
     status.ok()?.enforces_signed_chat()
 }
 
@@ -123,7 +119,7 @@ pub async fn query(
     let mut addresses = found.map_err(unreachable)?.peekable();
     let mut outcome = Err(unreachable(io::Error::other("no address")));
     while let Some(address) = addresses.next() {
-        // The next one is tried after an error, or a second of silence.
+        // The next one is tried after an error, and if it has not answered within a second.
         let asking = async {
             let socket = connected(address).await.map_err(unreachable)?;
             query_over(&socket, clock, server.port, kind, options).await

@@ -17,13 +17,18 @@ pub(super) struct Chains(Arc<State>);
 struct State {
     /// Sessions without an answer, by the address of their client. As many as there are such sessions.
     links: Mutex<HashMap<IpAddr, Vec<Known>>>,
-    answered: Notify,
+    /// When the server last answered a session: one in a loop never does.
+    answered_at: Mutex<Option<Instant>>,
+    /// Wakes those who wait for an answer, or for the end of a session.
+    changed: Notify,
 }
 
 #[derive(Debug)]
 struct Known {
     session: u64,
     began: Instant,
+    /// `true` once the server has accepted its connection.
+    is_connected: bool,
     /// The first bytes of the client; none before they have come.
     first: Vec<u8>,
 }
@@ -34,34 +39,39 @@ pub(super) struct Link {
     chains: Chains,
     address: IpAddr,
     session: u64,
+    has_said: bool,
 }
 
 impl Chains {
     /// Adds a session that begins.
     pub(super) fn begin(&self, address: IpAddr, session: u64) -> Link {
-        let known = Known { session, began: Instant::now(), first: Vec::new() };
+        let began = Instant::now();
+        let known = Known { session, began, is_connected: false, first: Vec::new() };
         self.with(|links| links.entry(address).or_default().push(known));
-        Link { chains: self.clone(), address, session }
+        Link { chains: self.clone(), address, session, has_said: false }
     }
 
     /// Returns whether a new client continues a chain. Takes at most two seconds, and none unless
     /// [`MAX_LINKS`] sessions wait for an answer: what the client says first, without consuming it, and one for an answer.
     pub(super) async fn continues(&self, address: IpAddr, client: &TcpStream) -> bool {
         let arrived = Instant::now();
-        if self.count(address, arrived, &[]) < MAX_LINKS {
+        if self.has_answered() || self.count(address, arrived, &[]) < MAX_LINKS {
             return false;
         }
         let mut first = [0; FIRST];
         let Ok(Ok(count)) = timeout(WITHIN, client.peek(&mut first)).await else { return false };
         let until = Instant::now() + WITHIN;
         loop {
-            let answered = self.0.answered.notified();
-            let mut answered = std::pin::pin!(answered);
-            answered.as_mut().enable();
-            if count < LEAST || self.count(address, arrived, &first[..count]) < MAX_LINKS {
+            let changed = self.0.changed.notified();
+            let mut changed = std::pin::pin!(changed);
+            changed.as_mut().enable();
+            if count < LEAST
+                || self.has_answered()
+                || self.count(address, arrived, &first[..count]) < MAX_LINKS
+            {
                 return false;
             }
-            if timeout_at(until, answered).await.is_err() {
+            if timeout_at(until, changed).await.is_err() {
                 return true;
             }
         }
@@ -72,8 +82,14 @@ impl Chains {
         self.with(|links| {
             let known = links.get(&address).into_iter().flatten();
             let recent = known.filter(|it| arrived.saturating_duration_since(it.began) <= WITHIN);
-            recent.filter(|it| it.first.starts_with(first)).count()
+            recent.filter(|it| it.is_connected && it.first.starts_with(first)).count()
         })
+    }
+
+    /// Returns whether the server has answered anybody lately.
+    fn has_answered(&self) -> bool {
+        let answered_at = self.0.answered_at.lock().unwrap_or_else(PoisonError::into_inner);
+        answered_at.is_some_and(|at| at.elapsed() <= TRUSTED)
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut HashMap<IpAddr, Vec<Known>>) -> T) -> T {
@@ -82,15 +98,29 @@ impl Chains {
 }
 
 impl Link {
+    /// Notes that the server has accepted the connection.
+    pub(super) fn connected(&self) {
+        self.note(|known| known.is_connected = true);
+    }
+
     /// Notes what the client says first.
-    pub(super) fn says(&self, bytes: &[u8]) {
+    pub(super) fn says(&mut self, bytes: &[u8]) {
+        if !std::mem::replace(&mut self.has_said, true) {
+            self.note(|known| known.first = bytes[..bytes.len().min(FIRST)].to_vec());
+        }
+    }
+
+    /// Notes that the server has answered: the session is part of no chain.
+    pub(super) fn answered(self) {
+        let answered_at = self.chains.0.answered_at.lock();
+        let mut answered_at = answered_at.unwrap_or_else(PoisonError::into_inner);
+        *answered_at = Some(Instant::now());
+    }
+
+    fn note(&self, act: impl FnOnce(&mut Known)) {
         self.chains.with(|links| {
             let mut known = links.get_mut(&self.address).into_iter().flatten();
-            if let Some(known) = known.find(|it| it.session == self.session)
-                && known.first.is_empty()
-            {
-                known.first = bytes[..bytes.len().min(FIRST)].to_vec();
-            }
+            known.find(|it| it.session == self.session).map(act)
         });
     }
 }
@@ -105,7 +135,7 @@ impl Drop for Link {
                 }
             }
         });
-        self.chains.0.answered.notify_waiters();
+        self.chains.0.changed.notify_waiters();
     }
 }
 
@@ -114,6 +144,9 @@ const MAX_LINKS: usize = 16;
 
 /// The time within which the sessions of a chain begin, and that each wait takes at most.
 const WITHIN: Duration = Duration::from_secs(1);
+
+/// The time after an answer of the server in which no session is taken for a part of a chain.
+const TRUSTED: Duration = Duration::from_secs(60);
 
 /// The bytes of a client that are compared.
 const FIRST: usize = 64;
@@ -139,50 +172,74 @@ mod tests {
         (client, accepted)
     }
 
+    /// Begins sessions whose server has accepted them, and whose clients have said something.
+    fn sessions(chains: &Chains, count: u64, first: &[u8]) -> Vec<Link> {
+        let begin = |session| {
+            let mut link = chains.begin(ADDRESS, session);
+            link.connected();
+            link.says(first);
+            link
+        };
+        (0..count).map(begin).collect()
+    }
+
+    const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
     #[tokio::test]
     async fn many_equal_sessions_without_an_answer_are_a_chain() {
         let (_client, accepted) = saying(b"handshake").await;
         tokio::time::pause();
         let chains = Chains::default();
-        let address = IpAddr::from([127, 0, 0, 1]);
-        let mut links = Vec::new();
-        for session in 0..16 {
-            assert!(!chains.continues(address, &accepted).await, "{session}");
-            links.push(chains.begin(address, session));
-        }
-        assert!(!chains.continues(address, &accepted).await, "nobody has said anything");
-        // A byte may be of anybody.
-        links.iter().for_each(|link| link.says(b"h"));
-        assert!(!chains.continues(address, &accepted).await);
-        links.clear();
-        links.extend((0..16).map(|session| chains.begin(address, session)));
-        links.iter().for_each(|link| link.says(b"handshake and more"));
+        let few = sessions(&chains, 15, b"handshake and more");
+        assert!(!chains.continues(ADDRESS, &accepted).await);
+        drop(few);
+        let mut links = sessions(&chains, 16, b"handshake and more");
         links[3].says(b"other bytes, later");
         assert!(!chains.continues(IpAddr::from([127, 0, 0, 2]), &accepted).await);
-        assert!(chains.continues(address, &accepted).await);
-        // An answer, or an end, while the client is judged.
-        let (judged, ()) = tokio::join!(chains.continues(address, &accepted), async {
+        assert!(chains.continues(ADDRESS, &accepted).await);
+        // A session that ends while the client is judged.
+        let (judged, ()) = tokio::join!(chains.continues(ADDRESS, &accepted), async {
             tokio::time::sleep(WITHIN / 2).await;
             links.pop();
         });
         assert!(!judged);
-        // Sessions that began long before.
-        tokio::time::sleep(WITHIN * 2).await;
-        links.push(chains.begin(address, 17));
-        assert!(!chains.continues(address, &accepted).await);
-        links.clear();
+        drop(links);
         assert!(chains.with(|links| links.is_empty()));
+        // Sessions that began long before.
+        let _old = sessions(&chains, 16, b"handshake");
+        tokio::time::sleep(WITHIN * 2).await;
+        assert!(!chains.continues(ADDRESS, &accepted).await);
     }
 
     #[tokio::test]
-    async fn sessions_that_say_different_things_are_no_chain() {
+    async fn sessions_that_say_other_things_or_reach_no_server_are_no_chain() {
         let (_client, accepted) = saying(b"handshake").await;
         let chains = Chains::default();
-        let address = IpAddr::from([127, 0, 0, 1]);
-        let links: Vec<Link> = (0..40).map(|session| chains.begin(address, session)).collect();
-        for (number, link) in links.iter().enumerate() {
-            link.says(if number < 15 { &b"handshake"[..] } else { b"something else" });
+        // A byte may be of anybody.
+        for first in [&b"something else"[..], b"h", b""] {
+            let _links = sessions(&chains, 40, first);
+            assert!(!chains.continues(ADDRESS, &accepted).await, "{first:?}");
         }
-        assert!(!chains.continues(address, &accepted).await);
+        let links: Vec<Link> = (0..40).map(|session| chains.begin(ADDRESS, session)).collect();
+        links.into_iter().for_each(|mut link| link.says(b"handshake"));
+        assert!(!chains.continues(ADDRESS, &accepted).await);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_answers_somebody_is_in_no_loop() {
+        let (_client, accepted) = saying(b"handshake").await;
+        tokio::time::pause();
+        let chains = Chains::default();
+        let mut links = sessions(&chains, 40, b"handshake");
+        let (judged, ()) = tokio::join!(chains.continues(ADDRESS, &accepted), async {
+            tokio::time::sleep(WITHIN / 2).await;
+            links.remove(0).answered();
+        });
+        assert!(!judged);
+        assert!(!chains.continues(ADDRESS, &accepted).await, "it did a moment ago");
+        tokio::time::sleep(TRUSTED * 2).await;
+        drop(links);
+        let _links = sessions(&chains, 16, b"handshake");
+        assert!(chains.continues(ADDRESS, &accepted).await);
     }
 }

@@ -16,7 +16,7 @@ use super::chains::Link;
 use super::closing::{close, reset};
 use super::descriptors::out_of_descriptors;
 use super::event::{Event, ready, stop_reason};
-use super::route::{Ends, Route, ends};
+use super::route::{Noted, Route};
 use super::shared::Shared;
 use crate::proxy::control::SessionControl;
 use crate::proxy::log::Batch;
@@ -35,8 +35,8 @@ pub(super) struct Driver {
     /// How [`Output::Connect`] connects.
     route: Route,
     sockets: PerSide<Option<TcpStream>>,
-    /// The addresses of the connection to the server.
-    outgoing: Option<Ends>,
+    /// Keeps the connection to the server known as the proxy's own.
+    noted: Option<Noted>,
     /// Sides that have sent all that they will send.
     ended: PerSide<bool>,
     /// Sides that take no more bytes, and why. What they have sent before is still read: a server that
@@ -98,7 +98,7 @@ impl Driver {
             drained: route.refused.is_some(),
             route,
             sockets: PerSide { client, server: None },
-            outgoing: None,
+            noted: None,
             ended: PerSide::default(),
             broken: PerSide::default(),
             shutting: PerSide::default(),
@@ -156,9 +156,6 @@ impl Driver {
         }
         if let Some(pipe) = self.pipe.take() {
             pipe.close().await;
-        }
-        if let Some(ends) = self.outgoing {
-            self.route.outgoing.forget(ends);
         }
         for side in Side::ALL {
             match self.sockets[side].take() {
@@ -438,19 +435,22 @@ impl Driver {
         }
     }
 
-    fn on_connected(&mut self, connected: Result<TcpStream, ConnectError>) {
+    fn on_connected(&mut self, connected: Result<(TcpStream, Option<Noted>), ConnectError>) {
         let now = self.shared.clock.now();
-        let addressed = connected.and_then(|socket| {
+        let addressed = connected.and_then(|(socket, noted)| {
             let address = socket.peer_addr().map_err(ConnectError::Address)?;
-            Ok((socket, address))
+            Ok((socket, noted, address))
         });
         match addressed {
-            Ok((socket, address)) => {
+            Ok((socket, noted, address)) => {
                 let _ = socket.set_nodelay(true);
                 if let Some(tap) = &mut self.tap {
                     tap.open(now, Side::Server, &socket);
                 }
-                self.outgoing = ends(&socket);
+                self.noted = noted;
+                if let Some(link) = &self.link {
+                    link.connected();
+                }
                 self.sockets.server = Some(socket);
                 self.session.handle(now, Input::Connected(address));
             }
@@ -507,9 +507,13 @@ impl Driver {
                 Ok(0) => self.on_end(side),
                 Ok(count) => {
                     match side {
-                        Side::Server => self.link = None,
+                        Side::Server => {
+                            if let Some(link) = self.link.take() {
+                                link.answered();
+                            }
+                        }
                         Side::Client => {
-                            if let Some(link) = &self.link {
+                            if let Some(link) = &mut self.link {
                                 link.says(&buffer[..count]);
                             }
                         }

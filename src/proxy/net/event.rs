@@ -2,6 +2,7 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
+use super::route::Noted;
 use crate::proxy::ConnectError;
 use mitmcraft_engine::auth::{AuthError, Profile};
 use mitmcraft_engine::link::{Command, KeyMaterial, Ruling, Side, Unruled};
@@ -11,7 +12,7 @@ use mitmcraft_protocol::packet::Cause;
 pub(super) enum Event {
     Readable(Side),
     Writable,
-    Connected(Result<TcpStream, ConnectError>),
+    Connected(Result<(TcpStream, Option<Noted>), ConnectError>),
     Key(Result<Box<KeyMaterial>, rsa::Error>),
     Joined(Result<(), AuthError>),
     Policy(Option<bool>),

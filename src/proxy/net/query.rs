@@ -99,13 +99,15 @@ impl QueryProxy {
                     }
                     false
                 }
-                Some((session, received)) = sockets.answers.recv() => {
-                    match received {
+                Some(Received { session, server, datagram }) = sockets.answers.recv() => {
+                    match datagram {
                         Ok(datagram) => {
-                            sockets.is_heard = true;
+                            sockets.hear(server);
                             relay.handle_server(clock.now(), session, datagram);
                         }
-                        Err(_) => sockets.turn_to_next().await,
+                        // Several sessions may have the error of an address that was left.
+                        Err(_) if server == sockets.current => sockets.turn_to_next().await,
+                        Err(_) => {}
                     }
                     false
                 }
@@ -177,8 +179,13 @@ struct Sockets {
     answers: mpsc::Receiver<Received>,
 }
 
-/// The number of a session, with a datagram of the server, or an error of its socket.
-type Received = (u64, io::Result<Bytes>);
+/// A datagram that came for a session, or an error of its socket.
+struct Received {
+    session: u64,
+    /// The place of the address that the socket is connected to.
+    server: usize,
+    datagram: io::Result<Bytes>,
+}
 
 struct Open {
     /// `None` if there is none to the current address.
@@ -215,7 +222,8 @@ impl Sockets {
         // Removes closed sessions.
         while self.tasks.try_join_next().is_some() {}
         if !self.is_heard && self.untried > 0 {
-            self.silent_until = Some(Instant::now() + SILENCE);
+            // Not from each datagram on: clients that ask often would wait for ever.
+            self.silent_until.get_or_insert_with(|| Instant::now() + SILENCE);
         }
         let open = self.open.entry(session).or_insert(Open { socket: None, last: Bytes::new() });
         open.last = datagram.clone();
@@ -223,12 +231,23 @@ impl Sockets {
             Some((socket, _)) => Arc::clone(socket),
             None => {
                 let socket = Arc::new(connected(self.servers[self.current]).await?);
-                let task = read(session, Arc::clone(&socket), self.sender.clone());
+                let (sender, server) = (self.sender.clone(), self.current);
+                let task = read(session, server, Arc::clone(&socket), sender);
                 open.socket = Some((Arc::clone(&socket), self.tasks.spawn(task)));
                 socket
             }
         };
         socket.send(&datagram).await.map(|_| ())
+    }
+
+    /// Notes that the server has answered from an address, to which all goes from then on.
+    fn hear(&mut self, server: usize) {
+        if !self.is_heard {
+            if self.current != server {
+                self.open.values_mut().for_each(Open::close);
+            }
+            (self.is_heard, self.current) = (true, server);
+        }
     }
 
     /// Waits until the server has been silent for too long; `None` if there is nothing to wait for.
@@ -241,6 +260,7 @@ impl Sockets {
     async fn turn_to_next(&mut self) {
         while !self.is_heard && self.untried > 0 {
             self.untried -= 1;
+            self.silent_until = None;
             self.current = (self.current + 1) % self.servers.len();
             let mut failed = false;
             let sessions: Vec<u64> = self.open.keys().copied().collect();
@@ -263,13 +283,18 @@ impl Sockets {
     }
 }
 
-async fn read(session: u64, socket: Arc<UdpSocket>, answers: mpsc::Sender<Received>) {
+async fn read(
+    session: u64,
+    server: usize,
+    socket: Arc<UdpSocket>,
+    answers: mpsc::Sender<Received>,
+) {
     let mut buffer = vec![0; DATAGRAM];
     loop {
-        let received = socket.recv(&mut buffer).await;
-        let is_error = received.is_err();
-        let received = received.map(|count| Bytes::copy_from_slice(&buffer[..count]));
-        if answers.send((session, received)).await.is_err() {
+        let came = socket.recv(&mut buffer).await;
+        let is_error = came.is_err();
+        let datagram = came.map(|count| Bytes::copy_from_slice(&buffer[..count]));
+        if answers.send(Received { session, server, datagram }).await.is_err() {
             return;
         }
         if is_error {
@@ -346,6 +371,23 @@ mod tests {
     async fn the_next_address_is_tried_if_there_is_no_way_to_the_first() {
         // Broadcasts need permission: connecting fails at once.
         answers_through(vec!["255.255.255.255:9".parse().unwrap(), server().await]).await;
+    }
+
+    #[tokio::test]
+    async fn the_silence_of_an_address_is_no_shorter_for_those_who_ask_often() {
+        let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let mut sockets = Sockets::new(vec![silent.local_addr().unwrap(), server().await]);
+        tokio::time::pause();
+        for session in 0..3 {
+            sockets.untried = 1;
+            sockets.send(session, Bytes::from_static(b"ask")).await.unwrap();
+            tokio::time::sleep(SILENCE * 2 / 3).await;
+        }
+        assert!(sockets.silent_until.is_some_and(|until| until < Instant::now()));
+        sockets.turn_to_next().await;
+        // An answer that comes late from the address before it.
+        sockets.hear(0);
+        assert_eq!((sockets.current, sockets.is_heard), (0, true));
     }
 
     #[tokio::test]

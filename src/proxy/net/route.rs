@@ -25,17 +25,18 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Connects to the first of the upstream's addresses that answers.
-    pub(super) async fn connect(self) -> Result<TcpStream, ConnectError> {
+    /// Connects to the first of the upstream's addresses that answers. The connection is known as the proxy's own for as
+    /// long as what is returned with it lives.
+    pub(super) async fn connect(self) -> Result<(TcpStream, Option<Noted>), ConnectError> {
         if let Some(reason) = self.refused {
             return Err(ConnectError::Refused(reason));
         }
         let connecting = async {
             let target = (self.upstream.host.as_str(), self.upstream.port);
             let mut socket = TcpStream::connect(target).await?;
-            self.outgoing.note(&socket);
+            let noted = self.outgoing.note(&socket);
             socket.write_all(&self.preamble).await?;
-            Ok(socket)
+            Ok((socket, noted))
         };
         let connected = match self.timeout {
             None => connecting.await,
@@ -69,7 +70,20 @@ pub(super) struct Outgoing {
 }
 
 /// The addresses of a connection: the proxy's own, and that to which it was made.
-pub(super) type Ends = (SocketAddr, SocketAddr);
+type Ends = (SocketAddr, SocketAddr);
+
+/// A connection that [`Outgoing`] knows until this is dropped.
+#[derive(Debug)]
+pub(super) struct Noted {
+    outgoing: Outgoing,
+    ends: Ends,
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        self.outgoing.with(|all| all.remove(&self.ends));
+    }
+}
 
 impl Outgoing {
     /// Creates a set that remembers connections.
@@ -83,15 +97,12 @@ impl Outgoing {
         self.with(|all| all.contains(&ends)).unwrap_or(false)
     }
 
-    /// Forgets a connection that is about to close.
-    pub(super) fn forget(&self, ends: Ends) {
-        self.with(|all| all.remove(&ends));
-    }
-
-    fn note(&self, socket: &TcpStream) {
-        if let Some(ends) = ends(socket) {
-            self.with(|all| all.insert(ends));
-        }
+    /// Remembers a connection; `None` in a run without clients, and if the connection has gone already.
+    fn note(&self, socket: &TcpStream) -> Option<Noted> {
+        let ends = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
+        let ends = (canonical(ends.0), canonical(ends.1));
+        self.with(|all| all.insert(ends))?;
+        Some(Noted { outgoing: self.clone(), ends })
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut HashSet<Ends>) -> T) -> Option<T> {
@@ -100,15 +111,16 @@ impl Outgoing {
     }
 }
 
-/// Returns the addresses of a connection to a server.
-pub(super) fn ends(socket: &TcpStream) -> Option<Ends> {
-    let (own, peer) = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
-    Some((canonical(own), canonical(peer)))
-}
-
 /// Returns the address of IPv4 that one of an IPv6 socket stands for, or the same address.
 pub(in crate::proxy) fn canonical(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
+    match address {
+        SocketAddr::V6(it) => match it.ip().to_ipv4_mapped() {
+            Some(ip) => (ip, it.port()).into(),
+            // With its scope: a link-local address is none without.
+            None => address,
+        },
+        SocketAddr::V4(_) => address,
+    }
 }
 
 #[cfg(test)]
@@ -121,12 +133,24 @@ mod tests {
         let outgoing = Outgoing::kept();
         let (own, server) = (address("127.0.0.1:40000"), address("127.0.0.1:25565"));
         outgoing.with(|all| all.insert((own, server)));
+        let noted = Noted { outgoing: outgoing.clone(), ends: (own, server) };
         assert!(outgoing.has(own, server));
         assert!(outgoing.has(address("[::ffff:127.0.0.1]:40000"), server));
         // The system gives the same port to connections to different servers.
         assert!(!outgoing.has(own, address("127.0.0.1:25566")));
-        outgoing.forget((own, server));
+        drop(noted);
         assert!(!outgoing.has(own, server));
         assert!(!Outgoing::default().has(own, server));
+    }
+
+    #[test]
+    fn an_address_of_ipv6_keeps_its_scope() {
+        for (text, expected) in [
+            ("[::ffff:10.0.0.1]:5", "10.0.0.1:5"),
+            ("[fe80::1%3]:5", "[fe80::1%3]:5"),
+            ("10.0.0.1:5", "10.0.0.1:5"),
+        ] {
+            assert_eq!(canonical(text.parse().unwrap()), expected.parse().unwrap(), "{text}");
+        }
     }
 }

@@ -23,7 +23,7 @@ impl ServerConnection {
     /// # Errors
     /// If the server cannot be reached.
     pub async fn open(upstream: &Upstream) -> Result<Self, ConnectError> {
-        let socket = Route::from(upstream.clone()).connect().await?;
+        let (socket, _) = Route::from(upstream.clone()).connect().await?;
         let local = socket.local_addr().map_err(ConnectError::Address)?;
         let peer = socket.peer_addr().map_err(ConnectError::Address)?;
         Ok(Self { socket, local, peer })

@@ -1,7 +1,6 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -34,11 +33,7 @@ pub enum UpstreamError {
         text: String,
     },
     /// The name has no address.
-    #[error("cannot find the host `{host}`: {}", if Path::new(host).exists() {
-        "it is a file, and a server's name belongs here"
-    } else {
-        "check its spelling and your DNS"
-    })]
+    #[error("cannot find the host `{host}`: check its spelling and your DNS")]
     Unknown {
         /// The name.
         host: String,
@@ -51,9 +46,6 @@ pub enum UpstreamError {
 fn without(text: &str) -> String {
     if let Some((scheme, _)) = text.split_once("://") {
         return format!(", without `{scheme}://`");
-    }
-    if Path::new(text).exists() {
-        return ": it is a file, and a server's name belongs here".to_owned();
     }
     // A zone has a meaning on one machine only.
     let (bare, zone) = text.split_once('%').unwrap_or((text, ""));
