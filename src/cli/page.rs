@@ -64,6 +64,17 @@ fn every_guide_is_in_the_program_and_help_names_no_other_page() {
     }
 }
 
+/// The completions of zsh read a colon as their own, and split at blanks and quotes.
+#[test]
+fn names_of_values_mean_nothing_to_a_shell() {
+    for (name, command) in leaves() {
+        for value in command.get_arguments().filter_map(Arg::get_value_names).flatten() {
+            let is_plain = !value.chars().any(|it| ":\"'`() ".contains(it));
+            assert!(is_plain, "{name}: {value}");
+        }
+    }
+}
+
 #[test]
 fn the_text_below_the_options_is_wrapped_once() {
     for (name, command) in leaves() {

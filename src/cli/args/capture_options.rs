@@ -27,8 +27,8 @@ pub(crate) struct CaptureOptions {
     rotate: Option<Rotation>,
 
     /// Keep only the newest of the files that `--rotate`, `--lake` or a name with `{..}` creates, in this run
-    /// and earlier ones: a number (`10`), a total size (`20G`) or an age (`14d`). Sessions that never log in have as
-    /// much for themselves
+    /// and earlier ones: a number (`10`), a total size (`20G`) or an age (`14d`). Sessions that never log in are
+    /// counted separately, with the same limit
     #[arg(long, value_name = "N|SIZE|TIME")]
     keep: Option<Keep>,
 

@@ -15,7 +15,7 @@ pub(crate) struct HighlightOptions {
     /// the first that matches counts), as in `--highlight 'red: pkt.error'`. Colours are red, orange,
     /// yellow, green, blue, purple and gray; `none` shows no packet in a colour [default: those that
     /// were saved on the page or in the terminal, or errors, dropped, changed, held, chat]
-    #[arg(long, value_name = "COLOR: EXPR")]
+    #[arg(long, value_name = "COLORED-EXPR")]
     highlight: Vec<String>,
 }
 

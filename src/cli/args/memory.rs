@@ -14,7 +14,7 @@ pub(crate) struct Memory {
         long,
         value_name = "SIZE",
         default_value_t = Size(MemoryBudget::DEFAULT as u64),
-        value_parser = Size::positive
+        value_parser = Size::room
     )]
     max_memory: Size,
 }

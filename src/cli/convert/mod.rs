@@ -86,7 +86,7 @@ pub(crate) struct Arguments {
 
     /// Write a table with one row per packet of this name, and columns with the types of its
     /// fields: `chat: time, session.player, message`. OUT ends in .parquet
-    #[arg(long, value_name = "PACKET: COLUMN, ..", conflicts_with_all = ["only", "no_body", "annotate"])]
+    #[arg(long, value_name = "COLUMNS", conflicts_with_all = ["only", "no_body", "annotate"])]
     table: Option<String>,
 
     #[command(flatten)]

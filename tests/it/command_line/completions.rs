@@ -73,7 +73,7 @@ fn zsh_completes_every_command() {
 
 /// Every option that takes a value, too. Part of `tests/run --long`, which installs fish.
 #[test]
-#[ignore = "takes a minute, and needs fish"]
+#[ignore = "needs fish, which `tests/run --long` installs"]
 fn every_shell_completes_every_option() {
     for shell in ["bash", "fish", "zsh"] {
         let mut lines = Vec::new();
