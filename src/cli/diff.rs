@@ -15,6 +15,7 @@ use super::exit::Done;
 use super::input::{Input, Reading, capture_files};
 use super::output::Output;
 use super::plural::count;
+use super::stdio::is_stdio;
 
 /// Compare two captures, or the two legs of one, field by field
 #[derive(Debug, Args)]
@@ -111,7 +112,11 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         ignore.add(rule).context("`--ignore`")?;
     }
     let a = arguments.a.as_deref().ok_or_else(|| anyhow!("the first capture is missing"))?;
-    match arguments.b.as_deref() {
+    let b = arguments.b.as_deref();
+    if [Some(a), b].into_iter().flatten().filter(|path| is_stdio(path)).count() > 1 {
+        bail!("only one of the two captures can be stdin");
+    }
+    match b {
         Some(b) if arguments.ticks => ticks(arguments, (a, b), &catalog, ignore, condition, output),
         None => legs(arguments, a, &catalog, ignore, condition, output),
         Some(b) => two(arguments, (a, b), &catalog, ignore, condition, output),
@@ -126,9 +131,6 @@ fn two(
     condition: Option<Expr>,
     output: &Output,
 ) -> anyhow::Result<Done> {
-    if a.as_os_str() == "-" && b.as_os_str() == "-" {
-        bail!("only one of the two captures can be stdin");
-    }
     let mut differ = Differ::new(ignore);
     differ.condition = condition;
     differ.sessions = arguments.session;
@@ -143,7 +145,7 @@ fn two(
         }
         a.iter().for_each(|entry| differ.push(DiffSide::A, entry));
         b.iter().for_each(|entry| differ.push(DiffSide::B, entry));
-        // A session that is missing is told before anything is printed.
+        // If a session is missing, the error comes before any output.
         let is_early = differ.sessions.is_some()
             && (differ.seen(DiffSide::A) == 0 || differ.seen(DiffSide::B) == 0);
         if !is_early || differ.waiting() > MAX_EARLY {
@@ -169,8 +171,7 @@ fn two(
     Ok(done)
 }
 
-/// The most differences that are held back until both sessions have been seen.
-const MAX_EARLY: usize = 10_000;
+/// Compares what two clients send, tick by tick.
 fn ticks(
     arguments: &Arguments,
     (a, b): (&Path, &Path),
@@ -179,9 +180,6 @@ fn ticks(
     condition: Option<Expr>,
     output: &Output,
 ) -> anyhow::Result<Done> {
-    if a.as_os_str() == "-" && b.as_os_str() == "-" {
-        bail!("only one of the two captures can be stdin");
-    }
     let mut differ = TickDiffer::new(ignore);
     differ.condition = condition;
     differ.sessions = arguments.session;
@@ -367,3 +365,6 @@ fn sessions(text: &str) -> Result<(u64, u64), String> {
         _ => Err("expected a session number, or two separated by a comma".to_owned()),
     }
 }
+
+/// The most differences that are held back until both sessions have been seen.
+const MAX_EARLY: usize = 10_000;

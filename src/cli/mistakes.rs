@@ -50,25 +50,32 @@ fn meant(error: &clap::Error, words: &[&str]) -> Option<String> {
             let host = *words.get(place.checked_sub(1)?)?;
             let is_alone = host.parse::<UpstreamName>().is_ok_and(|name| name.port.is_none());
             (is_alone && place > 1)
-                .then(|| format!("a port stands behind a colon: `{host}:{port}`"))
+                .then(|| format!("write the port after a colon: `{host}:{port}`"))
+        }
+        ErrorKind::ValueValidation => {
+            let (argument, value) =
+                (said(ContextKind::InvalidArg)?, said(ContextKind::InvalidValue)?);
+            let is_of_server = ["UPSTREAM", "HOST"].iter().any(|name| argument.contains(name));
+            (is_of_server && is_file(value))
+                .then(|| format!("`{value}` is a file; expected the name of a server"))
         }
         ErrorKind::MissingRequiredArgument => match (verb, words) {
             ("convert", [_, input]) if is_file(input) => {
                 Some(format!("the output is missing: `mitmcraft convert {input} OUTPUT.pcapng`"))
             }
-            ("lint", [_]) => Some("give a server, or captures behind `--capture`".to_owned()),
+            ("lint", [_]) => Some("give a server, or captures after `--capture`".to_owned()),
             _ => None,
         },
         _ => None,
     }
 }
 
-fn is_file(word: &str) -> bool {
+pub(super) fn is_file(word: &str) -> bool {
     Path::new(word).is_file()
 }
 
 /// Returns whether a word is the address of a server, and not a verb with a typing error.
-fn is_server(word: &str) -> bool {
+pub(super) fn is_server(word: &str) -> bool {
     let has_form = word.contains(['.', ':']) || word == "localhost";
     has_form && word.parse::<UpstreamName>().is_ok()
 }
@@ -97,9 +104,9 @@ mod tests {
             ("mc.example.org", "did you mean `mitmcraft proxy mc.example.org`?"),
             ("[::1]:25565", "did you mean `mitmcraft proxy [::1]:25565`?"),
             ("Cargo.toml", "did you mean `mitmcraft check Cargo.toml`?"),
-            ("proxy localhost 25565", "a port stands behind a colon: `localhost:25565`"),
-            ("ping mc.example.org 25570", "a port stands behind a colon: `mc.example.org:25570`"),
-            ("lint", "give a server, or captures behind `--capture`"),
+            ("proxy localhost 25565", "write the port after a colon: `localhost:25565`"),
+            ("ping mc.example.org 25570", "write the port after a colon: `mc.example.org:25570`"),
+            ("lint", "give a server, or captures after `--capture`"),
         ] {
             assert_eq!(tip(line), expected, "{line}");
         }
@@ -111,7 +118,7 @@ mod tests {
         assert!(tip("shwo").contains("'show'"), "{}", tip("shwo"));
         assert_eq!(
             tip("proxy localhost 25565 25566"),
-            "a port stands behind a colon: `localhost:25565`"
+            "write the port after a colon: `localhost:25565`"
         );
         assert_eq!(tip("nonsense"), "");
     }

@@ -169,18 +169,16 @@ pub(super) fn write_error(error: io::Error) -> anyhow::Error {
 pub(super) fn claim_error(error: io::Error, path: &Path) -> anyhow::Error {
     let named = anyhow!("cannot write `{}`: {error}", path.display());
     match error.get_ref().and_then(|cause| cause.downcast_ref()) {
-        Some(ClaimError::NotEmpty) => {
-            let stem = path.file_name().unwrap_or_default().to_string_lossy();
-            match stem.split_once('.').filter(|_| FileType::of(path).is_some()) {
-                Some((stem, ending)) => anyhow!(
-                    "{named}; `--overwrite` replaces it, `-w '{stem}-{{time}}.{ending}'` writes one per session"
-                ),
-                None => anyhow!("{named}; `--overwrite` replaces it"),
-            }
-        }
+        Some(ClaimError::NotEmpty) => anyhow!("{named}; `--overwrite` replaces it"),
         None if error.kind() == io::ErrorKind::NotFound => {
-            let folder = path.parent().unwrap_or(path);
-            anyhow!("cannot write `{}`: there is no folder `{}`", path.display(), folder.display())
+            match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+                Some(folder) => anyhow!(
+                    "cannot write `{}`: there is no folder `{}`",
+                    path.display(),
+                    folder.display()
+                ),
+                None => named,
+            }
         }
         _ => named,
     }
@@ -199,7 +197,18 @@ pub(super) fn create_error(error: CreateError) -> anyhow::Error {
             let meant = path.with_extension("jsonl");
             anyhow!("{}: did you mean `{}`?", CreateError::Ending(path), meant.display())
         }
-        CreateError::Io { path, source } => claim_error(source, &path),
+        CreateError::Io { path, source } => {
+            let cause = source.get_ref().and_then(|cause| cause.downcast_ref());
+            let exists = matches!(cause, Some(ClaimError::NotEmpty));
+            let error = claim_error(source, &path);
+            match path.file_name().and_then(|it| it.to_str()).and_then(FileType::split_name) {
+                Some((stem, ending)) if exists => {
+                    let each = path.with_file_name(format!("{stem}-{{time}}{ending}"));
+                    anyhow!("{error}, `-w '{}'` writes one per session", each.display())
+                }
+                _ => error,
+            }
+        }
         CreateError::Parquet(_) => {
             anyhow!(
                 "{error}: write `.jsonl` and convert it with `mitmcraft convert`, or use `--lake`"

@@ -10,6 +10,7 @@ use mitmcraft::proxy::{
 use mitmcraft_engine::link::Upstream;
 
 use super::exit::Done;
+use super::mistakes::is_file;
 use super::notice::entries;
 use super::output::Output;
 use super::services::{Services, Shared, StartedServices};
@@ -95,12 +96,15 @@ pub(crate) async fn look_up(name: &UpstreamName) -> anyhow::Result<Upstream> {
     Ok(server)
 }
 
-/// Adds to an error about a server where its host comes from, if a user has named another one.
+/// Adds to an error about a server what a user has named instead, or where its host comes from.
 pub(crate) fn with_record(
     error: anyhow::Error,
     name: &UpstreamName,
     server: &Upstream,
 ) -> anyhow::Error {
+    if is_file(&name.host) {
+        return anyhow!("`{}` is a file; expected the name of a server", name.host);
+    }
     match server.host == name.host {
         true => error,
         false => {

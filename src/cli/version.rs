@@ -40,7 +40,7 @@ fn exact(catalog: &Catalog, version: &str) -> Option<Arc<Protocol>> {
 }
 
 /// Returns a version as it is written, and in the spelling of the tables: the launcher has `b1.7.3` for
-/// `beta-1.7.3`, and a release candidate or pre-release without a table has that of its release.
+/// `beta-1.7.3`, and a release candidate without a table has that of its release, whose packets it has.
 fn spellings(version: &str) -> Vec<String> {
     let plain = version.trim().to_ascii_lowercase().replace(' ', "-");
     let mut all = vec![version.to_owned(), plain.clone()];
@@ -56,7 +56,9 @@ fn spellings(version: &str) -> Vec<String> {
         let (release, number) = (release.trim_end_matches('-'), number.trim_start_matches('-'));
         all.push(format!("{release}-{kind}{number}"));
         all.push(format!("{release}-{kind}-{number}"));
-        all.push(release.to_owned());
+        if kind == "rc" {
+            all.push(release.to_owned());
+        }
     }
     all
 }
@@ -115,6 +117,9 @@ mod tests {
         }
         let error = find(Catalog::embedded(), "1.21.44").unwrap_err().to_string();
         assert!(error.contains("did you mean `1.21.4`?"), "{error}");
+        // A pre-release has packets of its own.
+        let error = find(Catalog::embedded(), "1.16-pre3").unwrap_err().to_string();
+        assert!(error.contains("did you mean"), "{error}");
         assert!(find(Catalog::embedded(), "b9.9").is_err());
     }
 }

@@ -72,7 +72,8 @@ pub enum Push {
         /// The number of attached interfaces.
         interfaces: usize,
     },
-    /// A packet is held. Only the terminal gets this, and the next two. An interface that attaches gets this push for each packet that is held already.
+    /// A packet is held. Sent to the terminal only, as are `Decided` and `Released`. An interface that attaches gets one
+    /// for each packet that is held already.
     #[cfg_attr(test, ts(skip))]
     Held(HeldPacket),
     /// A held packet was decided on; the decision takes effect when its turn comes.

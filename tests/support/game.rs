@@ -56,6 +56,21 @@ pub fn first_body(socket: &mut TcpStream) -> Vec<u8> {
     }
 }
 
+/// Reads the handshake and the name of a client that logs in.
+#[allow(dead_code, reason = "some programs do not use it")]
+pub fn logged_in(socket: &mut TcpStream) -> Leg {
+    let (mut leg, mut frames) = (Leg::default(), 0);
+    while frames < 2 {
+        let mut bytes = [0; 4096];
+        let count = socket.read(&mut bytes).unwrap();
+        leg.decoder.receive(&bytes[..count]);
+        while let Some(Unit::Frame(_)) = leg.decoder.poll() {
+            frames += 1;
+        }
+    }
+    leg
+}
+
 /// A server that accepts every login and sends nothing more.
 pub struct Upstream {
     pub address: String,

@@ -8,7 +8,7 @@ use mitmcraft_engine::capture::{
 };
 
 use super::followed_file::FollowedFile;
-use super::reading::{CHUNK, cannot_read, name};
+use super::reading::{CHUNK, name};
 use super::{InOrder, Reading, entry_size};
 use crate::cli::exit::{chain, last_error};
 use crate::cli::notice::read_error;
@@ -256,7 +256,7 @@ impl Iterator for Input {
 /// Decodes several files at the same time. Those that cannot be opened are found before the first is read.
 fn steps(files: &[PathBuf], reading: &Reading) -> anyhow::Result<InOrder<Step>> {
     for path in files.iter().filter(|path| !is_stdio(path)) {
-        File::open(path).with_context(|| cannot_read(path))?;
+        File::open(path).with_context(|| format!("cannot read `{}`", name(path)))?;
     }
     let (count, files, reading) = (files.len(), files.to_vec(), reading.clone());
     let steps = InOrder::new(count, move |place, outlet| {

@@ -60,7 +60,7 @@ impl Reading {
 
     /// Opens a capture; `-` is stdin.
     pub(super) fn entries(&self, path: &Path) -> anyhow::Result<Entries> {
-        let context = || cannot_read(path);
+        let context = || format!("cannot read `{}`", name(path));
         let opened = self.open(path).map_err(|error| anyhow!(read_error(&error)));
         let (entries, size) = opened.with_context(context)?;
         let entries = self.selected(entries);
@@ -113,15 +113,3 @@ const AHEAD: u64 = 1 << 20;
 
 /// Bytes read at a time.
 pub(super) const CHUNK: usize = 64 << 10;
-
-/// Returns what is said of a capture that cannot be read, which may be the name of a server.
-pub(super) fn cannot_read(path: &Path) -> String {
-    let text = name(path);
-    let is_name = path.extension().is_none() || text.contains(':');
-    let hint = if is_name && !is_stdio(path) && !path.exists() {
-        " (captures come before a server)"
-    } else {
-        ""
-    };
-    format!("cannot read `{text}`{hint}")
-}

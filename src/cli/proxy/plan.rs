@@ -329,7 +329,6 @@ fn notices(jvm_arguments: Option<Secret>, output: Output) -> Notices {
     }))
 }
 
-/// Returns whether `server` is the address that the proxy listens on: it would be its own client.
 /// Returns whether a connection to a server would be accepted by the proxy that listens on `listen`.
 fn is_ours(server: SocketAddr, listen: SocketAddr) -> bool {
     let (server_ip, listen_ip) = (server.ip().to_canonical(), listen.ip().to_canonical());

@@ -12,6 +12,7 @@ use crate::cli::args::{
     self, Condition, Lines, Memory, PlannedCaptures, Protocols, Quiet, verbosity,
 };
 use crate::cli::input::{Input, Reading, capture_files};
+use crate::cli::mistakes::is_server;
 use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
 use crate::cli::screen::Screen;
@@ -80,6 +81,9 @@ impl PlayArguments {
     /// Reads the session to replay.
     pub(super) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
         let path = &self.capture;
+        if path.extension().is_none() && !path.exists() && is_server(&path.to_string_lossy()) {
+            bail!("`{}` looks like a server, and the capture comes before it", path.display());
+        }
         let files = capture_files(std::slice::from_ref(path))?;
         let (catalog, silent) = (self.protocols.catalog()?, !stdout().is_terminal());
         let reading = Reading::new(&files, silent, &catalog, &self.memory, output);
@@ -107,14 +111,14 @@ impl PlayArguments {
             _ => false,
         };
         if let Some(to) = self.to.filter(|to| is_behind(*to)) {
-            bail!("`--from {from}` is behind `--to {to}`");
+            bail!("`--from {from}` is after `--to {to}`");
         }
         match recording.end() {
             Some((time, number))
                 if is_behind(Point::Time(time)) || is_behind(Point::Packet(number)) =>
             {
                 let end = time.as_secs_f64();
-                bail!("`--from {from}` is behind the session's end: {end:.3}, packet @{number}")
+                bail!("`--from {from}` is after the session's end ({end:.3}s, packet @{number})")
             }
             _ => Ok(()),
         }

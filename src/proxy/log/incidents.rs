@@ -196,7 +196,7 @@ impl IncidentSink {
         let mut replaces = None;
         if let Some(last) = kept.last.as_ref().filter(|last| at.since(last.at) < APART) {
             let (now, before) = (kept.ring.left_out(), last.left_out);
-            // Otherwise, the older file has what this one lacks.
+            // If entries were left out since then, the older file is kept: it still has them.
             if (now.dropped, now.bodies) == (before.dropped, before.bodies) {
                 replaces = Some(Arc::clone(&last.path));
             }

@@ -5,10 +5,10 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use mitmcraft_protocol::codec::{Leg, Unit};
+use mitmcraft_protocol::codec::Leg;
 use mitmcraft_protocol::schema::{Direction, State, Value};
 
-use crate::support::game::{Upstream, body, first_body, hello};
+use crate::support::game::{Upstream, body, first_body, hello, logged_in};
 use crate::support::{Program, read_lines, root, scratch_file, text};
 
 /// Which end closes first, while the other keeps sending 2,000 packets per second.
@@ -86,16 +86,7 @@ fn serve(closer: Closer, ending: Ending) -> (String, Receiver<bool>) {
 }
 
 fn play_server(mut socket: TcpStream, closer: Closer, ending: Ending, served: &Sender<bool>) {
-    let mut leg = Leg::default();
-    let mut frames = 0;
-    while frames < 2 {
-        let mut bytes = [0; 4096];
-        let count = socket.read(&mut bytes).unwrap();
-        leg.decoder.receive(&bytes[..count]);
-        while let Some(Unit::Frame(_)) = leg.decoder.poll() {
-            frames += 1;
-        }
-    }
+    let mut leg = logged_in(&mut socket);
     let success = Value::map([("uuid", Value::from("")), ("username", Value::from("Steve"))]);
     leg.encoder.send(&body(State::Login, Direction::Clientbound, "success", success));
     socket.write_all(leg.encoder.pending()).unwrap();

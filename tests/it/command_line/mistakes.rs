@@ -22,7 +22,7 @@ fn every_mistake_is_told_with_what_to_do() {
         ),
         (
             vec!["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0", "-w", text(&written)],
-            "`-w 'session-{time}.pcapng'`",
+            "session-{time}.pcapng'` writes one per session",
         ),
         (
             vec!["proxy", "localhost", "-w", "x.jsonl", "--rotate", "1week"],
@@ -30,8 +30,8 @@ fn every_mistake_is_told_with_what_to_do() {
         ),
         (vec!["proxy", "localhost", "-w", "x.jsonl", "--rotate", "10"], "did you mean `10M`?"),
         (vec!["proxy", "localhost", "--max-memory", "10"], "did you mean `10M`?"),
-        (vec!["proxy", "localhost", "-f", capture], "this is JSON, such as a capture, and no TOML"),
-        (vec!["proxy", capture], "it is a file, and a server's name belongs here"),
+        (vec!["proxy", "localhost", "-f", capture], "this is JSON (a capture?), not TOML"),
+        (vec!["proxy", capture], "is a file; expected the name of a server"),
         (vec!["proxy", "mc.example.org:99999"], "a port is a number from 1 to 65535"),
         (vec!["proxy", "mc.example.org:abc"], "a port is a number from 1 to 65535"),
         (vec!["proxy", "::1:25565"], "such as `[::1]:25565`"),
@@ -42,12 +42,18 @@ fn every_mistake_is_told_with_what_to_do() {
         (vec!["stats", "--session", "9", capture], "there is no session 9"),
         (
             vec!["replay", "server", capture, "--from", "60", "--to", "10"],
-            "`--from 60s` is behind `--to 10s`",
+            "`--from 60s` is after `--to 10s`",
         ),
-        (vec!["replay", "server", capture, "--from", "60"], "is behind the session's end"),
-        (vec!["replay", "client", "localhost", capture], "it is a file"),
-        (vec!["replay", "client", "localhost", "localhost"], "captures come before a server"),
-        (vec!["regress", "localhost", capture], "it is a file"),
+        (vec!["replay", "server", capture, "--from", "60"], "is after the session's end"),
+        (
+            vec!["replay", "client", "localhost", capture],
+            "is a file; expected the name of a server",
+        ),
+        (
+            vec!["replay", "client", "localhost", "localhost"],
+            "looks like a server, and the capture comes before it",
+        ),
+        (vec!["regress", "localhost", capture], "is a file; expected the name of a server"),
         (vec!["view", text(&random), "--web", "127.0.0.1:0"], "not a capture"),
     ] {
         let (status, errors) = Program::mitmcraft(&line).fail();

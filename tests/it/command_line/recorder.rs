@@ -5,11 +5,10 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mitmcraft_protocol::codec::{Leg, Unit};
 use mitmcraft_protocol::schema::{Direction, State, Value};
 use serde_json::Value as Json;
 
-use crate::support::game::{body, first_body, hello};
+use crate::support::game::{body, first_body, hello, logged_in};
 use crate::support::{Program, fails, mitmcraft, refuses, scratch_file, text};
 
 /// What a server does once a player is in.
@@ -34,15 +33,7 @@ fn serve(ending: Ending) -> String {
 }
 
 fn play(mut socket: TcpStream, ending: Ending) {
-    let (mut leg, mut frames) = (Leg::default(), 0);
-    while frames < 2 {
-        let mut bytes = [0; 4096];
-        let count = socket.read(&mut bytes).unwrap();
-        leg.decoder.receive(&bytes[..count]);
-        while let Some(Unit::Frame(_)) = leg.decoder.poll() {
-            frames += 1;
-        }
-    }
+    let mut leg = logged_in(&mut socket);
     let success = Value::map([
         ("uuid", Value::from("069a79f4-44e9-4726-a5be-fca90e38aaf5")),
         ("username", Value::from("Steve")),

@@ -23,7 +23,7 @@ pub struct JoinCheck {
 pub struct StuckJoin {
     /// The session's number.
     pub session: u64,
-    /// What is missing: `the client waits for its world: no position; no chunk at 0, 0`.
+    /// The missing packets in words: `the client waits for its world: no position; no chunk at 0, 0`.
     pub missing: String,
     /// The whole sentence after the session.
     sentence: String,
@@ -41,7 +41,7 @@ struct Joining {
     has_gaps: bool,
 }
 
-/// How far a client has come on its way into the world, and what it waits for.
+/// The progress of a client from its login to the world that it shows.
 #[derive(Debug, Default)]
 pub(crate) struct Join {
     /// The last packet that leads on from the login or the configuration.
@@ -61,7 +61,7 @@ struct World {
     begin: Option<Record>,
     seq: u64,
     release: Release,
-    /// What has not come.
+    /// The packets that the client still needs before it shows the world.
     awaited: Vec<Awaited>,
     /// Where the server has put the player.
     place: Option<[f64; 3]>,
@@ -75,16 +75,16 @@ struct World {
     is_shown: bool,
 }
 
-/// What a session waits for.
+/// The point at which the join of a session has stopped.
 #[derive(Debug)]
 pub(crate) struct Waiting<'j> {
     /// The last packet that led on.
     pub(crate) record: &'j Record,
     /// The direction of what is missing.
     pub(crate) owed: Direction,
-    /// What is missing, in words.
+    /// The missing packets in words: `no position; no chunk at 0, 0`.
     missing: String,
-    /// What the client does without, in words.
+    /// The client's behaviour if they never come, in words.
     then: String,
     /// The time since that packet.
     pub(crate) time: Duration,

@@ -46,7 +46,7 @@ pub enum AmountError {
     )]
     Rotation(String),
     /// Fewer bytes than are of use, without a unit.
-    #[error("`{0}` are bytes, and too few: did you mean `{0}M`?")]
+    #[error("`{0}` means {0} bytes, which is too small: did you mean `{0}M`?")]
     TooSmall(String),
     /// More than 64 bits, or than allowed.
     #[error("invalid value `{0}`: too large")]
@@ -112,13 +112,17 @@ impl Size {
     /// [`AmountError`] when `text` is not a size, or 0.
     pub fn positive(text: &str) -> Result<Self, AmountError> {
         let size: Self = text.parse()?;
-        match size.0 {
-            0 => Err(AmountError::Zero(text.into())),
-            1..1024 if text.bytes().all(|it| it.is_ascii_digit()) => {
-                Err(AmountError::TooSmall(text.into()))
-            }
-            _ => Ok(size),
-        }
+        if size.0 == 0 { Err(AmountError::Zero(text.into())) } else { Ok(size) }
+    }
+
+    /// Parses the size of something that holds packets: a number below 1024 without a unit is a mistake.
+    ///
+    /// # Errors
+    /// [`AmountError`] when `text` is not a size, 0, or such a number.
+    pub fn room(text: &str) -> Result<Self, AmountError> {
+        let size = Self::positive(text)?;
+        let is_bare = text.trim().bytes().all(|it| it.is_ascii_digit());
+        if size.0 < 1024 && is_bare { Err(AmountError::TooSmall(text.into())) } else { Ok(size) }
     }
 }
 

@@ -60,12 +60,6 @@ impl Formula {
         }
     }
 
-    /// Returns whether it replaces text, which has no result if that is too long.
-    #[must_use]
-    pub fn replaces(&self) -> bool {
-        self.0.operand.replaces()
-    }
-
     /// Returns the value for a packet, or the first of several.
     ///
     /// `None` when a part that it needs is absent, or a number does not fit 64 bits.

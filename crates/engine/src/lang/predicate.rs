@@ -445,11 +445,6 @@ impl Operand {
         operands.iter().map(place).collect()
     }
 
-    /// Returns whether a text that it replaces can be too long.
-    pub(super) fn replaces(&self) -> bool {
-        matches!(self, Self::Replace(..)) || self.parts().iter().any(|part| part.replaces())
-    }
-
     /// Returns the operands that it is computed from.
     fn parts(&self) -> Vec<&Self> {
         match self {

@@ -32,8 +32,8 @@ pub(super) struct LintSession {
 }
 
 impl LintSession {
-    /// Takes the next packet of either side for the way into the world, and returns what the session has waited for
-    /// in vain before it.
+    /// Follows a client from its login to its world. If the next packet shows that something never came, returns the
+    /// direction in which it was due, the packet after which the session waited, and the fault.
     pub(super) fn take_join(&mut self, next: &Record) -> Option<(Direction, Record, Fault)> {
         let packet = &next.packet;
         self.order.number(packet.seq());

@@ -1,6 +1,5 @@
 use serde_json::value::RawValue;
 
-use super::component::in_english;
 use mitmcraft_protocol::packet::StyledText;
 use mitmcraft_protocol::schema::{Value, format_uuid};
 use mitmcraft_protocol::wire::json::{
@@ -28,7 +27,7 @@ pub fn field_text(value: &Value) -> String {
             if let Value::Nbt(nbt) = value
                 && let Some(text) = StyledText::from_nbt(&nbt.root)
             {
-                return in_english(text).plain();
+                return text.plain();
             }
             let mut out = Vec::new();
             write(&mut out, value);

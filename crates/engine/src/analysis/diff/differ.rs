@@ -56,7 +56,7 @@ type Place = (bool, usize);
 struct CaptureSessions {
     /// The open sessions, by their numbers.
     open: HashMap<u64, OpenSession>,
-    /// How many have begun with a player, and without one.
+    /// The number of sessions that have begun: those with a player, then those without one.
     begun: [usize; 2],
     /// The closed sessions whose counterparts in the other capture are still open.
     closed: HashSet<Place>,
@@ -64,8 +64,9 @@ struct CaptureSessions {
 
 #[derive(Debug)]
 enum OpenSession {
-    /// Whether there is a player is not known yet: the entries so far.
+    /// The entries of a session of which it is not known yet whether it has a player.
     Held(Vec<Entry>),
+    /// The place of a session that is compared.
     Known(Place),
 }
 

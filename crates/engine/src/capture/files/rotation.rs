@@ -39,7 +39,7 @@ impl FromStr for Rotation {
             "h" => 3600,
             "d" => 24 * 3600,
             _ => {
-                let size = Size::positive(text);
+                let size = Size::room(text);
                 return size.map(|size| Self::Size(size.0)).map_err(|error| match error {
                     AmountError::Size(text) => AmountError::Rotation(text),
                     error => error,

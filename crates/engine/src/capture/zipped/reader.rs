@@ -289,7 +289,7 @@ impl<R: BufRead> ZipReader<R> {
         Ok(count)
     }
 
-    /// Inflates some bytes of a member; 0 does not mean that there are no more.
+    /// Inflates the next bytes of a member. A count of 0 is not the end of the member: more may follow.
     fn inflate(&mut self, member: &mut Member, out: &mut [u8]) -> Result<usize, ZipFault> {
         let Body::Deflated(decompress) = &mut member.body else { return Ok(0) };
         let read = self.inner.fill_buf()?;

@@ -71,9 +71,9 @@ pub enum EditError {
         /// The newest version that the session can have.
         version: String,
     },
-    /// An expression has no value for the packet, or one that may not be.
-    #[error("`={0}` has no value for this packet{1}")]
-    NoValue(String, &'static str),
+    /// An expression has no value for the packet.
+    #[error("`={0}` has no value for this packet: a field is absent, or the result is too large")]
+    NoValue(String),
     /// A value cannot stand in a comment or a reason.
     #[error("not text: {0}")]
     NotText(String),

@@ -61,8 +61,8 @@ impl RuleSet {
     ) -> Checked {
         let mut source = Source::new(text);
         if text.trim_start().starts_with('{') {
-            let what = "this is JSON, such as a capture, and no TOML";
-            let hint = "give a capture to `show`, and a file of rules here".to_owned();
+            let what = "this is JSON (a capture?), not TOML";
+            let hint = "a file of rules is expected here".to_owned();
             source.error_with(0..0, what.to_owned(), Some(hint));
             return Checked { rules: None, faults: source.finish() };
         }

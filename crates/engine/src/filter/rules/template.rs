@@ -17,9 +17,7 @@ impl Template {
     pub(super) fn value(&self, packet: &Packet) -> Result<Value, EditError> {
         self.with(&|formula| {
             let value = formula.value(packet);
-            let what =
-                if formula.replaces() { ", or one of more than 32,767 characters" } else { "" };
-            value.ok_or_else(|| EditError::NoValue(formula.to_string(), what))
+            value.ok_or_else(|| EditError::NoValue(formula.to_string()))
         })
     }
 

@@ -500,8 +500,9 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
         Ok((self.limited(number, size, at)?, canonical))
     }
 
-    /// Reads the length of a payload of more than 32,767 bytes as Forge writes it for 1.7: a short with its highest
-    /// bit set, and a byte with the bits above. `None` if it is none: in the game, such a short is negative.
+    /// Reads the length of a payload of more than 32,767 bytes, which Forge for 1.7 writes in three bytes: a short
+    /// whose top bit is set, then a byte with the higher bits. `None` if these bytes are not such a length; the game
+    /// itself would read a negative short.
     fn forge_length(&mut self, count: &Count) -> Option<usize> {
         let Count::Prefix(prefix) = count else { return None };
         let Type::Int(Int { bytes: 2, signed: true, little: false }) =
