@@ -82,13 +82,8 @@ impl Case {
     }
 
     /// Ends the judgement at `at`, which is its deadline, the time of a packet that ends it, or the end of what it is
-    /// about.
-    pub(super) fn end(
-        mut self,
-        expect: &Expect,
-        at: Timestamp,
-        how: EndedBy,
-    ) -> Result<(), String> {
+    /// about. Returns why the expectation has failed, or `None` if it is fulfilled.
+    pub(super) fn end(mut self, expect: &Expect, at: Timestamp, how: EndedBy) -> Option<String> {
         let by = match (how, expect.within, &expect.until, expect.per) {
             (EndedBy::Packet, _, Some(until), _) => format!("until `{until}`"),
             (_, Some(within), ..) if self.is_late(expect, at) => format!("within {within:?}"),
@@ -101,28 +96,28 @@ impl Case {
                     && self.packets < count.least
                 {
                     let others = self.others(expect);
-                    return Err(format!("{} {by}{others}: expected {count}", self.found(when)));
+                    return Some(format!("{} {by}{others}: expected {count}", self.found(when)));
                 }
                 if let Some(bytes) = bytes
                     && self.bytes < bytes.least
                 {
                     let found = self.bytes;
-                    return Err(format!("`{when}` has {found} bytes {by}: expected {bytes}"));
+                    return Some(format!("`{when}` has {found} bytes {by}: expected {bytes}"));
                 }
                 if let Some(rate) = rate
                     && let Some(found) = self.rate.too_few(rate, self.begun, at)
                 {
-                    return Err(rate_words(when, rate, found));
+                    return Some(rate_words(when, rate, found));
                 }
-                Ok(())
+                None
             }
             Wanted::Order(steps) => match (steps.get(self.came), self.came.checked_sub(1)) {
-                (None, _) => Ok(()),
+                (None, _) => None,
                 (Some(step), Some(last)) => {
                     let (others, last) = (self.others(expect), &steps[last]);
-                    Err(format!("no `{step}` came after `{last}` {by}{others}"))
+                    Some(format!("no `{step}` came after `{last}` {by}{others}"))
                 }
-                (Some(step), None) => Err(format!("no packet matches `{step}` {by}")),
+                (Some(step), None) => Some(format!("no packet matches `{step}` {by}")),
             },
         }
     }

@@ -162,10 +162,10 @@ impl Scope {
         let has_end = expect.within.is_some() || expect.until.is_some();
         let is_open = by == EndedBy::Scope && has_end && !case.is_late(expect, at);
         match (case.end(expect, at, by), expect.at_end) {
-            (Ok(()), _) => outcome.passed += 1,
-            (Err(_), AtEnd::Skip) if is_open => {}
-            (Err(_), AtEnd::Pass) if is_open => outcome.passed += 1,
-            (Err(reason), _) => self.fail(outcome, place, at, reason, opener, None),
+            (None, _) => outcome.passed += 1,
+            (Some(_), AtEnd::Skip) if is_open => {}
+            (Some(_), AtEnd::Pass) if is_open => outcome.passed += 1,
+            (Some(reason), _) => self.fail(outcome, place, at, reason, opener, None),
         }
     }
 

@@ -1,18 +1,19 @@
 use std::cell::Cell;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::foreign::foreign_protocol;
-use super::{Context, Diagnostic, Diagnostics, StyledText, Timestamp, plain_text};
-use crate::codec::{CodecError, Frame};
+use super::{
+    Context, Diagnostic, Diagnostics, Origin, RawReason, StyledText, Timestamp, Undecoded,
+    plain_text,
+};
+use crate::codec::Frame;
 use crate::schema::{
     DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, Protocol, Role, State,
-    Value, Visitor, by_name,
+    Value, Visitor,
 };
-use crate::wire::{VarInt, named};
+use crate::wire::VarInt;
 
 /// A packet seen on one leg: usually a frame, otherwise raw bytes. Together, packets hold every
 /// byte of a leg.
@@ -45,126 +46,6 @@ pub enum Content {
     Frame(Frame),
     /// Bytes that are not a frame, and the reason.
     Raw(Bytes, RawReason),
-}
-
-/// The reason why bytes are recorded without a frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RawReason {
-    /// The connection is not Minecraft's, or of an unknown generation.
-    NotMinecraft,
-    /// The direction cannot be decoded from here on, for this reason.
-    Opaque(String),
-    /// A part of a frame above the size limit.
-    Oversize {
-        /// The length in bytes that the prefix declares.
-        frame: usize,
-        /// The number of bytes that follow this part.
-        left: usize,
-    },
-    /// The connection ended within a frame.
-    CutOff,
-    /// A rule sent these bytes without a frame around them.
-    Injected,
-}
-
-impl RawReason {
-    /// Returns whether the stream that cannot be decoded any more is at fault: not a lack of a key, a gap in a
-    /// recording, or a limit.
-    #[must_use]
-    pub fn is_fault_of_stream(&self) -> bool {
-        let Self::Opaque(why) = self else { return false };
-        // Captures have these errors as text.
-        let others = [" are missing ", ", and the "];
-        why.contains(" of the stream") && !others.iter().any(|other| why.contains(other))
-    }
-
-    /// Returns the reason for bytes in which no packets are found, after `fault` if there was one.
-    #[must_use]
-    pub fn unreadable(fault: Option<Arc<CodecError>>) -> Self {
-        fault.map_or(Self::NotMinecraft, |fault| Self::Opaque(fault.to_string()))
-    }
-}
-
-impl fmt::Display for RawReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotMinecraft => f.write_str("not Minecraft: relayed as it came"),
-            Self::Opaque(why) => write!(f, "no longer understood: {why}"),
-            Self::Oversize { frame, left } => {
-                write!(f, "part of a frame of {frame} bytes, beyond the limit; {left} to come")
-            }
-            Self::CutOff => f.write_str("connection ended within a frame"),
-            Self::Injected => f.write_str("sent by a rule, without a frame"),
-        }
-    }
-}
-
-named! {
-    /// The maker of a packet.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    pub enum Origin {
-        /// The client.
-        Client => "client",
-        /// The server.
-        Server => "server",
-        /// The proxy itself, or one of its rules.
-        Proxy => "proxy",
-    }
-
-    /// All origins.
-    pub const ALL;
-
-    /// Returns `client`, `server` or `proxy`.
-    pub fn name;
-}
-
-impl Origin {
-    /// Returns the peer that sends packets of a direction.
-    #[must_use]
-    pub fn of(direction: Direction) -> Self {
-        match direction {
-            Direction::Clientbound => Self::Server,
-            Direction::Serverbound => Self::Client,
-        }
-    }
-}
-
-by_name!(Origin);
-
-/// The reason why a packet has no decoded fields.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Undecoded {
-    /// The packet is not a frame.
-    #[error("{0}")]
-    Raw(RawReason),
-    /// The packet belongs to another protocol, of this name, and so does its connection.
-    #[error("not Minecraft but {0}: relayed as it came")]
-    Foreign(&'static str),
-    /// The frame cannot be opened.
-    #[error(transparent)]
-    Codec(#[from] CodecError),
-    /// The body does not match its id.
-    #[error(transparent)]
-    Decode(#[from] DecodeError),
-}
-
-impl Undecoded {
-    /// Returns why bytes are no packet.
-    fn of_raw(bytes: &[u8], reason: &RawReason) -> Self {
-        match (reason, foreign_protocol(bytes)) {
-            (RawReason::NotMinecraft, Some(name)) => Self::Foreign(name),
-            _ => Self::Raw(reason.clone()),
-        }
-    }
-
-    /// Returns the offset in the body at which decoding stopped.
-    #[must_use]
-    pub fn at(&self) -> usize {
-        match self {
-            Self::Decode(error) => error.at,
-            Self::Raw(_) | Self::Foreign(_) | Self::Codec(_) => 0,
-        }
-    }
 }
 
 /// The looked-up id of a body. Every packet carries one, so it is small.

@@ -3,11 +3,12 @@ use std::ops::ControlFlow;
 use super::number::{Number, read_int};
 use super::scope::{FieldValue, FrameMark, Scope, bit_value};
 use super::stop::{Stop, fault};
-use super::types::{Bits, Count, Field, Int, Path, Type, TypeId};
+use super::types::{Bits, Count, Field, Path, Type, TypeId};
 use super::vec3;
 use super::{DecodeCause, DecodeError, Flow, Leaf, Name, Scalar, Visitor};
 use crate::wire::{Nbt, Reader, WireError};
 
+mod length;
 mod text;
 
 /// A single pass over a packet that reads it by the type tree and reports each part to the visitor.
@@ -476,77 +477,6 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
         Stop::Unknown(Box::new(DecodeError { at, path, cause }), on.up)
     }
 
-    /// Reads a length and checks it against the remaining bytes, of which each element takes at
-    /// least `size`.
-    fn count(
-        &mut self,
-        count: &'a Count,
-        size: usize,
-        mark: FrameMark,
-        at: usize,
-    ) -> Walked<(usize, bool)> {
-        let (number, canonical) = match count {
-            Count::Fixed(count) => (Number::Int(*count as i64), true),
-            Count::Prefix(prefix) => self.integer(*prefix, at)?,
-            Count::Field(path) => match self.scope.find(path, mark, self.types) {
-                FieldValue::Int(int) => (Number::Int(int), true),
-                _ => (Number::Int(0), true),
-            },
-        };
-        let number = match number {
-            Number::Int(int) => int,
-            Number::Unsigned(_) => i64::MAX,
-        };
-        Ok((self.limited(number, size, at)?, canonical))
-    }
-
-    /// Reads the length of a payload of more than 32,767 bytes, which Forge for 1.7 writes in three bytes: a short
-    /// whose top bit is set, then a byte with the higher bits. `None` if these bytes are not such a length; the game
-    /// itself would read a negative short.
-    fn forge_length(&mut self, count: &Count) -> Option<usize> {
-        let Count::Prefix(prefix) = count else { return None };
-        let Type::Int(Int { bytes: 2, signed: true, little: false }) =
-            self.types[prefix.0 as usize]
-        else {
-            return None;
-        };
-        let [first, second, third, rest @ ..] = self.reader.rest() else { return None };
-        let low = usize::from(u16::from_be_bytes([first & 0x7f, *second]));
-        let length = usize::from(*third) << 15 | low;
-        let is_one = first & 0x80 != 0 && !self.in_stream && length <= rest.len();
-        is_one.then(|| self.reader.take(3).ok().map(|_| length)).flatten()
-    }
-
-    fn checked(&mut self, count: i64, element: TypeId, at: usize) -> Walked<usize> {
-        self.limited(count, self.sizes[element.0 as usize] as usize, at)
-    }
-
-    fn limited(&mut self, count: i64, size: usize, at: usize) -> Walked<usize> {
-        let limit = match size {
-            0 => self.empty,
-            size => self.reader.left() / size,
-        };
-        match usize::try_from(count) {
-            Ok(count) if count <= limit => {
-                if size == 0 {
-                    self.empty -= count;
-                }
-                Ok(count)
-            }
-            // The missing bytes may still arrive: an unframed packet is measured before it is
-            // complete.
-            Ok(count) if size > 0 && count <= MAX_COUNT => {
-                let (needed, left) = (count.saturating_mul(size), self.reader.left());
-                Err(fault(at, WireError::Incomplete { needed, left }.into()))
-            }
-            _ => {
-                let limit = if size == 0 { limit } else { MAX_COUNT };
-                let cause = WireError::Length { what: "length", length: count, limit };
-                Err(fault(at, cause.into()))
-            }
-        }
-    }
-
     fn integer(&mut self, id: TypeId, at: usize) -> Walked<(Number, bool)> {
         match &self.types[id.0 as usize] {
             Type::Int(int) => {
@@ -603,9 +533,6 @@ const MAX_DEPTH: usize = 400;
 /// Elements of zero size in a packet, which the bytes on the wire do not bound: lists of lists
 /// whose lengths are elsewhere (recipes of 1.13 to 1.21.1). Real packets have a few thousand.
 const MAX_EMPTY_ELEMENTS: usize = 1 << 16;
-
-/// A count that no packet reaches: more elements than the largest configurable frame has bytes.
-const MAX_COUNT: usize = 128 << 20;
 
 /// Characters of an unknown name that an error has. No name of the game is as long.
 const MAX_SHOWN: usize = 100;
