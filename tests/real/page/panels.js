@@ -265,15 +265,19 @@ async function strangers ({ context, url }) {
 // Ends the connection, and waits until the page says so: it connects again soon. Elements whose content has to come
 // with the new connection are emptied before that.
 async function lose ({ page }, emptied = null) {
-  await page.evaluate(emptied => new Promise(resolve => {
+  const fault = await page.evaluate(([emptied, patience]) => new Promise(resolve => {
     const state = document.querySelector('#state')
     const watch = new MutationObserver(() => {
       if (!/^disconnected/.test(state.textContent)) return
       watch.disconnect()
       if (emptied) document.querySelectorAll(emptied).forEach(it => it.replaceChildren())
-      resolve()
+      resolve(null)
     })
     watch.observe(state, { childList: true })
+    const states = () => window.sockets.map(it => it.readyState).join(' ')
+    const before = states()
     window.sockets.at(-1).close()
-  }), emptied)
+    setTimeout(() => resolve(`sockets ${before}, then ${states()}; ${state.textContent}`), patience)
+  }), [emptied, PATIENCE])
+  assert.strictEqual(fault, null, 'the page does not say that it is disconnected')
 }
