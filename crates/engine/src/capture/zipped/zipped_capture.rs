@@ -8,10 +8,9 @@ use super::{ZipFault, ZipReader};
 /// other members is reported after the entries.
 pub(in crate::capture) fn read_zipped(
     reader: Box<dyn BufRead + Send>,
-    memory: usize,
     read: impl FnOnce(Box<dyn BufRead + Send>) -> Result<Entries, ReadError>,
 ) -> Result<Entries, ReadError> {
-    let mut zip = ZipReader::new(reader, memory);
+    let mut zip = ZipReader::new(reader);
     let (sender, faults) = channel();
     loop {
         let checked = match zip.next_member() {

@@ -34,7 +34,7 @@ fn zip(incident: Incident, seed: Option<&[u8]>) -> Vec<u8> {
 
 /// The members of an archive by name, with the bytes of the capture's blocks as they are.
 fn members(zip: &[u8]) -> BTreeMap<String, Vec<u8>> {
-    let mut reader = ZipReader::new(zip, 64 << 20);
+    let mut reader = ZipReader::new(zip);
     let mut found = BTreeMap::new();
     while let Some(name) = reader.next_member().unwrap() {
         let (name, mut bytes) = (name.to_owned(), Vec::new());
