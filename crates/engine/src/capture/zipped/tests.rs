@@ -232,6 +232,8 @@ fn a_capture_in_an_archive_is_read_like_one_beside_it() {
         vec![made()],
         vec![Made::new("report.txt", b"text"), made(), Made::new("timeline.svg", b"<svg/>")],
         vec![made().behind(), Made::stored("b", b"")],
+        vec![Made::new("__MACOSX/a/capture.jsonl", b"\0\x05"), made()],
+        vec![Made::new("a/._capture.jsonl", b"\0\x05"), made(), Made::new("._b.jsonl", b"\0\x05")],
     ] {
         assert_eq!(entries(archive(&members)), plain);
     }

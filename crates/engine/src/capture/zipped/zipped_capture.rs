@@ -89,8 +89,13 @@ fn report(faults: &Sender<ZipFault>, checked: Result<(), ZipFault>) {
     }
 }
 
-/// Returns whether a member's name is that of a capture that can be read. It is not compressed twice.
+/// Returns whether a member's name is that of a capture that can be read. It is not compressed twice, and not one of
+/// the files in which macOS keeps the attributes of others, under their names.
 fn is_capture(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    if name.starts_with("__MACOSX/") || file.starts_with("._") {
+        return false;
+    }
     let kind = FileType::of(name.as_ref());
     kind.is_some_and(|it| it.format != Format::Pcap && it.compression == Compression::None)
 }
