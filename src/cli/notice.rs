@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use mitmcraft::proxy::{IncidentNotice, LakeNotice, OnFull, RefusalError, RunNotice};
 use mitmcraft_engine::auth::AuthError;
 use mitmcraft_engine::capture::{
-    ClaimError, CreateError, EntryError, FileType, McprError, ReadError, ZipFault,
+    ClaimError, CreateError, EntryError, FileType, McprError, ReadError,
 };
 use mitmcraft_engine::decode::{DecodeNotice, DecodedConnection};
 use mitmcraft_engine::filter::Message;
@@ -135,8 +135,7 @@ pub(super) fn read_error(error: &ReadError) -> String {
         ReadError::Entry(_, EntryError::NoBody | EntryError::Encode(_)) => {
             format!("{error} (recorded with `--no-body`)")
         }
-        ReadError::Entry(_, EntryError::Sessions { .. })
-        | ReadError::Zip(ZipFault::TooLarge { .. }) => {
+        ReadError::Entry(_, EntryError::Sessions { .. }) => {
             format!("{error}; `--max-memory` raises the limit")
         }
         ReadError::Entry(_, EntryError::NoTable { .. }) => {

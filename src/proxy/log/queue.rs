@@ -88,11 +88,7 @@ impl Batch {
     /// Returns about how many bytes the batch keeps in memory.
     pub(in crate::proxy) fn memory(&self) -> usize {
         let entries = self.entries.iter().map(|entry| match entry {
-            Entry::Packet(record) => {
-                let remarks = record.comment.as_ref().map_or(0, String::len);
-                let notes = record.notes.as_ref().map_or(0, |notes| notes.memory());
-                size_of::<Entry>() + record.packet.memory() + remarks + notes
-            }
+            Entry::Packet(record) => size_of::<Entry>() + record.memory(),
             Entry::Event(_) => size_of::<Entry>(),
         });
         let wires = self.wires.iter().map(|wire| match &wire.kind {

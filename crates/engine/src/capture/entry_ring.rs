@@ -187,11 +187,29 @@ mod tests {
         assert_eq!(left_out(&ring), (4, 1, 2));
         let sum: u64 = ring.iter().map(Entry::size).sum();
         assert_eq!(ring.held(), sum);
-        ring.push(packet(9, false, 1000));
-        assert_eq!(kept(&ring), [(7, 40), (8, 16), (9, 600), (9, 1000)]);
+        ring.push(packet(9, false, 950));
+        assert_eq!(kept(&ring), [(7, 40), (8, 16), (9, 600), (9, 950)]);
         assert_eq!(left_out(&ring), (4, 3, 3));
         ring.trim(Timestamp(100_000_000_000));
         assert_eq!((ring.held(), ring.iter().count()), (0, 0));
+    }
+
+    #[test]
+    fn entries_count_for_the_bytes_that_they_hold_whatever_they_had_on_the_wire() {
+        let mut ring = EntryRing::new(Duration::from_secs(60), 2500);
+        for second in 0..4 {
+            let mut entry = packet(second, false, 1000);
+            let Entry::Packet(record) = &mut entry else { unreachable!() };
+            // As when a capture of compressed packets is read.
+            record.packet.set_wire_size(50);
+            ring.push(entry);
+        }
+        assert_eq!(kept(&ring), [(2, 1000), (3, 1000)]);
+        let mut noted = packet(4, false, 1000);
+        let Entry::Packet(record) = &mut noted else { unreachable!() };
+        record.comment = Some("a".repeat(1000));
+        ring.push(noted);
+        assert_eq!(kept(&ring), [(4, 1000)]);
     }
 
     #[test]

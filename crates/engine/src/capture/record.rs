@@ -66,11 +66,11 @@ impl Entry {
     /// The approximate memory that the entry takes, in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
-        OVERHEAD + self.record().map_or(0, |record| record.packet.wire_size() as u64)
+        OVERHEAD + self.record().map_or(0, |record| record.memory() as u64)
     }
 }
 
-/// Approximate memory of an entry besides its packet's bytes.
+/// Approximate memory of an entry besides the bytes, remarks and notes of its packet.
 pub(super) const OVERHEAD: u64 = 200;
 
 /// A function that appends a one-line description of an entry, without a line feed.
@@ -101,6 +101,14 @@ impl Record {
     #[must_use]
     pub fn passed(packet: Packet) -> Self {
         Self { packet, outcome: Outcome::Pass, of: None, comment: None, notes: None }
+    }
+
+    /// Returns about how many bytes the packet, its remarks and its notes keep in memory.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let remarks = self.comment.as_ref().map_or(0, String::len);
+        let notes = self.notes.as_ref().map_or(0, |notes| notes.memory());
+        self.packet.memory() + remarks + notes
     }
 
     /// Returns the packet's name or id, or `none` for bytes without a packet.

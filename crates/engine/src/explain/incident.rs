@@ -79,7 +79,7 @@ impl Incident {
         let mut redactor = seed.map(Redactor::new);
         let (mut explainer, mut stats) = (Explainer::default(), Stats::default());
         let mut zip = ZipWriter::new(out);
-        zip.start_file(CAPTURE, member())?;
+        zip.start_file(CAPTURE, member().large_file(true))?;
         let mut capture = PcapngSink::with_views(&mut zip, Views::PLAIN, write_info)?;
         let (mut context, mut packets) = (None, 0u64);
         for mut entry in self.entries {

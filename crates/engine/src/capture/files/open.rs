@@ -86,7 +86,7 @@ fn read_unpacked(
 ) -> Result<Entries, ReadError> {
     let (head, whole) = peek(reader).map_err(|error| ReadError::at(START, error))?;
     if head == MEMBER {
-        return read_zipped(Box::new(whole), memory, |it| read_plain(it, catalog, memory));
+        return read_zipped(Box::new(whole), |it| read_plain(it, catalog, memory));
     }
     read_plain(Box::new(whole), catalog, memory)
 }

@@ -43,14 +43,6 @@ pub enum ZipFault {
     /// A name occurs for the second time.
     #[error("`{0}` is in the zip twice: the first is read")]
     Twice(String),
-    /// The members together inflate to more than the memory for reading.
-    #[error("`{member}` in the zip inflates beyond {limit} bytes: the zip is not read further")]
-    TooLarge {
-        /// The member.
-        member: String,
-        /// The greatest number of bytes of all members.
-        limit: usize,
-    },
     /// A member inflates like a bomb.
     #[error(
         "`{member}` in the zip inflates to more than {ratio} times its size: it is read up to there"

@@ -6,11 +6,11 @@ use flate2::{Crc, Decompress, FlushDecompress, Status};
 use super::ZipFault;
 use mitmcraft_protocol::wire::Escaped;
 
-/// Reads the members of a zip archive one after the other, from its beginning to its end, so that also what is
-/// left of one that was cut off is read.
+/// Reads the members of a zip archive one after the other, from its beginning to its end, so that the intact part of
+/// a truncated archive is read, too.
 ///
-/// Nothing that the archive says is believed. It has at most 1,000 members, which together inflate to a limit, and
-/// each to 250 times its size from 16 MiB on. Names serve to choose a member and for messages: nothing is ever
+/// Nothing that the archive says is believed. It has at most 1,000 members, each of which inflates to at most 250
+/// times its size from 16 MiB on. Names serve to choose a member and for messages: nothing is ever
 /// written under them.
 ///
 /// [`Read`] returns the bytes of the current member, and 0 at its end, where it has been checked. A fault is an
@@ -20,9 +20,6 @@ pub struct ZipReader<R> {
     inner: R,
     /// Offset of the next byte of `inner`.
     at: u64,
-    /// The bytes to which members may still inflate, and to which they might at first.
-    left: usize,
-    limit: usize,
     names: HashSet<Vec<u8>>,
     member: Option<Member>,
     /// `true` once nothing more can be found.
@@ -72,10 +69,9 @@ enum Phase {
 }
 
 impl<R: BufRead> ZipReader<R> {
-    /// Reads an archive whose members together inflate to at most `limit` bytes.
-    pub fn new(inner: R, limit: usize) -> Self {
-        let names = HashSet::new();
-        Self { inner, at: 0, left: limit, limit, names, member: None, ended: false }
+    /// Reads an archive from its first byte on.
+    pub fn new(inner: R) -> Self {
+        Self { inner, at: 0, names: HashSet::new(), member: None, ended: false }
     }
 
     /// Goes on to the next member and returns its name; `None` at the end. The rest of the one before is skipped.
@@ -255,10 +251,6 @@ impl<R: BufRead> ZipReader<R> {
             }
             member.crc.update(out.get(..count).unwrap_or_default());
             member.length += count as u64;
-            self.left = self.left.checked_sub(count).ok_or_else(|| {
-                self.ended = true;
-                ZipFault::TooLarge { member: member.name.clone(), limit: self.limit }
-            })?;
             if member.length > FREE && member.length / MOST_RATIO > member.taken {
                 return Err(ZipFault::Ratio { member: member.name.clone(), ratio: MOST_RATIO });
             }

@@ -8,10 +8,9 @@ use super::{ZipFault, ZipReader};
 /// other members is reported after the entries.
 pub(in crate::capture) fn read_zipped(
     reader: Box<dyn BufRead + Send>,
-    memory: usize,
     read: impl FnOnce(Box<dyn BufRead + Send>) -> Result<Entries, ReadError>,
 ) -> Result<Entries, ReadError> {
-    let mut zip = ZipReader::new(reader, memory);
+    let mut zip = ZipReader::new(reader);
     let (sender, faults) = channel();
     loop {
         let checked = match zip.next_member() {
@@ -90,8 +89,13 @@ fn report(faults: &Sender<ZipFault>, checked: Result<(), ZipFault>) {
     }
 }
 
-/// Returns whether a member's name is that of a capture that can be read. It is not compressed twice.
+/// Returns whether a member's name is that of a capture that can be read. It is not compressed twice, and not one of
+/// the files in which macOS keeps the attributes of others, under their names.
 fn is_capture(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    if name.starts_with("__MACOSX/") || file.starts_with("._") {
+        return false;
+    }
     let kind = FileType::of(name.as_ref());
     kind.is_some_and(|it| it.format != Format::Pcap && it.compression == Compression::None)
 }
