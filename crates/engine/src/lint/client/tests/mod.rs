@@ -258,6 +258,31 @@ fn faults_before_the_world_are_found() {
 }
 
 #[test]
+fn a_late_answer_is_an_answer() {
+    let found = |player: Player| {
+        let findings = player.judged().findings.into_iter();
+        findings.map(|it| (it.rule.to_string(), it.certain)).collect::<Vec<_>>()
+    };
+    let twice = |rule: &str, certain| vec![(rule.to_owned(), certain); 2];
+    for version in [766, 777] {
+        let asked = Player::new(version).ping(5).batch().wait(11).drop_item();
+        // While the session goes on, the answer may still come.
+        let late = twice("answer-missing", false);
+        assert_eq!(found(asked.clone().pong(5).batched()), late, "{version}");
+        // Later questions are answered in time, before or after the late ones.
+        let both = asked.clone().ping(6).batch().pong(6).batched().pong(5).batched();
+        assert_eq!(found(both), late, "{version}");
+        let never = asked.clone().ping(6).batch().pong(6).batched().wait(11).drop_item();
+        assert_eq!(found(never), late, "{version}");
+        // A second answer is one to nothing.
+        let unasked = found(asked.pong(5).pong(5).batched().batched());
+        assert_eq!(unasked, [twice("answer-unasked", true), late].concat(), "{version}");
+        let ended = Player::new(version).ping(5).batch().wait(11);
+        assert_eq!(found(ended), twice("answer-missing", true), "{version}");
+    }
+}
+
+#[test]
 fn a_capture_with_a_gap_says_nothing_about_the_client() {
     let mut player = played(777).bad().select(3);
     let entry = player.script.entries.remove(20);
