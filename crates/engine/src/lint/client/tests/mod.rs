@@ -34,7 +34,7 @@ fn played(version: i32) -> Player {
     let player = player.walk(7.0).hurry("start").walk(8.0).hurry("stop").walk(9.0);
     let player =
         if version >= 107 { player.place(0, 5).place(1, 5).walk(10.0) } else { player.walk(10.0) };
-    let mut player = player.teleport(2).walk(11.0).walk(11.5);
+    let mut player = player.teleport(2).walk(11.0).rotate(7.0).walk(11.5);
     // The reminder of the 20th tick.
     if player.has_ticks() || version < 107 {
         let ticks = if version < 107 { 20 } else { 19 };
@@ -68,6 +68,10 @@ fn faults_of_clients_are_found_in_their_packets() {
     let faults: &[(ClientRule, &[i32], Fault)] = &[
         (MoveTwice, TICKS, |it| {
             it.moved("position", 13.0, 0.0, true).bad().moved("position", 14.0, 0.0, true).end()
+        }),
+        (MoveTwice, TICKS, |it| {
+            let it = it.rotate(8.0).moved("look", 0.0, 9.0, false);
+            it.bad().moved("position", 13.0, 0.0, true).end()
         }),
         (MoveTwice, &[777], |it| {
             it.moved("position", 13.0, 0.0, true).bad().moved("position", 14.0, 0.0, true).end()
