@@ -158,12 +158,14 @@ impl Client {
     fn join(&mut self, packet: &Packet) {
         let release = packet.context().protocol.release();
         let Some(fields) = Fields::of(packet) else { return };
+        let is_first = self.player.is_none();
         self.player = fields.int("entityId");
         (self.may_respawn, self.health) = (false, None);
         self.note_mode(fields.mode());
         self.clicks.enter_world();
         self.movement.join(release);
-        if release < Release::V1_20_2 {
+        // A proxy that moves the player to another server repeats it, while packets of the client are on their way.
+        if release < Release::V1_20_2 && is_first {
             self.begin = &["settings", "custom_payload"];
         }
     }

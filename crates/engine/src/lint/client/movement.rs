@@ -43,7 +43,9 @@ enum Screen {
 impl Movement {
     pub(super) fn join(&mut self, release: Release) {
         let screen = if release >= Release::V1_21_4 { Screen::Loading } else { Screen::Unknown };
-        *self = Self { screen, has_ridden: self.has_ridden, ..Self::default() };
+        let Self { has_ridden, is_placed, teleports, has_ended_tick, .. } = *self;
+        *self =
+            Self { screen, has_ridden, is_placed, teleports, has_ended_tick, ..Self::default() };
     }
 
     /// Takes a packet of the server.

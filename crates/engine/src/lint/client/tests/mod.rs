@@ -166,10 +166,6 @@ fn faults_of_clients_are_found_in_their_packets() {
             let it = it.hear("update_health", body().f32(20.0).varint(20).f32(5.0));
             it.bad().respawn()
         }),
-        (SettingsOrder, &[754], |it| {
-            let it = Player { script: it.script.sent(&packets::joined(754)), ..it };
-            it.bad().drop_item()
-        }),
         (ViewDistance, &[47, 762, 777], |it| it.bad().settings_of(State::Play, 1)),
         (CommandSlash, &[762, 776, 777], |it| {
             let command = json!({ "command": "/help", "timestamp": 1, "salt": 0, "argumentSignatures": [],
@@ -216,25 +212,46 @@ fn faults_of_clients_are_found_in_their_packets() {
     assert!(planted >= 60, "{planted}");
 }
 
+/// A proxy in front of several servers sends Join Game again when the player changes to another.
+#[test]
+fn a_second_join_game_is_not_judged_as_the_first() {
+    for version in [47, 754, 762] {
+        let player = played(version);
+        let player = Player { script: player.script.sent(&packets::joined(version)), ..player };
+        // On its way when Join Game came.
+        let player = player.drop_item().walk(13.0);
+        let player = player.settings(State::Play).brand(State::Play).teleport(9).walk(14.0);
+        let report = player.complete(1).complete(2).judged();
+        assert!(report.findings.is_empty(), "{version}\n{}", text(&report));
+    }
+}
+
 /// What is only known at the beginning.
 #[test]
 fn faults_before_the_world_are_found() {
-    for version in [769, 774, 777] {
-        let mut player = Player::new(version);
+    let faults: [(ClientRule, &[i32], &str, Fault); 3] = [
         // The client has not said that it shows the world.
-        let loaded = player.script.entries.iter().position(|entry| {
-            entry.record().is_some_and(|it| {
-                it.packet.kind().is_some_and(|it| &**it.name() == "player_loaded")
-            })
-        });
-        player.script.entries.truncate(loaded.unwrap());
-        player.script.seq = player.script.entries.last().unwrap().record().unwrap().packet.seq();
-        let player = player.bad().drop_item();
-        let seq = player.bad.unwrap();
-        let report = player.judged();
-        let found: Vec<_> =
-            report.findings.iter().map(|it| (&*it.rule, it.packet().unwrap().seq())).collect();
-        assert_eq!(found, [("loading-acted", seq)], "{version}\n{}", text(&report));
+        (LoadingActed, &[769, 774, 777], "player_loaded", |it| it.bad().drop_item()),
+        (SettingsOrder, &[47, 754, 762], "settings", |it| it.bad().drop_item()),
+        (MoveEarly, &[47, 754, 762], "position", |it| it.bad().walk(2.0)),
+    ];
+    for (rule, versions, first_missing, fault) in faults {
+        for version in versions {
+            let mut player = Player::new(*version);
+            let place = player.script.entries.iter().position(|entry| {
+                let kind = entry.record().and_then(|it| it.packet.kind());
+                kind.is_some_and(|kind| &**kind.name() == first_missing)
+            });
+            player.script.entries.truncate(place.unwrap());
+            player.script.seq =
+                player.script.entries.last().unwrap().record().unwrap().packet.seq();
+            let player = fault(player);
+            let seq = player.bad.unwrap();
+            let report = player.judged();
+            let found: Vec<_> =
+                report.findings.iter().map(|it| (&*it.rule, it.packet().unwrap().seq())).collect();
+            assert_eq!(found, [(rule.name(), seq)], "{version}\n{}", text(&report));
+        }
     }
     // No `tick_end` ever: 26.3 ends the session, before it is only strange.
     for (version, grade) in [(774, Grade::Differs), (777, Grade::Ends)] {
