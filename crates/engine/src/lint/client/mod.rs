@@ -160,7 +160,7 @@ impl Client {
         let Some(fields) = Fields::of(packet) else { return };
         let is_first = self.player.is_none();
         self.player = fields.int("entityId");
-        (self.may_respawn, self.health) = (false, None);
+        (self.may_respawn, self.health, self.completion) = (false, None, None);
         self.note_mode(fields.mode());
         self.clicks.enter_world();
         self.movement.join(release);
