@@ -8,6 +8,8 @@ use mitmcraft_protocol::schema::{Name, Release, Value};
 pub(super) struct Clicks {
     /// The highest rank of the tick so far.
     rank: u8,
+    /// `true` once the tick has an action that needs the selected slot.
+    has_acted: bool,
     /// The slot that the client selected last, unless the server did since.
     pub(super) slot: Option<i64>,
     sprints: Option<bool>,
@@ -69,7 +71,7 @@ impl Clicks {
     }
 
     fn end_tick(&mut self) {
-        (self.rank, self.main_block, self.tick_block) = (0, None, None);
+        (self.rank, self.has_acted, self.main_block, self.tick_block) = (0, false, None, None);
     }
 
     /// Checks the order of a tick.
@@ -83,9 +85,9 @@ impl Clicks {
             (rank, MOVE) if rank < MOVE => {
                 found.add(ClientRule::MoveNotLast, None, reason("the move"));
             }
-            // In 1.8 a swing precedes the slot that its click needs.
-            (SLOT, CLICK..) if found.release < Release::V1_9 && self.has_swung() => {}
-            (SLOT, CLICK..) => found.add(ClientRule::SlotLate, None, reason("the clicks")),
+            (SLOT, _) if self.has_acted => {
+                found.add(ClientRule::SlotLate, None, reason("attacks and uses"));
+            }
             (CLICK, SPRINT..) => {
                 found.add(ClientRule::ClickLate, None, reason("sneaking and sprinting"))
             }
@@ -97,12 +99,13 @@ impl Clicks {
         self.rank = self.rank.max(rank);
     }
 
-    fn has_swung(&self) -> bool {
-        self.last.as_ref().is_some_and(|(name, _)| &**name == "arm_animation")
-    }
-
     /// Checks what a packet says by itself.
     fn own(&mut self, name: &str, fields: &Fields, found: &mut Found<'_>) {
+        self.has_acted |= match name {
+            "attack" | "block_place" | "use_entity" | "use_item" => true,
+            "block_dig" => dig_action(found.release, fields) == Some(RELEASE),
+            _ => false,
+        };
         match name {
             "held_item_slot" => {
                 let slot = fields.int("slotId");
@@ -147,15 +150,8 @@ impl Clicks {
     }
 
     fn dig(&mut self, fields: &Fields, found: &mut Found<'_>) {
-        let Some(status) = fields.int("status") else { return };
+        let Some(action) = dig_action(found.release, fields) else { return };
         let block = fields.block();
-        // Since 26.3 there is one more of them.
-        let action = match status {
-            _ if found.release < Release::V26_3 => status,
-            1 => return,
-            0 => 0,
-            _ => status - 1,
-        };
         match action {
             START => {
                 self.digs = block;
@@ -266,6 +262,15 @@ impl Clicks {
                 found.add(ClientRule::InteractOrder, None, reason);
             }
         }
+    }
+}
+
+/// Returns the action of `block_dig` as versions up to 26.2 number it; `None` for the one that 26.3 has more.
+fn dig_action(release: Release, fields: &Fields) -> Option<i64> {
+    match fields.int("status")? {
+        status if release < Release::V26_3 => Some(status),
+        1 => None,
+        status => Some((status - 1).max(0)),
     }
 }
 

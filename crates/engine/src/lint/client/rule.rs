@@ -30,7 +30,7 @@ named! {
         TeleportEcho => "teleport-echo",
         /// The slot that was selected last.
         SlotRepeated => "slot-repeated",
-        /// A selected slot after a click of the same tick.
+        /// A selected slot after an attack or use of the same tick.
         SlotLate => "slot-late",
         /// A click after sneaking or sprinting of the same tick.
         ClickLate => "click-late",

@@ -113,7 +113,9 @@ fn faults_of_clients_are_found_in_their_packets() {
         (AnswerMissing, &[758, 777], |it| it.ping(5).was_bad().wait(11)),
         (AnswerMissing, &[766, 777], |it| it.batch().was_bad().wait(11).drop_item()),
         (SlotRepeated, ALL, |it| it.bad().select(3)),
-        (SlotLate, &[47, 768, 777], |it| it.drop_item().bad().select(5).walk(13.0)),
+        (SlotLate, &[47, 768, 777], |it| it.attack().bad().select(5).walk(13.0)),
+        (SlotLate, &[47, 768, 777], |it| it.place(0, 5).bad().select(5).walk(13.0)),
+        (SlotLate, &[47, 768, 777], |it| it.use_item().release().bad().select(5).walk(13.0)),
         (ClickLate, &[47, 768, 777], |it| {
             it.action("start_sprinting").bad().drop_item().walk(13.0)
         }),
@@ -216,6 +218,8 @@ fn exceptions_of_the_game_are_no_faults() {
     let exceptions: &[(&[i32], Fault)] = &[
         // Up to 1.12.2 a block that cannot be placed is not tried by the main hand.
         (&[340], |it| it.place(1, 6).walk(13.0)),
+        // An item is dropped from the slot of before, and a miss needs none.
+        (&[47, 768, 777], |it| it.drop_item().swing().select(5).walk(13.0)),
         // Since 1.9 the server can begin the use of an item.
         (&[340, 762, 777], |it| it.release().walk(13.0).release().walk(14.0)),
     ];
