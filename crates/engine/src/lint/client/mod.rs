@@ -273,10 +273,6 @@ impl Client {
     }
 
     fn say_chat(&mut self, name: &str, fields: &Fields, found: &mut Found<'_>) {
-        if fields.text("command").is_some_and(|it| it.starts_with('/')) {
-            let reason = "the slash is no part of a command".to_owned();
-            found.add(ClientRule::CommandSlash, Some("command"), reason);
-        }
         if name == "chat_message"
             && fields.get("signature").is_some()
             && let Some(at) = fields.int("timestamp")

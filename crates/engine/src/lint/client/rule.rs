@@ -86,8 +86,6 @@ named! {
         ChatTime => "chat-time",
         /// An acknowledgement of messages that the server has not sent.
         ChatUnseen => "chat-unseen",
-        /// A command with its slash.
-        CommandSlash => "command-slash",
         /// A number of a completion that is not the next.
         CompletionNumber => "completion-number",
         /// A sign whose editor is not open.

@@ -167,11 +167,6 @@ fn faults_of_clients_are_found_in_their_packets() {
             it.bad().respawn()
         }),
         (ViewDistance, &[47, 762, 777], |it| it.bad().settings_of(State::Play, 1)),
-        (CommandSlash, &[762, 776, 777], |it| {
-            let command = json!({ "command": "/help", "timestamp": 1, "salt": 0, "argumentSignatures": [],
-                "messageCount": 0, "acknowledged": "AAAA" });
-            it.bad().say("chat_command", command)
-        }),
         (ChatUnseen, &[762, 767, 777], |it| {
             it.bad().put(State::Play, "message_acknowledgement", body().varint(3))
         }),
