@@ -38,6 +38,15 @@ struct Last {
     hand: Option<i64>,
 }
 
+/// What exempts a player from some of the rules.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Exempt {
+    /// `true` once the player rode.
+    pub(super) has_ridden: bool,
+    /// `true` once the player was a spectator.
+    pub(super) was_spectator: bool,
+}
+
 impl Clicks {
     /// The player comes into a world, at first or by a respawn. What the client has sent since may be from before.
     pub(super) fn enter_world(&mut self) {
@@ -52,6 +61,7 @@ impl Clicks {
         name: &str,
         fields: &Fields,
         rank: Option<u8>,
+        exempt: Exempt,
         found: &mut Found<'_>,
     ) {
         if name == "tick_end" {
@@ -59,8 +69,8 @@ impl Clicks {
         }
         self.own(name, fields, found);
         let Some(rank) = rank else { return };
-        self.order(name, rank, found);
-        self.pairs(name, fields, found);
+        self.order(name, rank, exempt, found);
+        self.pairs(name, fields, exempt, found);
         let ends_tick = found.release < Release::V1_9 && is_move(name);
         if ends_tick {
             self.end_tick();
@@ -75,13 +85,15 @@ impl Clicks {
     }
 
     /// Checks the order of a tick.
-    fn order(&mut self, name: &str, rank: u8, found: &mut Found<'_>) {
+    fn order(&mut self, name: &str, rank: u8, exempt: Exempt, found: &mut Found<'_>) {
         let has_ticks = found.release >= TICKS || found.release < Release::V1_9;
         if !has_ticks {
             return;
         }
         let reason = |after: &str| format!("in a tick, `{name}` comes before {after}");
         match (rank, self.rank) {
+            // In a vehicle, sprinting follows the move.
+            (SPRINT.., MOVE) if exempt.has_ridden && name == "entity_action" => {}
             (rank, MOVE) if rank < MOVE => {
                 found.add(ClientRule::MoveNotLast, None, reason("the move"));
             }
@@ -237,7 +249,7 @@ impl Clicks {
     }
 
     /// Checks packets that come in pairs.
-    fn pairs(&mut self, name: &str, fields: &Fields, found: &mut Found<'_>) {
+    fn pairs(&mut self, name: &str, fields: &Fields, exempt: Exempt, found: &mut Found<'_>) {
         let swing = if found.release < Release::V26_3 { "arm_animation" } else { "punch" };
         let last = self.last.as_ref().map(|(name, _)| &**name);
         if let Some(attack) = self.attack.take().filter(|_| name != swing) {
@@ -246,7 +258,9 @@ impl Clicks {
         }
         let mouse = fields.int("mouse");
         if name == "attack" || name == "use_entity" && mouse == Some(1) {
-            if found.release >= Release::V1_9 {
+            if found.release >= Release::V1_21_11 && exempt.was_spectator {
+                // A spectator does not swing.
+            } else if found.release >= Release::V1_9 {
                 self.attack = Some(found.record.clone());
             } else if last != Some(swing) && last != Some("held_item_slot") {
                 let reason = format!("no `{swing}` precedes the attack");

@@ -17,7 +17,7 @@ use std::collections::{HashSet, VecDeque};
 use super::{Fault, LintRule};
 use crate::capture::Record;
 use answers::Answers;
-use clicks::Clicks;
+use clicks::{Clicks, Exempt};
 use fields::Fields;
 use mitmcraft_protocol::meaning::{ClientRow, tick_rank};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
@@ -144,7 +144,9 @@ impl Client {
                 rank.is_some_and(|it| it > clicks::SLOT),
                 &mut found,
             );
-            self.clicks.say(name, &fields, rank.filter(|_| !is_answer), &mut found);
+            let exempt =
+                Exempt { has_ridden: self.movement.has_ridden, was_spectator: self.was_spectator };
+            self.clicks.say(name, &fields, rank.filter(|_| !is_answer), exempt, &mut found);
         }
         self.say_other(name, &fields, &mut found);
         found.faults

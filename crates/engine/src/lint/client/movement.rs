@@ -25,7 +25,7 @@ pub(super) struct Movement {
     rotations: u32,
     is_placed: bool,
     /// `true` once the player rode: then looks are sent all the time.
-    has_ridden: bool,
+    pub(super) has_ridden: bool,
     is_away: bool,
     screen: Screen,
 }

@@ -79,6 +79,12 @@ fn faults_of_clients_are_found_in_their_packets() {
         (MoveNotLast, &[768, 770, 774, 776, 777], |it| {
             it.moved("position", 13.0, 0.0, true).bad().drop_item().end()
         }),
+        (MoveNotLast, &[768, 774, 777], |it| {
+            it.moved("look", 0.0, 5.0, true).bad().action("start_sprinting").end()
+        }),
+        (SwingOrder, &[340, 770], |it| {
+            it.hear("game_state_change", body().i8(3).f32(3.0)).bad().hit(7).walk(13.0)
+        }),
         (PositionOverdue, &[768, 774, 777], |it| {
             (0..19).fold(it, |it, _| it.stand()).bad().stand()
         }),
@@ -215,6 +221,15 @@ fn exceptions_of_the_game_are_no_faults() {
         (&[340], |it| it.place(1, 6).walk(13.0)),
         // An item is dropped from the slot of before, and a miss needs none.
         (&[47, 768, 777], |it| it.drop_item().swing().select(5).walk(13.0)),
+        // In a vehicle, sprinting follows the look.
+        (&[768, 774, 777], |it| {
+            let it = it.hear("set_passengers", body().varint(9).varint(1).varint(1));
+            it.moved("look", 0.0, 5.0, true).action("start_sprinting").end()
+        }),
+        // Spectators since 1.21.11 attack without a swing.
+        (&[774, 776, 777], |it| {
+            it.hear("game_state_change", body().i8(3).f32(3.0)).hit(7).walk(13.0)
+        }),
         // Since 1.9 the server can begin the use of an item.
         (&[340, 762, 777], |it| it.release().walk(13.0).release().walk(14.0)),
     ];
