@@ -11,12 +11,12 @@ use mitmcraft_protocol::schema::{State, Value};
 /// The questions of a server, and what the client answers.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    /// Those without an answer, the oldest first; at most [`MAX_OPEN`].
+    /// The questions without an answer, the oldest first; at most [`MAX_OPEN`].
     open: VecDeque<Question>,
     /// The name and number of the last answer of each kind.
     given: Vec<(State, &'static str, Option<Value>)>,
-    /// `true` once questions were too many to keep.
-    has_overflowed: bool,
+    /// The kinds of answers to questions that were too many to keep.
+    forgotten: Vec<(State, &'static str)>,
 }
 
 #[derive(Debug)]
@@ -24,6 +24,15 @@ struct Question {
     record: Record,
     answer: &'static Answer,
     number: Option<Value>,
+    /// `true` once it was reported to be without an answer, which may still come.
+    is_reported: bool,
+}
+
+impl Question {
+    /// Returns the state and the name of the answer.
+    fn kind(&self) -> (State, &'static str) {
+        (self.record.packet.state(), &self.answer.by)
+    }
 }
 
 impl Answers {
@@ -32,12 +41,14 @@ impl Answers {
         let packet = &record.packet;
         let Some(kind) = packet.kind() else { return };
         let Some(answer) = Answer::to(packet.context().protocol.release(), kind) else { return };
-        if self.open.len() == MAX_OPEN {
-            self.open.pop_front();
-            self.has_overflowed = true;
+        if self.open.len() == MAX_OPEN
+            && let Some(oldest) = self.open.pop_front()
+            && !self.forgotten.contains(&oldest.kind())
+        {
+            self.forgotten.push(oldest.kind());
         }
-        let number = number(packet, answer);
-        self.open.push_back(Question { record: record.clone(), answer, number });
+        let (record, number) = (record.clone(), number(packet, answer));
+        self.open.push_back(Question { record, answer, number, is_reported: false });
     }
 
     /// Takes a packet of the client.
@@ -47,9 +58,11 @@ impl Answers {
         let Some(kind) = packet.kind() else { return };
         let Some((question, answer)) = Answer::by(found.release, kind) else { return };
         let (state, number) = (packet.state(), number(packet, answer));
-        let is_kind =
-            |it: &Question| it.record.packet.state() == state && *it.answer.by == answer.by;
-        let place = self.open.iter().position(|it| is_kind(it) && it.number == number);
+        let is_kind = |it: &Question| it.kind() == (state, &*answer.by);
+        let is_asked = |it: &Question| is_kind(it) && it.number == number;
+        // An answer without a number is to what is not overdue, if both have been asked.
+        let place = self.open.iter().position(|it| is_asked(it) && !it.is_reported);
+        let place = place.or_else(|| self.open.iter().position(is_asked));
         let given = self.given.iter_mut().find(|(at, name, _)| (*at, *name) == (state, question));
         let is_repeated =
             given.as_ref().is_some_and(|(.., last)| number.is_some() && *last == number);
@@ -59,7 +72,7 @@ impl Answers {
         }
         let field = answer.number.as_deref();
         let Some(place) = place else {
-            if self.has_overflowed {
+            if self.forgotten.contains(&(state, &*answer.by)) {
                 return;
             }
             let awaits = self.open.iter().any(is_kind);
@@ -70,7 +83,7 @@ impl Answers {
             push(found, ClientRule::AnswerUnasked, grade, field, reason);
             return;
         };
-        let earlier = self.open.iter().take(place).any(is_kind);
+        let earlier = self.open.iter().take(place).any(|it| is_kind(it) && !it.is_reported);
         self.open.remove(place);
         if earlier && answer.is_in_order {
             let reason = format!("an earlier `{question}` has no answer yet");
@@ -80,7 +93,8 @@ impl Answers {
 
     /// Returns the questions without an answer when the session ends.
     pub(super) fn end(&self, now: Timestamp) -> Vec<(Record, Fault)> {
-        self.open.iter().filter(|it| is_late(it, now)).filter_map(missing).collect()
+        let late = self.open.iter().filter(|it| !it.is_reported && is_late(it, now));
+        late.filter_map(missing).collect()
     }
 
     /// Returns the number of questions that are kept.
@@ -89,11 +103,15 @@ impl Answers {
         self.open.len()
     }
 
-    /// Takes the questions that have waited for too long.
+    /// Reports the questions that have waited for too long.
     fn expire(&mut self, found: &mut Found<'_>, now: Timestamp) {
-        while let Some(oldest) = self.open.front().filter(|it| is_late(it, now)) {
-            found.faults.extend(missing(oldest));
-            self.open.pop_front();
+        for question in self.open.iter_mut().take_while(|it| is_late(it, now)) {
+            if !std::mem::replace(&mut question.is_reported, true)
+                && let Some((record, fault)) = missing(question)
+            {
+                // The answer may still come.
+                found.faults.push((record, Fault { certain: false, ..fault }));
+            }
         }
     }
 }

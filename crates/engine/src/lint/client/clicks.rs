@@ -8,6 +8,8 @@ use mitmcraft_protocol::schema::{Name, Release, Value};
 pub(super) struct Clicks {
     /// The highest rank of the tick so far.
     rank: u8,
+    /// `true` once the tick has an action that needs the selected slot.
+    has_acted: bool,
     /// The slot that the client selected last, unless the server did since.
     pub(super) slot: Option<i64>,
     sprints: Option<bool>,
@@ -36,6 +38,15 @@ struct Last {
     hand: Option<i64>,
 }
 
+/// What exempts a player from some of the rules.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Exempt {
+    /// `true` once the player rode.
+    pub(super) has_ridden: bool,
+    /// `true` once the player was a spectator.
+    pub(super) was_spectator: bool,
+}
+
 impl Clicks {
     /// The player comes into a world, at first or by a respawn. What the client has sent since may be from before.
     pub(super) fn enter_world(&mut self) {
@@ -50,6 +61,7 @@ impl Clicks {
         name: &str,
         fields: &Fields,
         rank: Option<u8>,
+        exempt: Exempt,
         found: &mut Found<'_>,
     ) {
         if name == "tick_end" {
@@ -57,8 +69,8 @@ impl Clicks {
         }
         self.own(name, fields, found);
         let Some(rank) = rank else { return };
-        self.order(name, rank, found);
-        self.pairs(name, fields, found);
+        self.order(name, rank, exempt, found);
+        self.pairs(name, fields, exempt, found);
         let ends_tick = found.release < Release::V1_9 && is_move(name);
         if ends_tick {
             self.end_tick();
@@ -69,23 +81,25 @@ impl Clicks {
     }
 
     fn end_tick(&mut self) {
-        (self.rank, self.main_block, self.tick_block) = (0, None, None);
+        (self.rank, self.has_acted, self.main_block, self.tick_block) = (0, false, None, None);
     }
 
     /// Checks the order of a tick.
-    fn order(&mut self, name: &str, rank: u8, found: &mut Found<'_>) {
+    fn order(&mut self, name: &str, rank: u8, exempt: Exempt, found: &mut Found<'_>) {
         let has_ticks = found.release >= TICKS || found.release < Release::V1_9;
         if !has_ticks {
             return;
         }
         let reason = |after: &str| format!("in a tick, `{name}` comes before {after}");
         match (rank, self.rank) {
+            // In a vehicle, sprinting follows the move.
+            (SPRINT.., MOVE) if exempt.has_ridden && name == "entity_action" => {}
             (rank, MOVE) if rank < MOVE => {
                 found.add(ClientRule::MoveNotLast, None, reason("the move"));
             }
-            // In 1.8 a swing precedes the slot that its click needs.
-            (SLOT, CLICK..) if found.release < Release::V1_9 && self.has_swung() => {}
-            (SLOT, CLICK..) => found.add(ClientRule::SlotLate, None, reason("the clicks")),
+            (SLOT, _) if self.has_acted => {
+                found.add(ClientRule::SlotLate, None, reason("attacks and uses"));
+            }
             (CLICK, SPRINT..) => {
                 found.add(ClientRule::ClickLate, None, reason("sneaking and sprinting"))
             }
@@ -97,12 +111,13 @@ impl Clicks {
         self.rank = self.rank.max(rank);
     }
 
-    fn has_swung(&self) -> bool {
-        self.last.as_ref().is_some_and(|(name, _)| &**name == "arm_animation")
-    }
-
     /// Checks what a packet says by itself.
     fn own(&mut self, name: &str, fields: &Fields, found: &mut Found<'_>) {
+        self.has_acted |= match name {
+            "attack" | "block_place" | "use_entity" | "use_item" => true,
+            "block_dig" => dig_action(found.release, fields) == Some(RELEASE),
+            _ => false,
+        };
         match name {
             "held_item_slot" => {
                 let slot = fields.int("slotId");
@@ -147,15 +162,8 @@ impl Clicks {
     }
 
     fn dig(&mut self, fields: &Fields, found: &mut Found<'_>) {
-        let Some(status) = fields.int("status") else { return };
+        let Some(action) = dig_action(found.release, fields) else { return };
         let block = fields.block();
-        // Since 26.3 there is one more of them.
-        let action = match status {
-            _ if found.release < Release::V26_3 => status,
-            1 => return,
-            0 => 0,
-            _ => status - 1,
-        };
         match action {
             START => {
                 self.digs = block;
@@ -241,7 +249,7 @@ impl Clicks {
     }
 
     /// Checks packets that come in pairs.
-    fn pairs(&mut self, name: &str, fields: &Fields, found: &mut Found<'_>) {
+    fn pairs(&mut self, name: &str, fields: &Fields, exempt: Exempt, found: &mut Found<'_>) {
         let swing = if found.release < Release::V26_3 { "arm_animation" } else { "punch" };
         let last = self.last.as_ref().map(|(name, _)| &**name);
         if let Some(attack) = self.attack.take().filter(|_| name != swing) {
@@ -250,7 +258,9 @@ impl Clicks {
         }
         let mouse = fields.int("mouse");
         if name == "attack" || name == "use_entity" && mouse == Some(1) {
-            if found.release >= Release::V1_9 {
+            if found.release >= Release::V1_21_11 && exempt.was_spectator {
+                // A spectator does not swing.
+            } else if found.release >= Release::V1_9 {
                 self.attack = Some(found.record.clone());
             } else if last != Some(swing) && last != Some("held_item_slot") {
                 let reason = format!("no `{swing}` precedes the attack");
@@ -266,6 +276,15 @@ impl Clicks {
                 found.add(ClientRule::InteractOrder, None, reason);
             }
         }
+    }
+}
+
+/// Returns the action of `block_dig` as versions up to 26.2 number it; `None` for the one that 26.3 has more.
+fn dig_action(release: Release, fields: &Fields) -> Option<i64> {
+    match fields.int("status")? {
+        status if release < Release::V26_3 => Some(status),
+        1 => None,
+        status => Some((status - 1).max(0)),
     }
 }
 

@@ -17,7 +17,7 @@ use std::collections::{HashSet, VecDeque};
 use super::{Fault, LintRule};
 use crate::capture::Record;
 use answers::Answers;
-use clicks::Clicks;
+use clicks::{Clicks, Exempt};
 use fields::Fields;
 use mitmcraft_protocol::meaning::{ClientRow, tick_rank};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
@@ -144,7 +144,9 @@ impl Client {
                 rank.is_some_and(|it| it > clicks::SLOT),
                 &mut found,
             );
-            self.clicks.say(name, &fields, rank.filter(|_| !is_answer), &mut found);
+            let exempt =
+                Exempt { has_ridden: self.movement.has_ridden, was_spectator: self.was_spectator };
+            self.clicks.say(name, &fields, rank.filter(|_| !is_answer), exempt, &mut found);
         }
         self.say_other(name, &fields, &mut found);
         found.faults
@@ -158,12 +160,14 @@ impl Client {
     fn join(&mut self, packet: &Packet) {
         let release = packet.context().protocol.release();
         let Some(fields) = Fields::of(packet) else { return };
+        let is_first = self.player.is_none();
         self.player = fields.int("entityId");
-        (self.may_respawn, self.health) = (false, None);
+        (self.may_respawn, self.health, self.completion) = (false, None, None);
         self.note_mode(fields.mode());
         self.clicks.enter_world();
         self.movement.join(release);
-        if release < Release::V1_20_2 {
+        // A proxy that moves the player to another server repeats it, while packets of the client are on their way.
+        if release < Release::V1_20_2 && is_first {
             self.begin = &["settings", "custom_payload"];
         }
     }
@@ -271,10 +275,6 @@ impl Client {
     }
 
     fn say_chat(&mut self, name: &str, fields: &Fields, found: &mut Found<'_>) {
-        if fields.text("command").is_some_and(|it| it.starts_with('/')) {
-            let reason = "the slash is no part of a command".to_owned();
-            found.add(ClientRule::CommandSlash, Some("command"), reason);
-        }
         if name == "chat_message"
             && fields.get("signature").is_some()
             && let Some(at) = fields.int("timestamp")

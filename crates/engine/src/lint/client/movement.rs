@@ -21,9 +21,11 @@ pub(super) struct Movement {
     has_echoed: bool,
     /// Teleports whose answer has not come, in versions in which it is a move.
     teleports: u32,
+    /// Rotations by the server whose answer, a look, has not come.
+    rotations: u32,
     is_placed: bool,
     /// `true` once the player rode: then looks are sent all the time.
-    has_ridden: bool,
+    pub(super) has_ridden: bool,
     is_away: bool,
     screen: Screen,
 }
@@ -41,7 +43,9 @@ enum Screen {
 impl Movement {
     pub(super) fn join(&mut self, release: Release) {
         let screen = if release >= Release::V1_21_4 { Screen::Loading } else { Screen::Unknown };
-        *self = Self { screen, has_ridden: self.has_ridden, ..Self::default() };
+        let Self { has_ridden, is_placed, teleports, has_ended_tick, .. } = *self;
+        *self =
+            Self { screen, has_ridden, is_placed, teleports, has_ended_tick, ..Self::default() };
     }
 
     /// Takes a packet of the server.
@@ -51,7 +55,10 @@ impl Movement {
                 (self.is_placed, self.grace) = (true, GRACE);
                 self.teleports += 1;
             }
-            "player_rotation" => self.grace = GRACE,
+            "player_rotation" => {
+                self.grace = GRACE;
+                self.rotations += 1;
+            }
             "set_passengers" => {
                 let all = fields.get("passengers").and_then(Value::as_list).unwrap_or_default();
                 self.has_ridden |= all.iter().any(|it| it.as_int() == player);
@@ -65,22 +72,26 @@ impl Movement {
         }
     }
 
-    /// Returns whether a move only answers a teleport.
+    /// Returns whether a move only answers a teleport or a rotation.
     pub(super) fn is_answer(&mut self, name: &str, fields: &Fields, release: Release) -> bool {
-        if name != "position_look" {
-            return false;
-        }
-        if release >= TICKS && release < Release::V1_21_4 || release < Release::V1_9 {
-            let is_up = match fields.status() {
-                Some(Value::Bool(on_ground)) => !on_ground,
-                Some(flags) => flags.get("onGround").map(Value::plain) == Some(&Value::Bool(false)),
-                None => false,
-            };
-            let is_answer = is_up && self.teleports > 0;
-            self.teleports -= u32::from(is_answer);
-            return is_answer;
-        }
-        self.has_confirmed && release < CONFIRMS_ALONE
+        let is_move = release >= TICKS && release < Release::V1_21_4 || release < Release::V1_9;
+        let waiting = match name {
+            "look" => &mut self.rotations,
+            "position_look" if is_move => &mut self.teleports,
+            "position_look" => return self.has_confirmed && release < CONFIRMS_ALONE,
+            _ => return false,
+        };
+        let is_false = |flag: Option<&Value>| flag.map(Value::plain) == Some(&Value::Bool(false));
+        let touches_nothing = match fields.status() {
+            Some(Value::Bool(on_ground)) => !on_ground,
+            Some(flags) => {
+                ["onGround", "hasHorizontalCollision"].iter().all(|it| is_false(flags.get(it)))
+            }
+            None => false,
+        };
+        let is_answer = touches_nothing && *waiting > 0;
+        *waiting -= u32::from(is_answer);
+        is_answer
     }
 
     /// Takes a packet of the client. `is_ordered` is `true` for one that has its place in a tick.

@@ -30,7 +30,7 @@ named! {
         TeleportEcho => "teleport-echo",
         /// The slot that was selected last.
         SlotRepeated => "slot-repeated",
-        /// A selected slot after a click of the same tick.
+        /// A selected slot after an attack or use of the same tick.
         SlotLate => "slot-late",
         /// A click after sneaking or sprinting of the same tick.
         ClickLate => "click-late",
@@ -86,8 +86,6 @@ named! {
         ChatTime => "chat-time",
         /// An acknowledgement of messages that the server has not sent.
         ChatUnseen => "chat-unseen",
-        /// A command with its slash.
-        CommandSlash => "command-slash",
         /// A number of a completion that is not the next.
         CompletionNumber => "completion-number",
         /// A sign whose editor is not open.

@@ -34,7 +34,7 @@ fn played(version: i32) -> Player {
     let player = player.walk(7.0).hurry("start").walk(8.0).hurry("stop").walk(9.0);
     let player =
         if version >= 107 { player.place(0, 5).place(1, 5).walk(10.0) } else { player.walk(10.0) };
-    let mut player = player.teleport(2).walk(11.0).walk(11.5);
+    let mut player = player.teleport(2).walk(11.0).rotate(7.0).walk(11.5);
     // The reminder of the 20th tick.
     if player.has_ticks() || version < 107 {
         let ticks = if version < 107 { 20 } else { 19 };
@@ -69,11 +69,21 @@ fn faults_of_clients_are_found_in_their_packets() {
         (MoveTwice, TICKS, |it| {
             it.moved("position", 13.0, 0.0, true).bad().moved("position", 14.0, 0.0, true).end()
         }),
+        (MoveTwice, TICKS, |it| {
+            let it = it.rotate(8.0).moved("look", 0.0, 9.0, false);
+            it.bad().moved("position", 13.0, 0.0, true).end()
+        }),
         (MoveTwice, &[777], |it| {
             it.moved("position", 13.0, 0.0, true).bad().moved("position", 14.0, 0.0, true).end()
         }),
         (MoveNotLast, &[768, 770, 774, 776, 777], |it| {
             it.moved("position", 13.0, 0.0, true).bad().drop_item().end()
+        }),
+        (MoveNotLast, &[768, 774, 777], |it| {
+            it.moved("look", 0.0, 5.0, true).bad().action("start_sprinting").end()
+        }),
+        (SwingOrder, &[340, 770], |it| {
+            it.hear("game_state_change", body().i8(3).f32(3.0)).bad().hit(7).walk(13.0)
         }),
         (PositionOverdue, &[768, 774, 777], |it| {
             (0..19).fold(it, |it, _| it.stand()).bad().stand()
@@ -109,7 +119,9 @@ fn faults_of_clients_are_found_in_their_packets() {
         (AnswerMissing, &[758, 777], |it| it.ping(5).was_bad().wait(11)),
         (AnswerMissing, &[766, 777], |it| it.batch().was_bad().wait(11).drop_item()),
         (SlotRepeated, ALL, |it| it.bad().select(3)),
-        (SlotLate, &[47, 768, 777], |it| it.drop_item().bad().select(5).walk(13.0)),
+        (SlotLate, &[47, 768, 777], |it| it.attack().bad().select(5).walk(13.0)),
+        (SlotLate, &[47, 768, 777], |it| it.place(0, 5).bad().select(5).walk(13.0)),
+        (SlotLate, &[47, 768, 777], |it| it.use_item().release().bad().select(5).walk(13.0)),
         (ClickLate, &[47, 768, 777], |it| {
             it.action("start_sprinting").bad().drop_item().walk(13.0)
         }),
@@ -130,14 +142,12 @@ fn faults_of_clients_are_found_in_their_packets() {
         }),
         (SwingOrder, &[47, 340, 762, 774, 776, 777], |it| it.bad().hit(7).walk(13.0)),
         (InteractOrder, &[47, 340, 774], |it| it.bad().entity(7, 0).walk(13.0)),
-        (HandOrder, &[340, 762, 777], |it| it.bad().place(1, 6).walk(13.0)),
+        (HandOrder, &[754, 762, 777], |it| it.bad().place(1, 6).walk(13.0)),
         (UseForm, &[47], |it| it.bad().place_old(-1, 1).walk(13.0)),
         (UseForm, &[47], |it| it.bad().place_old(5, -1).walk(13.0)),
         (UseWithoutLook, &[758, 762, 766], |it| it.bad().use_item_only().walk(13.0)),
         (PlaceTwice, &[768, 777], |it| it.place(0, 5).bad().place(0, 6).walk(13.0)),
-        (ReleaseUnused, &[340, 762, 777], |it| {
-            it.place(0, 5).walk(13.0).release().bad().release().walk(14.0)
-        }),
+        (ReleaseUnused, &[47], |it| it.place(0, 5).walk(13.0).release().bad().release().walk(14.0)),
         (ActionPlace, ALL, |it| it.bad().dig(4, [1, 2, 3], 0, 0).walk(13.0)),
         (ActionPlace, &[762, 777], |it| it.bad().dig(4, [0, 0, 0], 0, 5).walk(13.0)),
         (DigOrder, ALL, |it| it.bad().dig(1, [1, 69, 2], 0, 0).walk(13.0)),
@@ -162,16 +172,7 @@ fn faults_of_clients_are_found_in_their_packets() {
             let it = it.hear("update_health", body().f32(20.0).varint(20).f32(5.0));
             it.bad().respawn()
         }),
-        (SettingsOrder, &[754], |it| {
-            let it = Player { script: it.script.sent(&packets::joined(754)), ..it };
-            it.bad().drop_item()
-        }),
         (ViewDistance, &[47, 762, 777], |it| it.bad().settings_of(State::Play, 1)),
-        (CommandSlash, &[762, 776, 777], |it| {
-            let command = json!({ "command": "/help", "timestamp": 1, "salt": 0, "argumentSignatures": [],
-                "messageCount": 0, "acknowledged": "AAAA" });
-            it.bad().say("chat_command", command)
-        }),
         (ChatUnseen, &[762, 767, 777], |it| {
             it.bad().put(State::Play, "message_acknowledgement", body().varint(3))
         }),
@@ -212,25 +213,74 @@ fn faults_of_clients_are_found_in_their_packets() {
     assert!(planted >= 60, "{planted}");
 }
 
+/// What the game does in a version, or to a player, and no one else.
+#[test]
+fn exceptions_of_the_game_are_no_faults() {
+    let exceptions: &[(&[i32], Fault)] = &[
+        // Up to 1.12.2 a block that cannot be placed is not tried by the main hand.
+        (&[340], |it| it.place(1, 6).walk(13.0)),
+        // An item is dropped from the slot of before, and a miss needs none.
+        (&[47, 768, 777], |it| it.drop_item().swing().select(5).walk(13.0)),
+        // In a vehicle, sprinting follows the look.
+        (&[768, 774, 777], |it| {
+            let it = it.hear("set_passengers", body().varint(9).varint(1).varint(1));
+            it.moved("look", 0.0, 5.0, true).action("start_sprinting").end()
+        }),
+        // Spectators since 1.21.11 attack without a swing.
+        (&[774, 776, 777], |it| {
+            it.hear("game_state_change", body().i8(3).f32(3.0)).hit(7).walk(13.0)
+        }),
+        // Since 1.9 the server can begin the use of an item.
+        (&[340, 762, 777], |it| it.release().walk(13.0).release().walk(14.0)),
+    ];
+    for (versions, act) in exceptions {
+        for version in *versions {
+            let report = act(played(*version)).judged();
+            assert!(report.findings.is_empty(), "{version}\n{}", text(&report));
+        }
+    }
+}
+
+/// A proxy in front of several servers sends Join Game again when the player changes to another.
+#[test]
+fn a_second_join_game_is_not_judged_as_the_first() {
+    for version in [47, 754, 762] {
+        let player = played(version);
+        let player = Player { script: player.script.sent(&packets::joined(version)), ..player };
+        // On its way when Join Game came.
+        let player = player.drop_item().walk(13.0);
+        let player = player.settings(State::Play).brand(State::Play).teleport(9).walk(14.0);
+        let report = player.complete(1).complete(2).judged();
+        assert!(report.findings.is_empty(), "{version}\n{}", text(&report));
+    }
+}
+
 /// What is only known at the beginning.
 #[test]
 fn faults_before_the_world_are_found() {
-    for version in [769, 774, 777] {
-        let mut player = Player::new(version);
+    let faults: [(ClientRule, &[i32], &str, Fault); 3] = [
         // The client has not said that it shows the world.
-        let loaded = player.script.entries.iter().position(|entry| {
-            entry.record().is_some_and(|it| {
-                it.packet.kind().is_some_and(|it| &**it.name() == "player_loaded")
-            })
-        });
-        player.script.entries.truncate(loaded.unwrap());
-        player.script.seq = player.script.entries.last().unwrap().record().unwrap().packet.seq();
-        let player = player.bad().drop_item();
-        let seq = player.bad.unwrap();
-        let report = player.judged();
-        let found: Vec<_> =
-            report.findings.iter().map(|it| (&*it.rule, it.packet().unwrap().seq())).collect();
-        assert_eq!(found, [("loading-acted", seq)], "{version}\n{}", text(&report));
+        (LoadingActed, &[769, 774, 777], "player_loaded", |it| it.bad().drop_item()),
+        (SettingsOrder, &[47, 754, 762], "settings", |it| it.bad().drop_item()),
+        (MoveEarly, &[47, 754, 762], "position", |it| it.bad().walk(2.0)),
+    ];
+    for (rule, versions, first_missing, fault) in faults {
+        for version in versions {
+            let mut player = Player::new(*version);
+            let place = player.script.entries.iter().position(|entry| {
+                let kind = entry.record().and_then(|it| it.packet.kind());
+                kind.is_some_and(|kind| &**kind.name() == first_missing)
+            });
+            player.script.entries.truncate(place.unwrap());
+            player.script.seq =
+                player.script.entries.last().unwrap().record().unwrap().packet.seq();
+            let player = fault(player);
+            let seq = player.bad.unwrap();
+            let report = player.judged();
+            let found: Vec<_> =
+                report.findings.iter().map(|it| (&*it.rule, it.packet().unwrap().seq())).collect();
+            assert_eq!(found, [(rule.name(), seq)], "{version}\n{}", text(&report));
+        }
     }
     // No `tick_end` ever: 26.3 ends the session, before it is only strange.
     for (version, grade) in [(774, Grade::Differs), (777, Grade::Ends)] {
@@ -254,6 +304,31 @@ fn faults_before_the_world_are_found() {
         assert_eq!(found, [("tick-end-missing", seq, Some(grade))], "{version}\n{}", text(&report));
         assert_eq!(report.passed(), grade != Grade::Ends);
         assert!(!LintReport { is_strict: true, ..report }.passed());
+    }
+}
+
+#[test]
+fn a_late_answer_is_an_answer() {
+    let found = |player: Player| {
+        let findings = player.judged().findings.into_iter();
+        findings.map(|it| (it.rule.to_string(), it.certain)).collect::<Vec<_>>()
+    };
+    let twice = |rule: &str, certain| vec![(rule.to_owned(), certain); 2];
+    for version in [766, 777] {
+        let asked = Player::new(version).ping(5).batch().wait(11).drop_item();
+        // While the session goes on, the answer may still come.
+        let late = twice("answer-missing", false);
+        assert_eq!(found(asked.clone().pong(5).batched()), late, "{version}");
+        // Later questions are answered in time, before or after the late ones.
+        let both = asked.clone().ping(6).batch().pong(6).batched().pong(5).batched();
+        assert_eq!(found(both), late, "{version}");
+        let never = asked.clone().ping(6).batch().pong(6).batched().wait(11).drop_item();
+        assert_eq!(found(never), late, "{version}");
+        // A second answer is one to nothing.
+        let unasked = found(asked.pong(5).pong(5).batched().batched());
+        assert_eq!(unasked, [twice("answer-unasked", true), late].concat(), "{version}");
+        let ended = Player::new(version).ping(5).batch().wait(11);
+        assert_eq!(found(ended), twice("answer-missing", true), "{version}");
     }
 }
 

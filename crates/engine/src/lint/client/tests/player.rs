@@ -121,6 +121,16 @@ impl Player {
         }
     }
 
+    /// The server turns the player, and the client answers before the move of its tick.
+    pub(super) fn rotate(self, yaw: f32) -> Self {
+        let look = match self.version() {
+            ..768 => return self,
+            768..773 => body().f32(yaw).f32(1.0),
+            _ => body().f32(yaw).i8(0).f32(1.0).i8(0),
+        };
+        self.hear("player_rotation", look).moved("look", 0.0, f64::from(yaw), false)
+    }
+
     pub(super) fn confirm(self, number: i32) -> Self {
         let place = json!({ "teleportId": number, "x": 8.0, "y": 70.0, "z": 8.0, "yaw": 0.0, "pitch": 0.0 });
         self.say("teleport_confirm", place)
