@@ -80,8 +80,13 @@ async function open (browser, { url, port, folder, rules, hold }) {
     }
   }
 
-  function shows (where, what) {
-    return until(async () => what.test((await page.locator(where).first().textContent()) ?? ''), `${where} shows ${what}`)
+  async function shows (where, what) {
+    let shown
+    const fits = async () => {
+      shown = (await page.locator(where).first().textContent()) ?? ''
+      return what.test(shown)
+    }
+    await until(fits, `${where} shows ${what}`).catch(error => { throw new Error(`${error.message}; it shows ${JSON.stringify(shown)}`) })
   }
 
   // The visible rows, once all of them have come from the proxy.
