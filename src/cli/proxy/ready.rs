@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use mitmcraft::proxy::{Compactor, IncidentRecorder, PipeHandle};
 use mitmcraft_engine::filter::RuleSet;
+use mitmcraft_engine::pipe::BrokerCounts;
 use mitmcraft_protocol::codec::MemoryBudget;
 use tokio::sync::watch;
 
@@ -46,9 +47,10 @@ impl Ready {
         let running = self.run.begin(output)?;
         let _opened = self.page.and_then(|url| self.web.open(&url, output));
         let served = running.serve(output).await;
-        if let Some(pipe) = self.pipe {
-            pipe.finish().await;
-        }
+        let piped = match self.pipe {
+            Some(pipe) => Some(pipe.finish().await),
+            None => None,
+        };
         if let Some(browsing) = self.browsing {
             browsing.save_notes(self.ceiling.bytes(), output);
         }
@@ -66,6 +68,12 @@ impl Ready {
         }
         self.summary.print(usize::MAX, output);
         print_counts(&self.sets.borrow(), output);
+        if let Some(BrokerCounts { passed, changed, dropped, sent, undecided }) = piped {
+            output.note(&format!(
+                "`--pipe`: {passed} passed, {changed} changed, {dropped} dropped, {sent} sent, \
+                 {undecided} undecided"
+            ));
+        }
         self.ceiling.report(&self.memory, output);
         let expected = self.expectations.map(|it| it.print(false, output)).transpose()?;
         served.map(|done| done.and(expected.unwrap_or(Done::Yes)))

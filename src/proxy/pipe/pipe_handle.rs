@@ -11,7 +11,7 @@ use super::process::{Event, PATIENCE, PipeCommand, Process};
 use super::session_pipe::Answered;
 use crate::proxy::{Clock, Notices, RunNotice};
 use mitmcraft_engine::link::Question;
-use mitmcraft_engine::pipe::{Broker, BrokerAction};
+use mitmcraft_engine::pipe::{Broker, BrokerAction, BrokerCounts};
 
 /// The way to the program that decides on packets of a run. Cheap to clone.
 ///
@@ -29,7 +29,7 @@ pub(super) enum ToPipe {
     Ask(u64, Question),
     Close(u64),
     /// The run is over.
-    Finish(oneshot::Sender<()>),
+    Finish(oneshot::Sender<BrokerCounts>),
 }
 
 impl PipeHandle {
@@ -57,10 +57,12 @@ impl PipeHandle {
     }
 
     /// Ends the program at the end of the run: its stdin is closed, and it is killed if it does not end soon.
-    pub async fn finish(self) {
+    /// Returns what it did.
+    pub async fn finish(self) -> BrokerCounts {
         let (done, finished) = oneshot::channel();
-        if self.sender.send(ToPipe::Finish(done)).await.is_ok() {
-            let _ = finished.await;
+        match self.sender.send(ToPipe::Finish(done)).await {
+            Ok(()) => finished.await.unwrap_or_default(),
+            Err(_) => BrokerCounts::default(),
         }
     }
 }
@@ -88,7 +90,7 @@ impl PipeTask {
                 message = messages.recv() => match message {
                     Some(ToPipe::Finish(done)) => {
                         self.finish().await;
-                        let _ = done.send(());
+                        let _ = done.send(self.broker.counts());
                         return;
                     }
                     None => return self.finish().await,

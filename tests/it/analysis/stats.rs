@@ -170,6 +170,11 @@ fn a_timeline_is_bounded_whatever_its_length_and_order() {
     let sum = timeline.sum(Clientbound);
     assert_eq!(sum.bins.len(), timeline.len());
     assert_eq!((sum.total().packets, sum.total().wire), (5000, 15_000));
+    // A rate would be 0 bytes per second here.
+    let shown = table(&stats, Sort::Name, 1);
+    let columns = shown.split("\nbytes on the wire, ").nth(1).unwrap();
+    assert!(columns.contains("per column\n") && !columns.contains("/s\n"), "{columns}");
+    assert!(!columns.contains("up to 0 B"), "{columns}");
 }
 
 #[test]

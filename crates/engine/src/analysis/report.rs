@@ -288,15 +288,20 @@ impl<'a> Report<'a> {
         }
         let bins = timeline.len().div_ceil(COLUMNS);
         let column = timeline.step().as_secs_f64() * bins as f64;
-        let _ = writeln!(out, "\nbytes per second on the wire, {} per column", seconds(column));
+        // A rate over hours hides every burst, and rounds to nothing.
+        let (unit, per, every) = match column > LONG_COLUMN {
+            true => ("bytes", 1.0, ""),
+            false => ("bytes per second", column, "/s"),
+        };
+        let _ = writeln!(out, "\n{unit} on the wire, {} per column", seconds(column));
         for direction in Direction::ALL {
             let columns = columns(&timeline.sum(direction), bins);
             let Some(most) = columns.iter().copied().max().filter(|most| *most > 0) else {
                 continue;
             };
             let bars: String = columns.iter().map(|bytes| bar(*bytes, most)).collect();
-            let most = ByteSize((most as f64 / column) as u64);
-            let _ = writeln!(out, "  {} {bars}  up to {most}/s", arrow(direction));
+            let most = ByteSize((most as f64 / per) as u64);
+            let _ = writeln!(out, "  {} {bars}  up to {most}{every}", arrow(direction));
         }
     }
 }
@@ -386,3 +391,6 @@ const MAX_NAMED: usize = 20;
 
 /// Greatest number of columns of the timeline.
 const COLUMNS: usize = 60;
+
+/// Seconds of a column above which it has bytes, and no rate.
+const LONG_COLUMN: f64 = 60.0;

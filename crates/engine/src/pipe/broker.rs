@@ -10,7 +10,7 @@ use super::back_off::BackOff;
 use super::last_line::LastLine;
 use super::lines::Lines;
 use crate::capture::write_question;
-use crate::link::{Question, Ruling, Unruled};
+use crate::link::{Question, RuledVerdict, Ruling, Unruled};
 use mitmcraft_protocol::packet::Timestamp;
 
 /// The questions of all sessions of a run to one program, and its answers.
@@ -48,6 +48,22 @@ pub struct Broker {
     errors: LastLine,
     back_off: BackOff,
     actions: VecDeque<BrokerAction>,
+    counts: BrokerCounts,
+}
+
+/// What became of the questions to a program.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct BrokerCounts {
+    /// Packets that it left as they are.
+    pub passed: u64,
+    /// Packets that it changed or replaced.
+    pub changed: u64,
+    /// Packets that it dropped.
+    pub dropped: u64,
+    /// Packets of its own.
+    pub sent: u64,
+    /// Packets on which it did not decide.
+    pub undecided: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,14 +122,14 @@ impl Broker {
             errors: LastLine::default(),
             back_off: BackOff::default(),
             actions: VecDeque::from([BrokerAction::Start]),
+            counts: BrokerCounts::default(),
         }
     }
 
     /// Asks about a packet of a session.
     pub fn ask(&mut self, now: Timestamp, session: u64, question: Question) {
         if let Program::Down { .. } = self.program {
-            let (number, ruling) = (question.number, Err(Unruled::Down));
-            return self.actions.push_back(BrokerAction::Answer { session, number, ruling });
+            return self.answer(session, question.number, Err(Unruled::Down));
         }
         let queue = self.queues.entry(session).or_default();
         if queue.is_empty() {
@@ -204,6 +220,12 @@ impl Broker {
         }
     }
 
+    /// Returns what became of the questions until now.
+    #[must_use]
+    pub fn counts(&self) -> BrokerCounts {
+        self.counts
+    }
+
     /// Returns how many questions are not answered.
     #[must_use]
     pub fn outstanding(&self) -> usize {
@@ -245,6 +267,21 @@ impl Broker {
         }
     }
 
+    fn answer(&mut self, session: u64, number: u64, ruling: Result<Ruling, Unruled>) {
+        match &ruling {
+            Ok(ruling) => {
+                *match ruling.verdict {
+                    RuledVerdict::Pass => &mut self.counts.passed,
+                    RuledVerdict::Set(_) | RuledVerdict::Replace(_) => &mut self.counts.changed,
+                    RuledVerdict::Drop => &mut self.counts.dropped,
+                } += 1;
+                self.counts.sent += ruling.sends.len() as u64;
+            }
+            Err(_) => self.counts.undecided += 1,
+        }
+        self.actions.push_back(BrokerAction::Answer { session, number, ruling });
+    }
+
     fn is_running(&self) -> bool {
         matches!(self.program, Program::Running { .. })
     }
@@ -258,8 +295,7 @@ impl Broker {
             Err(reason) => Fault::NotAnswer { line: excerpt(line), reason },
             Ok(Answer { id, ruling }) => match self.asked.remove(&id) {
                 Some((session, number)) => {
-                    let ruling = Ok(ruling);
-                    self.actions.push_back(BrokerAction::Answer { session, number, ruling });
+                    self.answer(session, number, Ok(ruling));
                     if self.asked.first_key_value().is_none_or(|(first, _)| *first > id) {
                         self.since = now;
                     }
@@ -293,9 +329,8 @@ impl Broker {
             let queue = queues.remove(&session).unwrap_or_default();
             queue.into_iter().map(move |question| (session, question.number))
         });
-        for (session, number) in asked.chain(waiting) {
-            let ruling = Err(reason.clone());
-            self.actions.push_back(BrokerAction::Answer { session, number, ruling });
+        for (session, number) in asked.chain(waiting).collect::<Vec<_>>() {
+            self.answer(session, number, Err(reason.clone()));
         }
         self.waiting = BytesMut::new();
         self.answers.clear();

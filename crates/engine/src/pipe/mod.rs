@@ -16,5 +16,5 @@ mod lines;
 mod tests;
 
 pub use answer::AnswerError;
-pub use broker::{Broker, BrokerAction};
+pub use broker::{Broker, BrokerAction, BrokerCounts};
 pub use fault::Fault;

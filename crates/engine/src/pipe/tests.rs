@@ -89,6 +89,26 @@ fn questions_are_numbered_together_and_answered_in_any_order() {
 }
 
 #[test]
+fn what_became_of_questions_is_counted() {
+    let mut broker = running();
+    for number in 1..=6 {
+        ask(&mut broker, 0, 1, number);
+    }
+    for line in [
+        "{\"id\":1,\"pass\":true}",
+        "{\"id\":2,\"drop\":true}",
+        "{\"id\":3,\"set\":{\"message\":\"x\"}}",
+        "{\"id\":4,\"send\":[{\"to\":\"client\",\"hex\":\"0102\"}]}",
+    ] {
+        broker.on_output(at(1), format!("{line}\n").as_bytes());
+    }
+    broker.on_end(at(2), "has ended".to_owned());
+    ask(&mut broker, 3, 1, 7);
+    let counts = BrokerCounts { passed: 2, changed: 1, dropped: 1, sent: 1, undecided: 3 };
+    assert_eq!(broker.counts(), counts);
+}
+
+#[test]
 fn what_is_asked_before_the_program_runs_is_written_once_it_does() {
     let mut broker = Broker::new(Duration::from_secs(1));
     ask(&mut broker, 0, 1, 1);
