@@ -23,7 +23,9 @@ export class RulesPanel {
     /** What such files are on disk meanwhile. @type {Map<number, RuleFile>} */
     this.conflicts = new Map();
     this.following = false;
-    this.checks = 0;
+    /** The faults that were asked for, and whether the text has changed since. @type {Promise<RulesFault[]> | null} */
+    this.checking = null;
+    this.unchecked = false;
     this.timer = 0;
     this.choice = make("select", { id: "rule-file", onchange: () => unlessLost(this.open(this.choice.selectedIndex)) });
     this.marks = make("pre", { "aria-hidden": "true", id: "rule-marks" });
@@ -169,13 +171,23 @@ export class RulesPanel {
     unlessLost(this.check());
   }
 
-  /** Returns the faults of the text. */
-  async check() {
-    const text = this.text.value;
-    const check = ++this.checks;
-    const { faults = [] } = await this.connection.ask("check_rules", { text });
-    if (check === this.checks) this.showFaults(faults);
-    return faults;
+  /** Returns the faults of the text. One question is asked at a time, however fast somebody types. */
+  check() {
+    this.unchecked = true;
+    this.checking ??= this.checkAll().finally(() => { this.checking = null; });
+    return this.checking;
+  }
+
+  /** Asks for the faults of the text until it is the one that was asked about. */
+  async checkAll() {
+    /** @type {RulesFault[]} */
+    let found = [];
+    while (this.unchecked) {
+      this.unchecked = false;
+      ({ faults: found = [] } = await this.connection.ask("check_rules", { text: this.text.value }));
+    }
+    this.showFaults(found);
+    return found;
   }
 
   /** @param {RulesFault[]} faults */

@@ -87,6 +87,18 @@ async function rules ({ page, apply, selected, shows, until, accessible, picture
   }), 'the marks are where the text is')
   await page.selectOption('#rule-file', { index: 0 })
   await until(async () => await page.inputValue('#rule-text') === theirs, 'the first file')
+  // However fast somebody types, what is typed can be saved.
+  await page.evaluate(() => {
+    const text = document.querySelector('#rule-text')
+    for (let typed = 0; typed < 100; typed++) {
+      text.value += '#'
+      text.dispatchEvent(new InputEvent('input'))
+    }
+    text.dispatchEvent(new KeyboardEvent('keydown', { key: 's', ctrlKey: true, cancelable: true }))
+  })
+  await shows('#rule-message', /^Saved\.$/)
+  fs.writeFileSync(file, theirs)
+  await until(async () => await page.inputValue('#rule-text') === theirs, 'it is read again')
   // A rule from a packet.
   await apply('held_item_slot and serverbound and pkt.origin == "client"')
   await page.focus('#list')
