@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::End;
 use crate::capture::{Entry, Event, EventKind, LegState, Record, Summary};
+use crate::filter::is_own;
 use mitmcraft_protocol::packet::{
     Content, Context, Diagnostic, Diagnostics, Origin, Packet, Tally, Timestamp,
 };
@@ -79,6 +80,7 @@ impl Recorder {
 
     /// Says why the next packet of a direction is taken as what it is: `taken as .., because ..`.
     pub(crate) fn remark(&mut self, direction: Direction, why: &'static str) {
+        debug_assert!(is_own(why), "redaction does not know the remark: {why}");
         self.remark = Some((direction, why));
     }
 

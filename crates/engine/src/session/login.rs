@@ -105,18 +105,18 @@ impl Session {
         let mut judgement = self.delivery.judge(&packet, role, decided);
         if handshake.next.is_none() {
             let comment = "`nextState` is not 1 (status), 2 (login) or 3 (transfer)";
-            judgement.effects.notes.comments.push(comment.into());
+            judgement.effects.notes.remark(comment);
         }
         if self.ends.server.ahead > 0 {
             judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
-            judgement.effects.notes.comments.push(comment.into());
+            judgement.effects.notes.remark(comment);
         } else if judgement.verdict == Verdict::Pass && !self.config.keep_host {
             let towards = handshake.towards(&self.upstream, &value);
             if let Some(mut body) = towards.and_then(|value| encode(&packet, &value)) {
                 body.extend_from_slice(&rest);
                 judgement.verdict = Verdict::Replace(body.into());
-                judgement.effects.notes.comments.push("host and port are the upstream's".into());
+                judgement.effects.notes.remark("host and port are the upstream's");
             }
         }
         let close = self.delivery.deliver(&mut self.ends, packet, judgement);
@@ -183,7 +183,7 @@ impl Session {
         let mut judgement = self.delivery.judge(&packet, None, decided);
         if judgement.verdict == Verdict::Pass {
             judgement.verdict = Verdict::Replace(body.into());
-            judgement.effects.notes.comments.push("the player is the account's".into());
+            judgement.effects.notes.remark("the player is the account's");
         }
         self.deliver(packet, judgement);
     }

@@ -12,7 +12,7 @@ use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::filter::{Judgement, Pipeline, SessionEvent};
+use crate::filter::{Judgement, Pipeline, SessionEvent, is_own};
 use crate::link::{
     ANY_VERSION, Delivery, Emission, End, Engine, Input, MAX_BURST, MAX_PENDING, Notice, Output,
     PerSide, Question, Recorder, Report, SHUTTING_DOWN, Side, Upstream,
@@ -431,7 +431,9 @@ impl Session {
     }
 
     /// Records a packet that goes nowhere.
+    /// Records a packet that goes nowhere, with a remark of the proxy.
     pub(super) fn swallow(&mut self, packet: Packet, comment: &str) {
+        debug_assert!(is_own(comment), "redaction does not know the remark: {comment}");
         self.delivery.swallow(packet, comment);
     }
 
