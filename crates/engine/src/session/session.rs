@@ -284,7 +284,9 @@ impl Session {
         }
         if self.control.engaged && !matches!(self.phase, Phase::Refused(_)) {
             let packet = self.delivery.recorder.unnumbered(direction, content);
-            return self.on_controlled(packet);
+            self.on_controlled(packet);
+            // One that waits gets another number.
+            return self.delivery.recorder.forget_unnumbered();
         }
         let packet = self.delivery.recorder.packet(direction, content);
         if let Phase::Refused(_) = self.phase {
