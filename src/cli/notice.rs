@@ -224,6 +224,7 @@ pub(super) fn incident_notice(notice: &IncidentNotice<'_>) -> String {
             format!("wrote `{}` ({}): `mitmcraft explain` reads it", path.display(), trigger.name())
         }
         IncidentNotice::Fails(cause) => format!("cannot write an incident file: {cause}"),
+        IncidentNotice::OldStays(cause) => format!("an old incident file is not deleted: {cause}"),
         _ => format!("{notice:?}"),
     }
 }

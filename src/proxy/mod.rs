@@ -27,8 +27,9 @@ pub use clock::Clock;
 pub use color_store::{ColorStore, ColorsError};
 pub use control::{Attachment, ControlHandle, HeldNews};
 pub use log::{
-    Compactor, IncidentNotice, IncidentOptions, IncidentRecorder, KeyLog, LakeNotice, LogFault,
-    LogHandle, LogOptions, LogView, LogWriter, NamedSink, OnError, OnFull, PassedCounts, StoreSink,
+    Compactor, IncidentCounts, IncidentNotice, IncidentOptions, IncidentRecorder, KeyLog,
+    LakeNotice, LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink, OnError, OnFull,
+    PassedCounts, StoreSink,
 };
 pub use metrics::{Metrics, MetricsServer, Trouble};
 pub(crate) use net::{Accepted, Newcomers};

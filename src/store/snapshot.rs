@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Annotation, Chunk, Details, Row};
@@ -68,6 +69,32 @@ impl Snapshot {
     pub fn record(&self, number: u64) -> Option<Record> {
         let (chunk, place) = self.find(number)?;
         Some(self.annotated(number, chunk.record(place, None)?))
+    }
+
+    /// Calls `see` with the records of a session's packets among some rows, in order; with `None` for one whose
+    /// bytes could not be written or read. The bytes of a chunk are read at once.
+    pub fn session_records(
+        &self,
+        session: u64,
+        among: Range<u64>,
+        mut see: impl FnMut(Option<Record>),
+    ) {
+        for chunk in self.chunks.iter().filter(|chunk| chunk.end() > among.start) {
+            let rows = chunk.rows();
+            let is_wanted = |place: &usize| {
+                among.contains(&(chunk.first + *place as u64))
+                    && chunk.context(&rows[*place]).session == session
+            };
+            let mut loaded = None;
+            for place in (0..rows.len()).filter(is_wanted) {
+                let loaded = loaded.get_or_insert_with(|| chunk.load());
+                let record = chunk.record(place, Some(loaded));
+                see(record.map(|it| self.annotated(chunk.first + place as u64, it)));
+            }
+            if chunk.end() >= among.end {
+                return;
+            }
+        }
     }
 
     /// Returns what people noted about a row.

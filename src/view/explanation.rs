@@ -14,6 +14,8 @@ pub struct Explanation {
     explainer: Option<Explainer>,
     /// The next row.
     from: u64,
+    /// Packets whose bytes are not stored.
+    unread: u64,
     lines: Vec<String>,
 }
 
@@ -28,7 +30,7 @@ impl Explanation {
             explainer.begin(capture);
         }
         let (from, lines) = (snapshot.first(), Vec::new());
-        Some(Self { snapshot, session: stored, explainer: Some(explainer), from, lines })
+        Some(Self { snapshot, session: stored, explainer: Some(explainer), from, unread: 0, lines })
     }
 
     /// Judges the packets among about `rows` more. Returns `true` once it is complete.
@@ -36,14 +38,12 @@ impl Explanation {
         let Some(explainer) = &mut self.explainer else { return true };
         let (number, end) = (self.session.context.session, self.snapshot.end());
         let until = end.min(self.from.saturating_add(rows));
-        for row in self.from..until {
-            if self.snapshot.context(row).is_some_and(|it| it.session == number)
-                && let Some(record) = self.snapshot.record(row)
-            {
-                // Judging does not fail.
-                let _ = explainer.write(&Entry::Packet(record));
-            }
-        }
+        let unread = &mut self.unread;
+        self.snapshot.session_records(number, self.from..until, |record| match record {
+            // Judging does not fail.
+            Some(record) => drop(explainer.write(&Entry::Packet(record))),
+            None => *unread += 1,
+        });
         self.from = until;
         if until < end {
             return false;
@@ -61,6 +61,11 @@ impl Explanation {
             self.lines.push("no packet of the session is stored".to_owned());
         } else if self.snapshot.first() > 0 {
             self.lines.push("older packets are not stored any more".to_owned());
+        }
+        match self.unread {
+            0 => {}
+            1 => self.lines.push("1 packet could not be read".to_owned()),
+            unread => self.lines.push(format!("{unread} packets could not be read")),
         }
         true
     }
@@ -83,13 +88,41 @@ impl Explanation {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::{self, ErrorKind};
     use std::path::Path;
+    use std::sync::Arc;
 
     use mitmcraft_engine::capture::open_capture;
     use mitmcraft_protocol::schema::Catalog;
 
     use super::*;
-    use crate::store::StoreOptions;
+    use crate::store::{Disk, StoreOptions};
+
+    #[derive(Debug)]
+    struct FullDisk;
+
+    impl Disk for FullDisk {
+        fn create(&self) -> io::Result<File> {
+            Err(ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn packets_whose_bytes_were_lost_are_counted() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures/session-1.8.jsonl");
+        let read = || open_capture(&path, Catalog::embedded()).unwrap().map(Result::unwrap);
+        let disk: Arc<dyn Disk> = Arc::new(FullDisk);
+        let store = Store::on_disk(StoreOptions::default(), &disk);
+        for _ in 0..10 {
+            read().filter(|it| !it.is_close()).for_each(|entry| store.push(&entry));
+        }
+        assert_eq!(store.losses().bodies, 4096);
+        let mut explanation = Explanation::new(&store, 1).unwrap();
+        while !explanation.advance(1000) {}
+        let lines = explanation.lines();
+        assert_eq!(lines.last().unwrap(), "4096 packets could not be read", "{lines:?}");
+    }
 
     #[test]
     fn a_session_that_ended_and_one_that_goes_on_are_explained_in_slices() {

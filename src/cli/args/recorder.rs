@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use clap::Args;
 use mitmcraft::proxy::{IncidentNotice, IncidentOptions, IncidentRecorder, NamedSink};
 use mitmcraft_engine::capture::{Keep, NamedFiles};
-use mitmcraft_engine::explain::Tripwire;
+use mitmcraft_engine::explain::{Incident, Tripwire};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_protocol::schema::Catalog;
@@ -41,6 +41,7 @@ pub(crate) struct PlannedRecorder {
     age: Period,
     condition: Option<Expr>,
     files: NamedFiles,
+    visits: NamedFiles,
     is_redacted: bool,
 }
 
@@ -58,8 +59,11 @@ impl Recorder {
     ) -> anyhow::Result<Option<PlannedRecorder>> {
         let Some(age) = self.recorder else { return Ok(None) };
         let condition = compile(self.recorder_when.as_deref(), "--recorder-when", catalog, output)?;
-        let files = NamedFiles::new(Path::new(NAME), self.recorder_keep)?;
-        Ok(Some(PlannedRecorder { age, condition, files, is_redacted: !self.recorder_unredacted }))
+        let name = Path::new(Incident::NAME);
+        let files = NamedFiles::new(name, self.recorder_keep)?;
+        let visits = NamedFiles::of_visits(name, self.recorder_keep)?;
+        let is_redacted = !self.recorder_unredacted;
+        Ok(Some(PlannedRecorder { age, condition, files, visits, is_redacted }))
     }
 }
 
@@ -71,11 +75,12 @@ impl PlannedRecorder {
         seed: &RedactionSeed,
         output: Output,
     ) -> anyhow::Result<(NamedSink, IncidentRecorder)> {
-        let Self { age, condition, files, is_redacted } = self;
+        let Self { age, condition, files, visits, is_redacted } = self;
         let options = IncidentOptions {
             age: age.0,
             bytes: bytes as u64,
             files,
+            visits,
             tripwire: Tripwire { condition },
             seed: is_redacted.then(|| seed.or_random()),
         };
@@ -88,6 +93,3 @@ impl PlannedRecorder {
         Ok((("the recorder".to_owned(), sink), recorder))
     }
 }
-
-/// The name of incident files.
-const NAME: &str = "incident-{time}-{player}.zip";

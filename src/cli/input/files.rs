@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use glob::{MatchOptions, glob_with};
+use mitmcraft_engine::explain::Incident;
 
 /// A capture that a path stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,8 +127,8 @@ fn natural(part: Component<'_>) -> Vec<(String, u64)> {
 /// Returns whether a name is that of a capture, compressed or not, or of an incident file.
 fn is_capture(path: &Path) -> bool {
     let name = without_compression(path);
-    let is_incident = name.starts_with("incident-") && name.ends_with(".zip");
-    is_incident || [".jsonl", ".pcapng", ".parquet"].iter().any(|ending| name.ends_with(ending))
+    Incident::is_name(name)
+        || [".jsonl", ".pcapng", ".parquet"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// Returns whether a name is that of a recording, compressed or not. tcpdump numbers files after `.pcap`.

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
+use mitmcraft_engine::capture::is_packed;
+
 /// A file that is still being written: reading waits at its end for more, and never ends.
 ///
 /// Reading fails when more can never come: the file was truncated, replaced or deleted.
@@ -49,9 +51,7 @@ impl Read for FollowedFile {
                 sleep(PAUSE);
                 continue;
             }
-            if self.position == 0
-                && COMPRESSED.iter().any(|magic| buffer[..count].starts_with(magic))
-            {
+            if self.position == 0 && is_packed(&buffer[..count]) {
                 let why = "compressed captures cannot be followed: decompress it first";
                 return Err(io::Error::other(why));
             }
@@ -74,9 +74,6 @@ fn is_same(_: &Metadata, _: &Metadata) -> bool {
 
 /// Time between two looks at the end of the file.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// The first bytes of gzip, zstd and zip.
-const COMPRESSED: [&[u8]; 3] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], b"PK\x03\x04"];
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use mitmcraft::proxy::{Compactor, IncidentRecorder, PipeHandle};
+use mitmcraft::proxy::{Compactor, IncidentCounts, IncidentRecorder, PipeHandle};
 use mitmcraft_engine::filter::RuleSet;
 use mitmcraft_engine::pipe::BrokerCounts;
 use mitmcraft_protocol::codec::MemoryBudget;
@@ -58,10 +58,11 @@ impl Ready {
             output.warning("the last parts are not in the lake yet: the next run adds them");
         }
         if let Some(recorder) = self.recorder {
-            let (written, missed) = recorder.finish(PATIENCE);
-            if missed > 0 {
+            let IncidentCounts { written, failed, left_out } = recorder.finish(PATIENCE);
+            if failed + left_out > 0 {
                 output.warning(&format!(
-                    "{} written, and {missed} left out: one is written while one waits",
+                    "{} written, {failed} failed, {left_out} left out because two were being \
+                     written or there was no memory",
                     count(written, "incident file")
                 ));
             }

@@ -20,6 +20,8 @@ pub struct IncidentOptions {
     pub bytes: u64,
     /// The files.
     pub files: NamedFiles,
+    /// Those of sessions that never log in.
+    pub visits: NamedFiles,
     /// What they are written for.
     pub tripwire: Tripwire,
     /// The seed of the replacements; `None` if the files are not redacted.
@@ -39,13 +41,16 @@ pub enum IncidentNotice<'a> {
     },
     /// A file cannot be written.
     Fails(&'a io::Error),
+    /// A file has been written, but an older one cannot be deleted.
+    OldStays(&'a io::Error),
 }
 
 /// Keeps the last minutes of each session, and writes them to a file when something happens: the sink for entries,
 /// and the thread that writes.
 ///
-/// A session has at most one file per minute. Its end within the minute replaces the file, because it has more to
-/// say. One file is written while one more waits; what comes then is counted.
+/// The packets of a session cause no second file that would have what the first one has, nor one within a minute. The
+/// end within the minute replaces the file, because it has more to say. One file is written while one more waits, and
+/// all of them together hold no more than the sessions may; what comes then is counted.
 #[derive(Debug)]
 pub struct IncidentRecorder {
     counts: Arc<Counts>,
@@ -54,10 +59,21 @@ pub struct IncidentRecorder {
 }
 
 /// What became of the triggers of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IncidentCounts {
+    /// Files that were written.
+    pub written: u64,
+    /// Files that could not be written, or not in time.
+    pub failed: u64,
+    /// Triggers for which there was no room: two files were being written, or they held too much memory.
+    pub left_out: u64,
+}
+
 #[derive(Debug, Default)]
 struct Counts {
     written: AtomicU64,
-    missed: AtomicU64,
+    failed: AtomicU64,
+    left_out: AtomicU64,
 }
 
 impl IncidentRecorder {
@@ -77,11 +93,11 @@ impl IncidentRecorder {
         options: IncidentOptions,
         report: impl Fn(&IncidentNotice<'_>) + Send + 'static,
     ) -> io::Result<(IncidentSink, Self)> {
-        let IncidentOptions { age, bytes, files, tripwire, seed } = options;
+        let IncidentOptions { age, bytes, files, visits, tripwire, seed } = options;
         let counts: Arc<Counts> = Arc::default();
         let (jobs, waiting) = sync_channel::<Box<Job>>(WAITING);
         let (ending, done) = mpsc::channel::<()>();
-        let writer = Writer { files, seed, counts: Arc::clone(&counts), report };
+        let writer = Writer { files, visits, seed, counts: Arc::clone(&counts), report };
         std::thread::Builder::new().name("incidents".into()).spawn(move || {
             let _ending = ending;
             waiting.into_iter().for_each(|job| writer.run(*job));
@@ -101,11 +117,14 @@ impl IncidentRecorder {
     }
 
     /// Waits until the last file is written, once the sink was finished or dropped, but no longer than `patience`.
-    /// Returns the numbers of files that were written, and of triggers for which none was.
-    pub fn finish(self, patience: Duration) -> (u64, u64) {
+    pub fn finish(self, patience: Duration) -> IncidentCounts {
         let is_late = matches!(self.done.recv_timeout(patience), Err(RecvTimeoutError::Timeout));
-        let Counts { written, missed, .. } = &*self.counts;
-        (written.load(Relaxed), missed.load(Relaxed) + u64::from(is_late))
+        let Counts { written, failed, left_out } = &*self.counts;
+        IncidentCounts {
+            written: written.load(Relaxed),
+            failed: failed.load(Relaxed) + u64::from(is_late),
+            left_out: left_out.load(Relaxed),
+        }
     }
 }
 
@@ -147,9 +166,10 @@ struct Kept {
     last: Option<LastFile>,
 }
 
-/// The file of a session before the next one.
+/// The newest file of a session.
 struct LastFile {
     at: Timestamp,
+    is_visit: bool,
     /// Its name, once it is written.
     path: Arc<OnceLock<PathBuf>>,
     left_out: LeftOut,
@@ -163,6 +183,8 @@ struct Job {
     token: Arc<()>,
     /// Receives the name.
     path: Arc<OnceLock<PathBuf>>,
+    /// `true` if the player was not let in.
+    is_visit: bool,
     /// An older file of the session, which this one replaces.
     replaces: Option<Arc<OnceLock<PathBuf>>>,
 }
@@ -193,8 +215,16 @@ impl IncidentSink {
     fn report(&mut self, entry: &Entry, trigger: Trigger, rule: Option<String>) {
         let (at, context) = (entry.at(), entry.context());
         let Some(kept) = self.sessions.get_mut(&context.session) else { return };
+        self.pending.retain(|it| it.token.strong_count() > 0);
+        let pending: u64 = self.pending.iter().map(|it| it.bytes).sum();
+        if pending > 0 && pending + kept.ring.held() > self.bytes {
+            self.counts.left_out.fetch_add(1, Relaxed);
+            return;
+        }
+        let is_visit = !kept.known.has_entered();
+        let is_near = |last: &&LastFile| at.since(last.at) < APART && last.is_visit == is_visit;
         let mut replaces = None;
-        if let Some(last) = kept.last.as_ref().filter(|last| at.since(last.at) < APART) {
+        if let Some(last) = kept.last.as_ref().filter(is_near) {
             let (now, before) = (kept.ring.left_out(), last.left_out);
             // If entries were left out since then, the older file is kept: it still has them.
             if (now.dropped, now.bodies) == (before.dropped, before.bodies) {
@@ -209,13 +239,13 @@ impl IncidentSink {
         let (session, token) = (context.session, Arc::new(()));
         let pending = Pending { session, bytes, is_alone: false, token: Arc::downgrade(&token) };
         let (context, named) = (Arc::clone(context), Arc::clone(&path));
-        let job = Box::new(Job { incident, context, token, path: named, replaces });
+        let job = Box::new(Job { incident, context, token, path: named, is_visit, replaces });
         match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
             Some(Ok(())) => {
-                kept.last = Some(LastFile { at, path, left_out });
+                kept.last = Some(LastFile { at, is_visit, path, left_out });
                 self.pending.push(pending);
             }
-            Some(Err(_)) | None => drop(self.counts.missed.fetch_add(1, Relaxed)),
+            Some(Err(_)) | None => drop(self.counts.left_out.fetch_add(1, Relaxed)),
         }
     }
 
@@ -274,7 +304,8 @@ impl Sink for IncidentSink {
         let before = kept.ring.held();
         kept.ring.push(entry.clone());
         self.held = self.held - before + kept.ring.held();
-        let is_due = kept.last.as_ref().is_none_or(|last| at.since(last.at) >= APART);
+        let apart = age.max(APART);
+        let is_due = kept.last.as_ref().is_none_or(|last| at.since(last.at) >= apart);
         if (is_due || entry.is_close())
             && let Some((trigger, rule)) = self.tripwire.judge(entry, &kept.known)
         {
@@ -304,6 +335,7 @@ impl Sink for IncidentSink {
 /// Writes files, on a thread of its own: no session waits for it.
 struct Writer<R> {
     files: NamedFiles,
+    visits: NamedFiles,
     seed: Option<Vec<u8>>,
     counts: Arc<Counts>,
     report: R,
@@ -318,27 +350,30 @@ impl<R: Fn(&IncidentNotice<'_>)> Writer<R> {
                 (self.report)(&IncidentNotice::Written { path: &path, trigger });
             }
             Err(error) => {
-                self.counts.missed.fetch_add(1, Relaxed);
+                self.counts.failed.fetch_add(1, Relaxed);
                 (self.report)(&IncidentNotice::Fails(&error));
             }
         }
     }
 
     fn write(&self, job: Job) -> io::Result<PathBuf> {
-        let Job { incident, context, path: named, replaces, token: _token } = job;
+        let Job { incident, context, path: named, is_visit, replaces, token: _token } = job;
         let at = incident.at;
-        let (path, file) = self.files.create(&context, at)?;
+        let files = if is_visit { &self.visits } else { &self.files };
+        let (path, file) = files.create(&context, at)?;
         let written = incident.write(BufWriter::new(file), self.seed.as_deref());
         if let Err(error) = written {
             // What is there of it explains nothing.
-            let _ = self.files.remove(&path);
+            let _ = files.remove(&path);
             let message = format!("`{}`: {error}", path.display());
             return Err(io::Error::new(error.kind(), message));
         }
-        self.files.complete(path.clone(), at)?;
+        if let Err(error) = files.complete(path.clone(), at) {
+            (self.report)(&IncidentNotice::OldStays(&error));
+        }
         if let Some(before) = replaces.as_ref().and_then(|it| it.get()) {
             // Somebody may have taken it away.
-            let _ = self.files.remove(before);
+            let _ = files.remove(before);
         }
         let _ = named.set(path.clone());
         Ok(path)
@@ -348,7 +383,7 @@ impl<R: Fn(&IncidentNotice<'_>)> Writer<R> {
 /// Files that may wait while one is written.
 const WAITING: usize = 1;
 
-/// Time between two files of a session, unless its end is the second.
+/// Least time between two files of a session, unless its end is the second.
 const APART: Duration = Duration::from_secs(60);
 
 /// A session without entries for so long has ended; the game ends it after half a minute.
@@ -388,19 +423,20 @@ mod tests {
 
     fn options(folder: &Path, bytes: u64, condition: &str, keep: usize) -> IncidentOptions {
         let (condition, _) = Expr::parse(condition, Catalog::embedded()).unwrap();
+        let (name, keep) = (folder.join(Incident::NAME), Keep::Files(keep));
         IncidentOptions {
             age: Duration::from_secs(600),
             bytes,
-            files: NamedFiles::new(&folder.join("incident-{time}-{player}.zip"), Keep::Files(keep))
-                .unwrap(),
+            files: NamedFiles::new(&name, keep).unwrap(),
+            visits: NamedFiles::of_visits(&name, keep).unwrap(),
             tripwire: Tripwire { condition: Some(condition) },
             seed: None,
         }
     }
 
     /// Records entries, each of which waits until what it triggers is written. Returns the triggers of the files that
-    /// were written, and the numbers of files and of triggers without one.
-    fn record(options: IncidentOptions, entries: &[Entry]) -> (Vec<&'static str>, (u64, u64)) {
+    /// were written, and the counts.
+    fn record(options: IncidentOptions, entries: &[Entry]) -> (Vec<&'static str>, IncidentCounts) {
         let written: Arc<Mutex<Vec<&str>>> = Arc::default();
         let shown = Arc::clone(&written);
         let (done, writes) = mpsc::channel();
@@ -425,6 +461,10 @@ mod tests {
         (written, counts)
     }
 
+    fn all_written(written: u64) -> IncidentCounts {
+        IncidentCounts { written, failed: 0, left_out: 0 }
+    }
+
     fn files(folder: &Path) -> Vec<(String, usize)> {
         let files = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap());
         let zips = files.filter(|it| it.path().extension().is_some_and(|end| end == "zip"));
@@ -447,7 +487,7 @@ mod tests {
         let (written, counts) = record(options, &entries);
         // The second of two keep-alives comes too soon, and is not judged.
         assert_eq!(written, ["expression", "kick"]);
-        assert_eq!(counts, (2, 0));
+        assert_eq!(counts, all_written(2));
         let found = files(folder.path());
         let [(name, length)] = &*found else { panic!("{found:?}") };
         assert!(name.starts_with("incident-2026") && !name.contains("unknown"), "{name}");
@@ -464,7 +504,7 @@ mod tests {
         });
         let all: Vec<Entry> = runs.collect();
         let (written, counts) = record(options(folder.path(), 16 << 20, "false", 3), &all);
-        assert_eq!((written, counts), (vec!["kick"; 5], (5, 0)));
+        assert_eq!((written, counts), (vec!["kick"; 5], all_written(5)));
         assert_eq!(files(folder.path()).len(), 3);
     }
 
@@ -514,6 +554,7 @@ mod tests {
         sink.make_room();
         assert_eq!(sink.held, 0);
         drop(token);
+        assert_eq!(sink.counts.left_out.load(Relaxed), 0);
         // A session whose end was dropped is forgotten.
         let late = later(entries[1].clone(), 3, 10_000);
         sink.write(&late).unwrap();
@@ -530,7 +571,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let (written, counts) =
                 record(options(folder.path(), bytes, "keep_alive", 9), &entries);
-            assert_eq!((written, counts), (vec!["expression", "kick"], (2, 0)));
+            assert_eq!((written, counts), (vec!["expression", "kick"], all_written(2)));
             let found = files(folder.path());
             assert_eq!(found.len(), count, "{bytes}");
             let has_end = |(name, _): &(String, usize)| {
@@ -539,6 +580,72 @@ mod tests {
                 entries.last().is_some_and(|entry| entry.is_close())
             };
             assert_eq!(found.iter().filter(|it| has_end(it)).count(), 1, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn packets_cause_no_second_file_with_the_same_entries() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut entries = session("1.8");
+        let close = entries.pop().unwrap();
+        assert!(close.is_close());
+        let is_alive = |it: &&Entry| {
+            it.record()
+                .and_then(|it| it.packet.kind())
+                .is_some_and(|it| &**it.name() == "keep_alive")
+        };
+        let alive = entries.iter().find(is_alive).unwrap().clone();
+        let number = alive.context().session;
+        entries.extend([100, 599, 601].map(|seconds| later(alive.clone(), number, seconds)));
+        let (written, counts) = record(options(folder.path(), 16 << 20, "keep_alive", 9), &entries);
+        assert_eq!((written, counts), (vec!["expression"; 2], all_written(2)));
+    }
+
+    #[test]
+    fn sessions_that_never_log_in_push_out_no_files_of_players() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_success = |it: &Entry| {
+            let kind = it.record().and_then(|it| it.packet.kind());
+            kind.is_some_and(|it| ["success", "login"].contains(&&**it.name()))
+        };
+        let whole = session("1.8");
+        let visit: Vec<Entry> = whole.iter().filter(|it| !is_success(it)).cloned().collect();
+        assert!(visit.len() < whole.len());
+        let visits = (1..6).flat_map(|run| visit.iter().map(move |it| (it, run)));
+        let all = whole.iter().map(|it| (it, 0)).chain(visits);
+        let all: Vec<Entry> = all.map(|(it, run)| later(it.clone(), run, 1000 * run)).collect();
+        let (_, counts) = record(options(folder.path(), 16 << 20, "false", 2), &all);
+        assert_eq!(counts, all_written(6));
+        let found = files(folder.path());
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(found[0].1, whole.len(), "the player's is the oldest");
+    }
+
+    #[test]
+    fn files_that_are_written_hold_no_more_than_all_sessions_may() {
+        let folder = tempfile::tempdir().unwrap();
+        let entries = session("1.8");
+        let is_kept = |it: &&Entry| !matches!(it, Entry::Event(it) if it.kind == EventKind::Open);
+        let all: u64 = entries.iter().filter(is_kept).map(Entry::size).sum();
+        for (bytes, left_out) in [(1 << 30, 0), (2 * all, 1)] {
+            let options = options(folder.path(), bytes, "false", 9);
+            let (jobs, waiting) = sync_channel(9);
+            let mut sink = IncidentSink {
+                age: options.age,
+                bytes,
+                tripwire: options.tripwire,
+                jobs: Some(jobs),
+                sessions: HashMap::new(),
+                held: 0,
+                pending: Vec::new(),
+                swept: Timestamp(0),
+                counts: Arc::default(),
+            };
+            for session in 1..4 {
+                entries.iter().for_each(|it| sink.write(&later(it.clone(), session, 0)).unwrap());
+            }
+            assert_eq!(sink.counts.left_out.load(Relaxed), left_out);
+            assert_eq!(waiting.try_iter().count() as u64, 3 - left_out);
         }
     }
 }

@@ -12,7 +12,7 @@ mod wire_tap;
 mod writer;
 
 pub use compactor::{Compactor, LakeNotice};
-pub use incidents::{IncidentNotice, IncidentOptions, IncidentRecorder};
+pub use incidents::{IncidentCounts, IncidentNotice, IncidentOptions, IncidentRecorder};
 pub use key_log::KeyLog;
 pub use passed_counts::PassedCounts;
 pub(super) use queue::{Batch, Depth};

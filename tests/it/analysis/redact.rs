@@ -497,9 +497,17 @@ fn the_proxys_own_text_stays_and_its_quotations_are_redacted() {
     stage.body(Serverbound, Play, &[0x15]).comment =
         Some("host and port are the upstream's".into());
     stage.body(Serverbound, Play, &[0x15]).comment = Some("Wilhelmina's rule".into());
+    let several = "map_chunk: its body was left out to save memory; rule `Wilhelmina`; \
+                   key and token are the proxy's; the server asks for an account";
+    stage.body(Serverbound, Play, &[0x15]).comment = Some(several.into());
     stage.close("disconnected by the server: Wilhelmina");
     let lines = jsonl(&redact(&stage.entries, b"seed"));
     assert!(lines.contains("\"host and port are the upstream's"), "{lines}");
+    assert!(lines.contains("\"map_chunk: its body was left out to save memory; "), "{lines}");
+    assert!(
+        lines.contains("; key and token are the proxy's; the server asks for an account\""),
+        "{lines}"
+    );
     assert!(lines.contains("\"disconnected by the server: "), "{lines}");
     assert!(!lines.contains("Wilhelmina"), "{lines}");
     assert!(!format!("{:?}", Redactor::new(b"hidden")).contains("hidden"));

@@ -4,6 +4,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::Entry;
+use crate::filter::is_own;
 use mitmcraft_protocol::contents::Contents;
 use mitmcraft_protocol::packet::{Content, RawReason, Timestamp};
 use mitmcraft_protocol::schema::PacketType;
@@ -131,6 +132,7 @@ fn leave_out(entry: &mut Entry) -> bool {
     };
     let reason = RawReason::Oversize { frame: wire.len(), left: wire.len() - KEPT };
     let remark = format!("{}: its body was left out to save memory", kind.name());
+    debug_assert!(is_own(&remark), "redaction does not know the remark: {remark}");
     let content = Content::Raw(Bytes::copy_from_slice(head), reason);
     record.packet.set_content(content);
     record.comment = Some(match record.comment.take() {

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use super::{Entry, EventKind, Record};
+use crate::filter::is_own;
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Timestamp};
 
@@ -72,6 +73,7 @@ fn keep_deflated(record: &mut Record, limit: usize) {
     let Some(frame) = record.packet.frame().and_then(|frame| frame.limited(limit)) else { return };
     record.packet.set_content(Content::Frame(frame));
     let before = record.comment.take().map_or(String::new(), |comment| format!("{comment}; "));
+    debug_assert!(is_own(REMARK), "redaction does not know the remark");
     record.comment = Some(format!("{before}{REMARK}"));
 }
 

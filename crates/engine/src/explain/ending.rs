@@ -248,3 +248,18 @@ const STOPPED: [&str; 4] =
 /// The reasons of sessions that may have gone on.
 const CUT: [&str; 3] =
     ["the recording ends", "the port was reused", "made room for another connection"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::is_own;
+
+    #[test]
+    fn redaction_keeps_the_reasons_that_are_told_apart() {
+        let told = CLOSED_BY_CLIENT.iter().chain(&CLOSED).chain(&STOPPED).chain(&CUT);
+        for reason in told.chain(&["lost the client", "lost the server"]) {
+            assert!(is_own(reason), "{reason}");
+        }
+        assert!(is_own(DISCONNECTED));
+    }
+}

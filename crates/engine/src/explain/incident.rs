@@ -7,9 +7,9 @@ use zip::write::SimpleFileOptions;
 
 use super::{Explainer, Trigger};
 use crate::analysis::{Channels, Redactor, Sort, Stats};
-use crate::capture::{Entry, LeftOut, PcapngSink, Sink as _, Views};
+use crate::capture::{Entry, LeftOut, PcapngSink, Sink as _};
 use crate::report::Report as _;
-use crate::text::{LineOptions, write_info};
+use crate::text::LineOptions;
 use mitmcraft_protocol::packet::{Context, Origin, Packet, Timestamp};
 use mitmcraft_protocol::schema::{PerDirection, Role};
 
@@ -31,13 +31,15 @@ pub struct Incident {
     pub known: Acquaintance,
 }
 
-/// What has to be known of a session from its beginning on, however long ago that was.
+/// Facts from the whole session that its last entries may no longer show: brands, channels, whether a player logged in.
 #[derive(Debug, Clone, Default)]
 pub struct Acquaintance {
     brands: PerDirection<Option<String>>,
     channels: PerDirection<BTreeSet<String>>,
     /// `true` once a player has said its name.
     pub(super) has_player: bool,
+    /// `true` once the server has let a player in.
+    has_entered: bool,
     /// `true` once the server has told the client to leave.
     pub(super) is_kicked: bool,
 }
@@ -47,10 +49,17 @@ impl Acquaintance {
     pub fn take(&mut self, packet: &Packet) {
         match packet.role() {
             Some(Role::LoginStart | Role::UnframedLogin) => self.has_player = true,
+            Some(Role::LoginSuccess | Role::JoinGame) => self.has_entered = true,
             Some(Role::Disconnect) => self.is_kicked |= packet.origin() == Origin::Server,
             Some(Role::PluginMessage) => self.take_message(packet),
             _ => {}
         }
+    }
+
+    /// Returns whether the server has let a player in. Visits of scanners end before.
+    #[must_use]
+    pub fn has_entered(&self) -> bool {
+        self.has_entered
     }
 
     fn take_message(&mut self, packet: &Packet) {
@@ -71,6 +80,17 @@ impl Acquaintance {
 }
 
 impl Incident {
+    /// The name of the files, with placeholders for what the session has.
+    pub const NAME: &str = "incident-{time}-{player}.zip";
+
+    /// Returns whether a file's name is that of an incident file.
+    #[must_use]
+    pub fn is_name(name: &str) -> bool {
+        let front = Self::NAME.split('{').next().unwrap_or_default();
+        let end = Self::NAME.rsplit('}').next().unwrap_or_default();
+        name.starts_with(front) && name.ends_with(end)
+    }
+
     /// Writes the archive. With a seed, all of it is redacted.
     ///
     /// # Errors
@@ -80,7 +100,7 @@ impl Incident {
         let (mut explainer, mut stats) = (Explainer::default(), Stats::default());
         let mut zip = ZipWriter::new(out);
         zip.start_file(CAPTURE, member().large_file(true))?;
-        let mut capture = PcapngSink::with_views(&mut zip, Views::PLAIN, write_info)?;
+        let mut capture = PcapngSink::new(&mut zip)?;
         let (mut context, mut packets) = (None, 0u64);
         for mut entry in self.entries {
             // Nothing that is inflated here is kept in the ring.

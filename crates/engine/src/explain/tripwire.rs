@@ -9,10 +9,10 @@ use mitmcraft_protocol::meaning::Breach;
 use mitmcraft_protocol::packet::Undecoded;
 use mitmcraft_protocol::wire::named;
 
-/// Decides which entries are the end or the fault of a session that is worth an incident file.
+/// Decides which entries cause an incident file.
 #[derive(Debug, Default)]
 pub struct Tripwire {
-    /// Packets that are, besides the others.
+    /// Also triggers on packets that match; `None` if the user gave no expression.
     pub condition: Option<Expr>,
 }
 

@@ -5,6 +5,7 @@ mod message;
 mod moment;
 mod pipeline;
 mod program;
+mod remark;
 mod rules;
 mod split_mix;
 mod verdict;
@@ -15,6 +16,7 @@ pub(crate) use moment::SHORTEST_TIMER;
 pub use moment::{Moment, SessionEvent};
 pub use pipeline::{Filter, Pipeline};
 pub use program::Program;
+pub(crate) use remark::{is_own, own_words};
 pub use rules::{
     AtEnd, Bound, Checked, EditError, Expect, Per, RateBound, RateUnit, RingCapture, RuleCount,
     RuleSet, Rules, Severity, SourceFault, Wanted,

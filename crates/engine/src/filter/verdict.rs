@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::Message;
+use super::{Message, is_own};
 use mitmcraft_protocol::schema::Direction;
 
 /// The verdict of a filter on a packet.
@@ -97,6 +97,13 @@ impl Notes {
     #[must_use]
     pub fn made_by(rules: Vec<String>) -> Self {
         Self { rules, ..Self::default() }
+    }
+
+    /// Adds a comment of the proxy's own.
+    pub(crate) fn remark(&mut self, remark: impl Into<String>) {
+        let remark = remark.into();
+        debug_assert!(is_own(&remark), "redaction does not know the remark: {remark}");
+        self.comments.push(remark);
     }
 
     /// Returns about how many bytes the notes keep in memory.

@@ -8,6 +8,7 @@ use super::{
 use crate::capture::{Outcome, Record};
 use crate::filter::{
     Delay, Effects, Injection, Judgement, Message, Moment, Notes, Pipeline, SessionEvent, Verdict,
+    is_own,
 };
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Packet, RawReason, Timestamp};
@@ -213,7 +214,7 @@ impl Delivery {
         self.guard.observe(packet, role);
         if let Some(reason) = self.guard.withholds(packet, role, &self.pipeline) {
             let mut judgement = Judgement { verdict: Verdict::Drop, effects: Effects::default() };
-            judgement.effects.notes.comments.push(reason.into());
+            judgement.effects.notes.remark(reason);
             return judgement;
         }
         let mut judgement = match decided {
@@ -279,7 +280,9 @@ impl Delivery {
     ) {
         let state = self.recorder.states[direction];
         let sent = Sent { direction, state, of: None, delay: None };
-        self.send_body(wire, sent, body, Notes { comments: vec![comment], ..Notes::default() });
+        let mut notes = Notes::default();
+        notes.remark(comment);
+        self.send_body(wire, sent, body, notes);
     }
 
     /// Does what a judgement says: writes, delays and records the packet and what goes with it.
@@ -388,6 +391,7 @@ impl Delivery {
             of: Some(packet.seq()),
             delay: None,
         };
+        debug_assert!(is_own(comment), "redaction does not know the remark: {comment}");
         let (notes, comment) = (self.notes(&packet), Some(comment.to_owned()));
         let rewritten = Record { outcome: Outcome::Rewrite, comment, ..Record::passed(packet) };
         self.recorder.record(rewritten.noted(notes.clone()));

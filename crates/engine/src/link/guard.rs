@@ -92,7 +92,7 @@ impl Guard {
             // The proxy exchanges keys with each side, and nothing may come between.
             Role::EncryptionRequest | Role::EncryptionResponse | Role::EncryptionStarted => {
                 if !judgement.is_plain() || judgement.effects.close.is_some() {
-                    judgement.effects.notes.comments.push(needed(packet));
+                    judgement.effects.notes.remark(needed(packet));
                 }
                 judgement.pass();
                 let notes = std::mem::take(&mut judgement.effects.notes);
@@ -105,7 +105,7 @@ impl Guard {
             | Role::FinishConfiguration
             | Role::BundleDelimiter => {
                 if judgement.verdict != Verdict::Pass {
-                    judgement.effects.notes.comments.push(needed(packet));
+                    judgement.effects.notes.remark(needed(packet));
                 }
                 judgement.keep();
             }
@@ -116,8 +116,9 @@ impl Guard {
                 self.dismissed = false;
             }
             Role::Greeting => {
-                let comment = greeting_comment(packet).map(str::to_owned);
-                judgement.effects.notes.comments.extend(comment);
+                if let Some(comment) = greeting_comment(packet) {
+                    judgement.effects.notes.remark(comment);
+                }
             }
             _ => {}
         }
@@ -141,7 +142,7 @@ impl Guard {
         if let Some(reason) = self.refusal(&recorder.context.protocol, packet, judgement) {
             judgement.pass();
             judgement.effects.copies = 0;
-            judgement.effects.notes.comments.push(reason.into());
+            judgement.effects.notes.remark(reason);
         }
         self.filter(recorder, judgement);
     }
@@ -223,7 +224,7 @@ impl Guard {
                     return (counted || chained).then_some(COUNTED);
                 }
                 if signed && sessions {
-                    judgement.effects.notes.comments.push(UNPROVEN.into());
+                    judgement.effects.notes.remark(UNPROVEN);
                 }
                 (signed && !sessions).then_some(SIGNED)
             }
@@ -250,7 +251,7 @@ impl Guard {
                 }
                 _ => None,
             };
-            effects.notes.comments.extend(reason.map(str::to_owned));
+            reason.into_iter().for_each(|reason| effects.notes.remark(reason));
             reason.is_none()
         });
         if delimiters % 2 == 1 {
@@ -258,7 +259,7 @@ impl Guard {
                 matches!(role_of(recorder, send), Some((_, Role::BundleDelimiter)))
             };
             effects.sends.retain(|send| !is_delimiter(send));
-            effects.notes.comments.push(UNPAIRED.into());
+            effects.notes.remark(UNPAIRED);
         }
     }
 

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::End;
 use crate::capture::{Entry, Event, EventKind, LegState, Record, Summary};
+use crate::filter::is_own;
 use mitmcraft_protocol::packet::{
     Content, Context, Diagnostic, Diagnostics, Origin, Packet, Tally, Timestamp,
 };
@@ -18,8 +19,8 @@ pub(crate) struct Recorder {
     packets: PerDirection<u64>,
     bytes: PerDirection<u64>,
     entries: Vec<Entry>,
-    /// Why the next packet of a direction is taken as what it is, if its bytes alone do not tell.
-    remark: Option<(Direction, &'static str)>,
+    /// Why packets that are not recorded yet are taken as what they are, by their numbers.
+    remarks: Vec<(u64, &'static str)>,
     /// Counts packets that were forwarded unchanged instead of recording them, if nobody records them.
     pub(crate) tally: Option<Tally>,
 }
@@ -35,7 +36,7 @@ impl Recorder {
             packets: PerDirection::default(),
             bytes: PerDirection::default(),
             entries: Vec::new(),
-            remark: None,
+            remarks: Vec::new(),
             tally: None,
         }
     }
@@ -77,15 +78,22 @@ impl Recorder {
         packet.set_seq(self.sequence);
     }
 
-    /// Says why the next packet of a direction is taken as what it is: `taken as .., because ..`.
-    pub(crate) fn remark(&mut self, direction: Direction, why: &'static str) {
-        self.remark = Some((direction, why));
+    /// Says why the packet with that number, which is recorded later, is taken as what it is: `taken as .., because ..`.
+    pub(crate) fn remark(&mut self, number: u64, why: &'static str) {
+        debug_assert!(is_own(why), "redaction does not know the remark: {why}");
+        self.remarks.push((number, why));
+    }
+
+    /// Forgets remarks on packets that have not got their number.
+    pub(crate) fn forget_unnumbered(&mut self) {
+        self.remarks.retain(|(number, _)| *number <= self.sequence);
     }
 
     #[cold]
     fn remarked(&mut self, mut record: Record) -> Record {
-        let direction = record.packet.direction();
-        if let Some((_, why)) = self.remark.take_if(|(about, _)| *about == direction) {
+        let number = record.packet.seq();
+        if let Some(place) = self.remarks.iter().position(|(about, _)| *about == number) {
+            let (_, why) = self.remarks.swap_remove(place);
             record.comment = Some(match record.comment {
                 Some(comment) => format!("{why}; {comment}"),
                 None => why.to_owned(),
@@ -96,7 +104,7 @@ impl Recorder {
 
     #[inline(always)]
     pub(crate) fn record(&mut self, mut record: Record) {
-        if self.remark.is_some() {
+        if !self.remarks.is_empty() {
             record = self.remarked(record);
         }
         if let Some(tally) = &mut self.tally
@@ -187,3 +195,32 @@ impl Recorder {
 
 /// The comment of a packet without a frame that the end of its connection cut off.
 pub(crate) const CUT_OFF: &str = "the connection ended within this packet";
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use mitmcraft_protocol::packet::RawReason;
+    use mitmcraft_protocol::schema::Catalog;
+
+    #[test]
+    fn a_remark_is_made_on_its_packet_whatever_is_recorded_before_it() {
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let address = ([127, 0, 0, 1], 1).into();
+        let mut recorder = Recorder::new(Context::new(1, Timestamp(0), address, protocol));
+        let content = || Content::Raw(Bytes::new(), RawReason::NotMinecraft);
+        let first = recorder.packet(Direction::Serverbound, content());
+        recorder.remark(first.seq(), CUT_OFF);
+        recorder.remark(first.seq() + 2, "sent by hand");
+        let second = recorder.packet(Direction::Serverbound, content());
+        recorder.record(Record::passed(second));
+        recorder.record(Record::passed(first));
+        recorder.forget_unnumbered();
+        let third = recorder.packet(Direction::Serverbound, content());
+        recorder.record(Record::passed(third));
+        let said: Vec<_> = recorder.entries.iter().map(|it| it.record().unwrap()).collect();
+        let said: Vec<_> = said.iter().map(|it| it.comment.as_deref()).collect();
+        assert_eq!(said, [None, Some(CUT_OFF), None]);
+    }
+}

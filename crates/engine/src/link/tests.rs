@@ -299,14 +299,14 @@ fn a_packet_that_the_proxy_keeps_or_replaces_says_why_in_its_record() {
     let packet = path.packet(Clientbound, &[0x70, 1]);
     path.delivery.swallow(packet, "for the proxy");
     let packet = path.packet(Serverbound, &[0x70, 2]);
-    path.delivery.replace(&mut path.wire, packet, vec![0x70, 3], "the key is the proxy's");
+    path.delivery.replace(&mut path.wire, packet, vec![0x70, 3], "key and token are the proxy's");
     assert_eq!(path.wire.0, [(Serverbound, vec![2, 0x70, 3])]);
     let said = |it: &Record| (it.packet.seq(), it.outcome, it.of, it.comment.clone());
     assert_eq!(
         path.records().iter().map(said).collect::<Vec<_>>(),
         [
             (1, Outcome::Drop, None, Some("for the proxy".into())),
-            (2, Outcome::Rewrite, None, Some("the key is the proxy's".into())),
+            (2, Outcome::Rewrite, None, Some("key and token are the proxy's".into())),
             (3, Outcome::Send, Some(2), None),
         ]
     );

@@ -232,7 +232,7 @@ impl Client {
         let full = delivery.queues[direction].size() + length > MAX_DELAYED;
         if judgement.effects.delay.is_some() && full {
             let comment = "dropped: rules delay too much in this direction already";
-            judgement.effects.notes.comments.push(comment.into());
+            judgement.effects.notes.remark(comment);
             judgement.verdict = Verdict::Drop;
         }
         delivery.deliver(&mut wire, packet, judgement)

@@ -173,7 +173,7 @@ impl Control {
         let (verdict, how) = hold.decision.unwrap_or((Verdict::Pass, Release::Ended));
         self.report(Report::Released { held: hold.number, how });
         let mut effects = Effects::default();
-        effects.notes.comments.push(held_for(hold.since, now, how));
+        effects.notes.remark(held_for(hold.since, now, how));
         Decided { by: Decider::Person, verdict, effects }
     }
 

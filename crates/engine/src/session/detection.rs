@@ -56,9 +56,9 @@ impl Session {
         if !self.config.keep_host {
             Arc::make_mut(&mut self.config).keep_host = true;
         }
-        self.delivery.recorder.remark(Direction::Serverbound, HEADER);
         let content = Content::Raw(header, RawReason::NotMinecraft);
         let packet = self.delivery.recorder.packet(Direction::Serverbound, content);
+        self.delivery.recorder.remark(packet.seq(), HEADER);
         if refused {
             self.record(Record::passed(packet));
         } else if let Some(incoming) = self.admit(packet, None, None) {

@@ -278,7 +278,7 @@ impl Session {
                     _ => format!("the account cannot join: {error}"),
                 };
                 if let Some(response) = joining.response {
-                    self.swallow(response, &reason);
+                    self.delivery.swallow(response, &reason);
                 }
                 self.dismiss(&reason);
             }

@@ -126,7 +126,7 @@ impl Session {
         refusal.ping = None;
         let packet = self.ping_packet(request, at);
         let recorded = self.closing.reason().unwrap_or(&reason).to_owned();
-        self.swallow(packet, &recorded);
+        self.delivery.swallow(packet, &recorded);
         if self.closing.lost() == Some(Side::Client) {
             return;
         }

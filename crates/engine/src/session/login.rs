@@ -105,18 +105,18 @@ impl Session {
         let mut judgement = self.delivery.judge(&packet, role, decided);
         if handshake.next.is_none() {
             let comment = "`nextState` is not 1 (status), 2 (login) or 3 (transfer)";
-            judgement.effects.notes.comments.push(comment.into());
+            judgement.effects.notes.remark(comment);
         }
         if self.ends.server.ahead > 0 {
             judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
-            judgement.effects.notes.comments.push(comment.into());
+            judgement.effects.notes.remark(comment);
         } else if judgement.verdict == Verdict::Pass && !self.config.keep_host {
             let towards = handshake.towards(&self.upstream, &value);
             if let Some(mut body) = towards.and_then(|value| encode(&packet, &value)) {
                 body.extend_from_slice(&rest);
                 judgement.verdict = Verdict::Replace(body.into());
-                judgement.effects.notes.comments.push("host and port are the upstream's".into());
+                judgement.effects.notes.remark("host and port are the upstream's");
             }
         }
         let close = self.delivery.deliver(&mut self.ends, packet, judgement);
@@ -132,7 +132,7 @@ impl Session {
             self.describe(version.value, false);
         }
         self.awaits_state = true;
-        self.delivery.recorder.remark(Direction::Serverbound, MALFORMED);
+        self.delivery.recorder.remark(packet.seq(), MALFORMED);
         self.judge_and_deliver(incoming);
     }
 
@@ -153,7 +153,7 @@ impl Session {
             return self.relay(RawReason::Opaque(NO_STATE.into()));
         };
         let why = if state == State::Login { NAMELESS_LOGIN } else { NAMELESS_STATUS };
-        self.delivery.recorder.remark(Direction::Serverbound, why);
+        self.delivery.recorder.remark(incoming.packet.seq(), why);
         self.delivery.recorder.enter(state);
         self.state_event();
         match role {
@@ -183,7 +183,7 @@ impl Session {
         let mut judgement = self.delivery.judge(&packet, None, decided);
         if judgement.verdict == Verdict::Pass {
             judgement.verdict = Verdict::Replace(body.into());
-            judgement.effects.notes.comments.push("the player is the account's".into());
+            judgement.effects.notes.remark("the player is the account's");
         }
         self.deliver(packet, judgement);
     }
@@ -254,7 +254,10 @@ impl Session {
         if fits(State::Login) && !fits(State::Play) {
             self.resets[direction] = false;
             self.delivery.recorder.states[direction] = State::Login;
-            self.delivery.recorder.remark(direction, SECOND_LOGIN);
+            // It gets another number if what is held goes before it.
+            if !self.control.holds_any() {
+                self.delivery.recorder.remark(packet.seq(), SECOND_LOGIN);
+            }
             self.state_event();
         }
     }
@@ -262,7 +265,7 @@ impl Session {
     fn on_disconnect(&mut self, incoming: Incoming) {
         let packet = &incoming.packet;
         if packet.kind().is_some_and(|kind| kind.state() != packet.state()) {
-            self.delivery.recorder.remark(packet.direction(), STRAY_DISCONNECT);
+            self.delivery.recorder.remark(packet.seq(), STRAY_DISCONNECT);
         }
         if let Some(reason) = incoming.packet.reason() {
             let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };

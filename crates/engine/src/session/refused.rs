@@ -57,7 +57,7 @@ impl Session {
             }
             Some(Role::Handshake) => {
                 if self.read_handshake(&packet).is_none() {
-                    self.swallow(packet, &recorded);
+                    self.delivery.swallow(packet, &recorded);
                     return self.closing.end_now();
                 }
                 None
@@ -77,7 +77,7 @@ impl Session {
         if matches!(role, Some(Role::LoginStart | Role::Greeting | Role::UnframedLogin)) {
             self.note_player(&packet);
         }
-        self.swallow(packet, &recorded);
+        self.delivery.swallow(packet, &recorded);
         if let Some(body) = body {
             self.send(Direction::Clientbound, state, body);
         }

@@ -32,7 +32,7 @@ impl Session {
             (Err(reason), Otherwise::Close) => return self.close_undecided(packet, &reason),
             (Err(reason), Otherwise::Pass) => {
                 let mut effects = Effects::default();
-                effects.notes.comments.push(not_decided(&reason));
+                effects.notes.remark(not_decided(&reason));
                 Decided { by: Decider::Program, verdict: Verdict::Pass, effects }
             }
         };

@@ -12,7 +12,7 @@ use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::filter::{Judgement, Pipeline, SessionEvent};
+use crate::filter::{Judgement, Pipeline, SessionEvent, is_own};
 use crate::link::{
     ANY_VERSION, Delivery, Emission, End, Engine, Input, MAX_BURST, MAX_PENDING, Notice, Output,
     PerSide, Question, Recorder, Report, SHUTTING_DOWN, Side, Upstream,
@@ -284,7 +284,9 @@ impl Session {
         }
         if self.control.engaged && !matches!(self.phase, Phase::Refused(_)) {
             let packet = self.delivery.recorder.unnumbered(direction, content);
-            return self.on_controlled(packet);
+            self.on_controlled(packet);
+            // One that waits gets another number.
+            return self.delivery.recorder.forget_unnumbered();
         }
         let packet = self.delivery.recorder.packet(direction, content);
         if let Phase::Refused(_) = self.phase {
@@ -431,7 +433,9 @@ impl Session {
     }
 
     /// Records a packet that goes nowhere.
+    /// Records a packet that goes nowhere, with a remark of the proxy.
     pub(super) fn swallow(&mut self, packet: Packet, comment: &str) {
+        debug_assert!(is_own(comment), "redaction does not know the remark: {comment}");
         self.delivery.swallow(packet, comment);
     }
 

@@ -105,7 +105,7 @@ impl Session {
             let upstream = Some(&self.upstream).filter(|_| !self.config.keep_host);
             let moved = upstream.and_then(|upstream| towards(&value, upstream));
             let renamed = self.account_name(moved.as_ref().unwrap_or(&value));
-            let mut note = |what: &str| judgement.effects.notes.comments.push(what.into());
+            let mut note = |what: &str| judgement.effects.notes.remark(what);
             moved.iter().for_each(|_| note("host and port are the upstream's"));
             renamed.iter().for_each(|_| note("the player is the account's"));
             let body = renamed.or(moved).and_then(|value| encode(&packet, &value));

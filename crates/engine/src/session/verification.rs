@@ -82,7 +82,7 @@ impl Session {
             if let Some(name) = self.context().player.clone() {
                 self.identity = Identity::Claimed(name);
             }
-            judgement.effects.notes.comments.push(ASKED_FIRST.into());
+            judgement.effects.notes.remark(ASKED_FIRST);
             return self.deliver(login, judgement);
         }
         self.hold(login, judgement);
@@ -99,7 +99,7 @@ impl Session {
         let name = name.as_ref().and_then(|value| value.get("username")?.as_text());
         let (Some(body), Some(name)) = (own, name) else { return self.turn_away(login, NO_NAME) };
         let held = HeldLogin { name: name.to_owned(), next: Next::Start(body, login.seq()) };
-        judgement.effects.notes.comments.push("waits until the player is verified".into());
+        judgement.effects.notes.remark("waits until the player is verified");
         self.record_rewritten(login, judgement);
         if !self.closing.has_stopped() {
             self.want_key(Purpose::Verify(held));
@@ -186,7 +186,7 @@ impl Session {
             Err(refusal) => {
                 let reason = refusal.to_string();
                 if let Some(packet) = login.packet() {
-                    self.swallow(packet.clone(), &reason);
+                    self.delivery.swallow(packet.clone(), &reason);
                 }
                 self.dismiss(&reason);
             }

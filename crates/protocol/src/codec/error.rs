@@ -121,3 +121,61 @@ pub enum CodecError {
         length: usize,
     },
 }
+
+impl CodecError {
+    /// Returns whether a text is that of an error for which the stream is at fault that cannot be decoded any more: no
+    /// gap in a recording, and no limit. Captures have these errors as text.
+    #[must_use]
+    pub(crate) fn is_fault_of_stream(text: &str) -> bool {
+        // Those of a limit, and of a gap.
+        let others = [" bytes or more at byte ", " bytes are missing at byte "];
+        text.contains(" of the stream") && !others.iter().any(|other| text.contains(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::DecodeCause;
+
+    #[test]
+    fn the_text_of_each_error_tells_whether_the_stream_is_at_fault() {
+        let (at, limit) = (7, 100);
+        let error = Box::new(DecodeError::new(3, DecodeCause::Trailing(2)));
+        for error in [
+            CodecError::FrameLength { at },
+            CodecError::NegativeFrameLength { length: -1, at },
+            CodecError::UnknownPacket { id: 0x7f, at },
+            CodecError::Unmeasured { at, error },
+            CodecError::BareLimit { needed: 200, limit, at },
+            CodecError::Memory { needed: 200, limit, at },
+            CodecError::Missing { bytes: 5, at },
+            CodecError::MissingDataLength { bytes: 1 },
+            CodecError::DataLength,
+            CodecError::NegativeDataLength { length: -1 },
+            CodecError::InflatedLimit { size: 200, limit },
+            CodecError::InflatedShort { inflated: 1, declared: 2 },
+            CodecError::InflatedLong { declared: 2 },
+            CodecError::Zlib { at: 1, length: 2 },
+        ] {
+            let expected = match error {
+                CodecError::FrameLength { .. }
+                | CodecError::NegativeFrameLength { .. }
+                | CodecError::UnknownPacket { .. }
+                | CodecError::Unmeasured { .. } => true,
+                // A limit, a gap, or a fault of one frame.
+                CodecError::BareLimit { .. }
+                | CodecError::Memory { .. }
+                | CodecError::Missing { .. }
+                | CodecError::MissingDataLength { .. }
+                | CodecError::DataLength
+                | CodecError::NegativeDataLength { .. }
+                | CodecError::InflatedLimit { .. }
+                | CodecError::InflatedShort { .. }
+                | CodecError::InflatedLong { .. }
+                | CodecError::Zlib { .. } => false,
+            };
+            assert_eq!(CodecError::is_fault_of_stream(&error.to_string()), expected, "{error}");
+        }
+    }
+}

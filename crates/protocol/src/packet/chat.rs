@@ -20,7 +20,8 @@ pub fn plain_nbt(tag: &Tag) -> String {
 /// Returns `raw` with each text replaced: those of a component in JSON, each on its own, or `raw` itself if it is
 /// no component. `None` if `replace` returns that for a text.
 ///
-/// What `replace` does not change stays byte for byte. Texts are `text`, the items of `extra`, and the arguments of
+/// Returns `raw` itself if no text changes; otherwise the component is written as compact JSON, with its keys in order.
+/// Texts are `text`, the items of `extra`, and the arguments of
 /// translations in `with`.
 pub fn replace_text(raw: &str, replace: &mut dyn FnMut(&str) -> Option<String>) -> Option<String> {
     let json =

@@ -28,10 +28,7 @@ impl RawReason {
     /// recording, or a limit.
     #[must_use]
     pub fn is_fault_of_stream(&self) -> bool {
-        let Self::Opaque(why) = self else { return false };
-        // Captures have these errors as text.
-        let others = [" are missing ", ", and the "];
-        why.contains(" of the stream") && !others.iter().any(|other| why.contains(other))
+        matches!(self, Self::Opaque(why) if CodecError::is_fault_of_stream(why))
     }
 
     /// Returns the reason for bytes in which no packets are found, after `fault` if there was one.

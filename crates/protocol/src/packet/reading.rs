@@ -4,8 +4,8 @@ use std::sync::Arc;
 use super::{Packet, Undecoded};
 use crate::codec::{CodecError, Inflater};
 use crate::schema::{
-    Catalog, DecodeError, Direction, Family, Flow, Leaf, Measure, Name, Protocol, Release, Scalar,
-    State, Visitor,
+    Catalog, DecodeError, Direction, Family, Flow, Leaf, Name, Protocol, Release, Scalar, State,
+    Visitor,
 };
 use crate::wire::VarInt;
 
@@ -46,11 +46,13 @@ impl ReadAs {
         if protocol.family() != Family::Java || is_early || packet.frame().is_none() {
             return Vec::new();
         }
-        let others = [State::Play, State::Configuration, State::Login];
-        let others = others.into_iter().filter(|state| *state != packet.state());
         let forms = [Self::Compressed, Self::Uncompressed].into_iter();
         let versions = versions_around(protocol).into_iter().map(Self::Version);
-        forms.chain(others.map(Self::State)).chain(versions).take(MOST_GUESSES).collect()
+        forms
+            .chain(others(packet.state()).map(Self::State))
+            .chain(versions)
+            .take(MOST_GUESSES)
+            .collect()
     }
 
     /// Reads a packet so; returns `None` if it does not decode whole.
@@ -99,9 +101,7 @@ impl fmt::Display for Reading {
         write!(f, "reads as `{}` ", self.packet)?;
         match &self.how {
             ReadAs::Compressed => f.write_str("compressed, though no Set Compression came"),
-            ReadAs::Uncompressed => {
-                f.write_str("in a frame of the form before Set Compression, which came")
-            }
+            ReadAs::Uncompressed => f.write_str("uncompressed, though Set Compression came"),
             ReadAs::State(state) => write!(f, "of the state {state}"),
             ReadAs::Version(protocol) => write!(f, "of {}", protocol.newest_name()),
         }
@@ -124,18 +124,22 @@ type Found = (Name, State, bool);
 
 /// Reads a body in the packet's own state, or in another: what told of the change was not read either.
 fn in_any_state(protocol: &Protocol, packet: &Packet, body: &[u8]) -> Option<Found> {
-    let others = [State::Play, State::Configuration, State::Login].into_iter();
-    let mut states = [packet.state()].into_iter().chain(others);
+    let mut states = std::iter::once(packet.state()).chain(others(packet.state()));
     states.find_map(|state| in_state(protocol, state, packet, body))
+}
+
+/// Returns the states besides one in which a packet may have been sent.
+fn others(state: State) -> impl Iterator<Item = State> {
+    let all = [State::Play, State::Configuration, State::Login].into_iter();
+    all.filter(move |other| *other != state)
 }
 
 fn in_state(protocol: &Protocol, state: State, packet: &Packet, body: &[u8]) -> Option<Found> {
     let direction: Direction = packet.direction();
     let (kind, start) = protocol.identify(state, direction, body).ok()?;
-    let walked: Result<usize, DecodeError> = protocol.walk_dyn(kind, body, start, &mut Measure);
-    walked.ok()?;
     let mut evidence = Evidence { left: body.len(), is_usual: true, parts: 0 };
-    let _ = protocol.walk_dyn(kind, body, start, &mut evidence);
+    let walked: Result<usize, DecodeError> = protocol.walk_dyn(kind, body, start, &mut evidence);
+    walked.ok()?;
     if !evidence.is_usual {
         return None;
     }
@@ -146,7 +150,7 @@ fn in_state(protocol: &Protocol, state: State, packet: &Packet, body: &[u8]) -> 
 
 /// Looks for what an accident would hardly produce.
 struct Evidence {
-    /// The bytes of the body that fields without a form do not have.
+    /// Bytes of the body minus twice those in unstructured fields; 0 if such fields make up half of it.
     left: usize,
     /// `false` if a field has a form that no program writes.
     is_usual: bool,

@@ -10,6 +10,7 @@ use super::policy::{FieldContext, keeps_payload};
 use super::pseudonyms::Pseudonyms;
 use super::text::EMPTY_BLOB;
 use crate::capture::{Entry, Event, EventKind, Record};
+use crate::filter::own_words;
 use mitmcraft_protocol::meaning::Part;
 use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason};
 use mitmcraft_protocol::schema::{Name, Value};
@@ -171,17 +172,14 @@ impl Redactor {
         }
     }
 
-    /// Redacts a text of the proxy, which quotes only after a colon.
+    /// Redacts a comment or a reason, except for the words of the proxy.
     fn own(&self, text: &str) -> String {
-        if OWN.contains(&text) {
-            return text.to_owned();
-        }
-        match text.split_once(": ") {
-            Some((front, detail)) if OWN.contains(&front) => {
-                format!("{front}: {}", self.pseudonyms.text(detail))
-            }
-            _ => self.pseudonyms.text(text),
-        }
+        let parts = text.split("; ").map(|part| match own_words(part) {
+            Some((own, None)) => own.to_owned(),
+            Some((own, Some(quoted))) => format!("{own}: {}", self.pseudonyms.text(quoted)),
+            None => self.pseudonyms.text(part),
+        });
+        parts.collect::<Vec<_>>().join("; ")
     }
 
     fn learn(&mut self, name: &str) {
@@ -296,39 +294,6 @@ fn is_property(fields: &[(Name, Value)]) -> bool {
 
 /// Fields that hold a player's name.
 const NAMES: [&str; 4] = ["username", "name", "playerName", "player"];
-
-/// Comments and reasons of the proxy, which are kept.
-const OWN: [&str; 29] = [
-    "host and port are the upstream's",
-    "the key is the proxy's",
-    "key and token are the proxy's",
-    "secret and token are the proxy's",
-    "secret and token are encrypted with the server's key",
-    "no authentication",
-    "the server asks for a password",
-    "authentication at minecraft.net: this is the server's hash",
-    "its first bytes were forwarded before it was whole",
-    "the connection ended within this packet",
-    "a rule wanted to delay it, which Query cannot",
-    "made room for another client",
-    "sent by hand",
-    "ended by hand",
-    "answers the proxy, which has answered the server",
-    "cannot overtake what is held: the proxy answers it",
-    "both sides closed",
-    "closed by the client",
-    "closed by the server",
-    "closed by a rule",
-    "disconnected by the server",
-    "lost the client",
-    "lost the server",
-    "stopped by the user",
-    "the demo is over",
-    "the server stayed",
-    "the client stayed",
-    "the recording has ended",
-    "the client did not log in",
-];
 
 /// The comment of bytes of which nothing is kept.
 const BLANKED: &str = "redacted: its bytes are zeros";

@@ -32,4 +32,4 @@ pub use name_pattern::UnknownPlaceholder;
 pub use named_files::NamedFiles;
 pub use open::{Entries, is_table, open_capture, open_table, read_capture, read_capture_within};
 pub use rotation::Rotation;
-pub use unpack::unpack;
+pub use unpack::{is_packed, unpack};

@@ -26,13 +26,22 @@ impl NamedFiles {
         Ok(Self { pattern, retention: Retention::new(Some(keep), name) })
     }
 
-    /// Creates the file of a session at a time, and deletes the oldest beyond the limit. Only its owner can read it.
+    /// Keeps as many of the files of sessions that never log in: they push out none of the others.
     ///
     /// # Errors
-    /// [`io::Error`] if the file cannot be created, or another cannot be deleted.
+    /// [`UnknownPlaceholder`] in the name.
+    pub fn of_visits(name: &Path, keep: Keep) -> Result<Self, UnknownPlaceholder> {
+        let pattern = NamePattern::of(name)?;
+        Ok(Self { pattern, retention: Retention::of_visits(Some(keep), name) })
+    }
+
+    /// Creates the file of a session at a time. Only its owner can read it.
+    ///
+    /// # Errors
+    /// [`io::Error`] if the file cannot be created.
     pub fn create(&self, context: &Context, at: Timestamp) -> io::Result<(PathBuf, File)> {
         let (path, file) = claim_numbered(&self.pattern.fill(context, at))?;
-        if let Err(error) = self.retention.opened(&path, at) {
+        if let Err(error) = self.retention.begun(&path) {
             drop(file);
             // It is empty, and the error is the one that counts.
             let _ = self.remove(&path);
@@ -44,7 +53,7 @@ impl NamedFiles {
     /// Notes that a file is complete, and deletes the oldest others beyond the limit.
     ///
     /// # Errors
-    /// [`io::Error`] if one cannot be deleted.
+    /// [`io::Error`] if one cannot be deleted. The new file counts nevertheless.
     pub fn complete(&self, path: PathBuf, at: Timestamp) -> io::Result<()> {
         self.retention.done(path, at)
     }
@@ -91,5 +100,32 @@ mod tests {
         let last = create(true);
         assert!(good.iter().chain([&last]).all(|path| path.exists()), "three are kept");
         assert!(create(true).exists() && !good[0].exists(), "and not more");
+    }
+
+    #[test]
+    fn visits_push_out_no_others_and_an_old_file_that_stays_hinders_no_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        // Without an ending that is known, the number goes to the end.
+        let name = folder.path().join("a-{session}");
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let at = Timestamp(0);
+        let context = Context::new(1, at, ([127, 0, 0, 1], 1).into(), protocol);
+        let players = NamedFiles::new(&name, Keep::Files(1)).unwrap();
+        let visits = NamedFiles::of_visits(&name, Keep::Files(1)).unwrap();
+        let made = |files: &NamedFiles| {
+            let (path, _) = files.create(&context, at).unwrap();
+            (files.complete(path.clone(), at).is_ok(), path)
+        };
+        let (_, player) = made(&players);
+        assert_eq!(player, folder.path().join("a-1"));
+        let (_, first) = made(&visits);
+        assert_eq!(first, folder.path().join("a-1-2"));
+        let (is_trimmed, second) = made(&visits);
+        assert!(is_trimmed && player.exists() && !first.exists() && second.exists());
+        // What is there now cannot be deleted as a file.
+        std::fs::remove_file(&second).unwrap();
+        std::fs::create_dir(&second).unwrap();
+        let (is_trimmed, third) = made(&visits);
+        assert!(!is_trimmed && third.exists());
     }
 }

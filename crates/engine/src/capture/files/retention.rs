@@ -43,11 +43,17 @@ impl Retention {
 
     /// Registers that a file was begun at that time, and deletes the oldest beyond the limit.
     pub(super) fn opened(&self, path: &Path, at: Timestamp) -> io::Result<()> {
+        self.begun(path)?;
+        self.with(|files| files.trim(at))
+    }
+
+    /// Registers that a file was begun, and deletes none.
+    pub(super) fn begun(&self, path: &Path) -> io::Result<()> {
         self.with(|files| {
             let before = files.manifest.add(path)?;
             files.done.get_or_insert_with(|| before.into());
             files.open.push(path.to_owned());
-            files.trim(at)
+            Ok(())
         })
     }
 

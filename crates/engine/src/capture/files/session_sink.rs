@@ -283,15 +283,22 @@ pub(super) fn claim_numbered(path: &Path) -> io::Result<(PathBuf, File)> {
 }
 
 /// Returns the name of the file at that place among those of the same name: the second one has
-/// `-2` in front of its ending.
+/// `-2` in front of its ending, or at its end if the ending is unknown.
 fn numbered(path: &Path, place: u32) -> PathBuf {
+    if place < 2 {
+        return path.to_owned();
+    }
     let name = path.file_name().and_then(|name| name.to_str());
     let zip = |name: &'_ str| name.strip_suffix(".zip").map(str::len);
     let split = name
         .and_then(|name| FileType::split_name(name).or_else(|| Some(name.split_at(zip(name)?))));
     match split {
-        Some((stem, ending)) if place > 1 => path.with_file_name(format!("{stem}-{place}{ending}")),
-        _ => path.to_owned(),
+        Some((stem, ending)) => path.with_file_name(format!("{stem}-{place}{ending}")),
+        None => {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!("-{place}"));
+            name.into()
+        }
     }
 }
 

@@ -2,7 +2,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::super::Compression;
+use super::super::{Compression, MEMBER};
 
 /// Decompresses a file if its first bytes are those of gzip or zstd; otherwise reads it unchanged.
 ///
@@ -20,6 +20,12 @@ fn unpack_boxed(reader: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead +
         Compression::Gzip => buffered(MultiGzDecoder::new(whole)),
         Compression::Zstd => buffered(zstd::stream::read::Decoder::with_buffer(whole)?),
     })
+}
+
+/// Returns whether a file that begins with `head` is compressed or a zip archive.
+#[must_use]
+pub fn is_packed(head: &[u8]) -> bool {
+    compression(head) != Compression::None || head.starts_with(&MEMBER)
 }
 
 /// Returns the compression of a file that begins with `head`.
