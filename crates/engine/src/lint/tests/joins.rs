@@ -173,21 +173,28 @@ fn a_login_without_an_answer_is_the_fault_of_the_side_that_owes_it() {
     }
 }
 
-/// What does not decode because the server's version is another, as its status says, is one finding.
-#[test]
-fn a_server_that_answers_another_version_than_its_status_names_is_one_finding() {
+/// Returns a session with an upstream whose status names 1.8.8, and that sends `undecoded` packets that are no
+/// packets of 1.21.4.
+fn of_another_version(upstream: &str, undecoded: usize) -> Vec<Entry> {
     let mut script = Script::new(769);
+    let context = Context { upstream: upstream.to_owned(), ..Context::clone(&script.context) };
+    script.context = Arc::new(context);
     let status =
         "{\"version\":{\"name\":\"1.8.8\",\"protocol\":47},\"players\":{\"max\":1,\"online\":0}}";
     script = script.server_in(State::Status, "server_info", body().text(status));
     script.entries.push(script.clone().close("both sides closed").entries.pop().unwrap());
     script.seq = 0;
-    for _ in 0..14 {
+    for _ in 0..undecoded {
         script = script.bytes(Direction::Clientbound, State::Login, vec![0x21, 1, 2, 3]);
     }
-    let script = script.close("closed by the client");
+    script.close("closed by the client").entries
+}
+
+/// What does not decode because the server's version is another, as its status says, is one finding.
+#[test]
+fn a_server_that_answers_another_version_than_its_status_names_is_one_finding() {
     let mut linter = Linter::default();
-    script.entries.iter().for_each(|entry| linter.write(entry).unwrap());
+    of_another_version("a", 14).iter().for_each(|entry| linter.write(entry).unwrap());
     linter.finish().unwrap();
     let report = linter.report();
     let [finding] = &*report.findings else { panic!("{}", text(&report)) };
@@ -197,4 +204,27 @@ fn a_server_that_answers_another_version_than_its_status_names_is_one_finding() 
         "{}",
         finding.reason
     );
+}
+
+#[test]
+fn the_version_of_a_server_explains_nothing_about_another_server() {
+    let known = |linter: &mut Linter, upstream, undecoded| {
+        let entries = of_another_version(upstream, undecoded);
+        entries.iter().for_each(|entry| linter.write(entry).unwrap());
+    };
+    let rules = |linter: &Linter| {
+        let report = linter.report();
+        report.findings.iter().map(|it| it.rule.to_string()).collect::<Vec<_>>()
+    };
+    let mut linter = Linter::default();
+    known(&mut linter, "a", 14);
+    known(&mut linter, "b", 2);
+    assert_eq!(rules(&linter), ["id-unknown", "version-differs"]);
+    // Each is told of.
+    known(&mut linter, "b", 14);
+    assert_eq!(rules(&linter), ["version-differs"]);
+    // The sessions of another capture are of other servers.
+    linter.begin("another capture");
+    known(&mut linter, "a", 2);
+    assert_eq!(rules(&linter), ["id-unknown", "version-differs"]);
 }
