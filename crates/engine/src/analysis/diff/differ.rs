@@ -13,8 +13,9 @@ use mitmcraft_protocol::schema::{Direction, PerDirection};
 /// in order, and [`poll`](Self::poll) returns differences.
 ///
 /// The first session with a player of one capture is compared with the first of the other, and so on, and so are the
-/// sessions without one (pings). Only packets that reached a peer are compared, rewritten ones as they were sent. Memory is bounded if entries of
-/// both captures are pushed at about the same rate: a window of packets per open direction.
+/// sessions without one (pings). Only packets that reached a peer are compared, rewritten ones as they were sent.
+/// Memory is bounded if entries of both captures are pushed at about the same rate: a window of packets per open
+/// direction.
 #[derive(Debug, Default)]
 pub struct Differ {
     ignore: Ignore,
@@ -26,7 +27,7 @@ pub struct Differ {
     pub equal: EqualPairs,
     a: CaptureSessions,
     b: CaptureSessions,
-    /// The bytes of entries that were held since sessions were settled.
+    /// The memory that the entries held of all sessions take, in bytes.
     held: u64,
     pairs: BTreeMap<Place, Pair>,
     /// The numbers of the sessions that were compared with each other.
@@ -64,8 +65,9 @@ struct CaptureSessions {
 
 #[derive(Debug)]
 enum OpenSession {
-    /// The entries of a session of which it is not known yet whether it has a player.
-    Held(Vec<Entry>),
+    /// The entries of a session of which it is not known yet whether it has a player, and the memory that they take,
+    /// in bytes.
+    Held(Vec<Entry>, u64),
     /// The place of a session that is compared.
     Known(Place),
 }
@@ -98,17 +100,23 @@ impl Differ {
         // Sessions that are named are compared, whatever they are.
         let has_player = context.player.is_some() || self.sessions.is_some();
         let (capture, _) = self.captures(side);
-        let open = capture.open.entry(session).or_insert_with(|| OpenSession::Held(Vec::new()));
+        let held = || OpenSession::Held(Vec::new(), 0);
+        let open = capture.open.entry(session).or_insert_with(held);
         let held = match open {
             OpenSession::Known(place) => {
                 let place = *place;
                 return self.take(side, place, entry);
             }
-            OpenSession::Held(held) if has_player || entry.is_close() || held.len() >= MAX_HELD => {
-                std::mem::take(held)
+            OpenSession::Held(held, size)
+                if has_player || entry.is_close() || held.len() >= MAX_HELD =>
+            {
+                let (held, size) = (std::mem::take(held), *size);
+                self.held -= size;
+                held
             }
-            OpenSession::Held(held) => {
+            OpenSession::Held(held, size) => {
                 held.push(entry.clone());
+                *size += entry.size();
                 self.held += entry.size();
                 if self.held > MAX_HELD_BYTES {
                     self.settle();
@@ -163,14 +171,14 @@ impl Differ {
         for side in [DiffSide::A, DiffSide::B] {
             let (capture, _) = self.captures(side);
             let held = capture.open.iter().filter_map(|(session, open)| match open {
-                OpenSession::Held(_) => Some(*session),
+                OpenSession::Held(..) => Some(*session),
                 OpenSession::Known(_) => None,
             });
             let mut held: Vec<u64> = held.collect();
             held.sort_unstable();
             for session in held {
                 let (capture, _) = self.captures(side);
-                if let Some(OpenSession::Held(entries)) = capture.open.remove(&session) {
+                if let Some(OpenSession::Held(entries, _)) = capture.open.remove(&session) {
                     let place = self.begin(side, session, false);
                     entries.iter().for_each(|entry| self.take(side, place, entry));
                 }
@@ -279,3 +287,35 @@ const MAX_HELD_BYTES: u64 = 32 << 20;
 
 /// Greatest number of packets that wait in all sessions together.
 const MAX_WAITING: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::explain::tests::script::Script;
+    use mitmcraft_protocol::packet::Context;
+    use mitmcraft_protocol::schema::State;
+
+    #[test]
+    fn what_sessions_held_before_their_players_were_known_counts_no_more() {
+        let mut differ = Differ::default();
+        for session in 1..40 {
+            let mut script = Script::new(47);
+            let name = |player: Option<String>, script: &Script| {
+                Arc::new(Context { session, player, ..Context::clone(&script.context) })
+            };
+            script.context = name(None, &script);
+            let bytes = |script: Script, len| {
+                script.bytes(Direction::Serverbound, State::Login, vec![0; len])
+            };
+            script = bytes(script, 1 << 20);
+            differ.push(DiffSide::A, script.entries.last().unwrap());
+            assert_eq!(differ.seen(DiffSide::A), session as usize - 1);
+            script.context = name(Some("Steve".to_owned()), &script);
+            script = bytes(script, 1);
+            differ.push(DiffSide::A, script.entries.last().unwrap());
+            assert_eq!(differ.seen(DiffSide::A), session as usize);
+        }
+    }
+}
