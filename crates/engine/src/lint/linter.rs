@@ -26,7 +26,7 @@ use mitmcraft_protocol::schema::{DecodeCause, Direction, Family, Release};
 pub struct Linter {
     source: Option<Arc<str>>,
     side: LintSide,
-    /// `true` if packets that do not decode are not read as something else, which takes long.
+    /// `true` if the meaning of packets that do not decode is not guessed, which takes long.
     is_brief: bool,
     sessions: HashMap<u64, LintSession>,
     memory: SessionMemory,
@@ -38,11 +38,11 @@ pub struct Linter {
     findings: BTreeMap<Key, Finding>,
     /// The memory that `findings` take, in bytes.
     kept: usize,
-    /// What the present entry shows; `None` if nobody asks.
+    /// The findings of the current entry; `None` unless they are reported as they happen.
     live: Option<Vec<LiveFinding>>,
 }
 
-/// A finding while it happens. As text, it is one sentence.
+/// A finding that is reported as it happens. As text, it is one sentence.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LiveFinding {
@@ -54,7 +54,7 @@ pub struct LiveFinding {
     pub rule: LintRule,
     /// `false` if it may be right after all.
     pub certain: bool,
-    /// What follows.
+    /// The gravity of the fault.
     pub grade: Grade,
     /// What is wrong.
     pub reason: String,
@@ -83,7 +83,7 @@ impl LiveFinding {
     }
 }
 
-/// What findings have in common that are counted together.
+/// The properties that findings share if they are counted together: version, rule, packet and field.
 type Key = (i32, LintRule, String, Option<String>);
 
 /// A rule that a packet breaks, and where.
@@ -95,7 +95,7 @@ pub(super) struct Fault {
     pub(super) field: Option<String>,
     pub(super) span: Option<Range<usize>>,
     pub(super) grade: Grade,
-    /// What follows, if that depends on the version.
+    /// The consequence, if that depends on the version.
     pub(super) then: Option<&'static str>,
 }
 
@@ -120,15 +120,15 @@ impl Linter {
         Self { is_brief: true, ..Self::new(side) }
     }
 
-    /// Creates a brief linter of what both sides send, whose findings are told while they happen. Those of its
+    /// Creates a brief linter of what both sides send, whose findings are reported as they happen. Those in its
     /// report have no packets.
     #[must_use]
     pub fn live() -> Self {
         Self { live: Some(Vec::new()), ..Self::brief(LintSide::Both) }
     }
 
-    /// Takes the next entry, and returns what it shows. What is wrong with the entry's own packet becomes part of
-    /// its comment, for the captures that are written after.
+    /// Takes the next entry, and returns its findings. Those about the entry's own packet are added to its comment,
+    /// for the captures that are written later.
     pub fn take_live(&mut self, entry: &mut Entry) -> Vec<LiveFinding> {
         // Judging does not fail.
         let _ = self.write(entry);
@@ -528,7 +528,7 @@ impl LintSide {
     }
 }
 
-/// The bytes of packets with faults that are kept at most, one for each kind of fault.
+/// The most memory that findings take with their packets, in bytes.
 const MOST_KEPT: usize = 64 << 20;
 
 /// Returns the memory that a finding with these packets takes, in bytes.
@@ -549,7 +549,7 @@ fn is_of_decoding(rule: LintRule) -> bool {
     )
 }
 
-/// Returns what is said of a finding besides its rule.
+/// Returns the words that follow the rule of a finding: ` (uncertain)`.
 pub(super) fn label(certain: bool, grade: Option<Grade>) -> &'static str {
     match (certain, grade) {
         (false, _) => " (uncertain)",
@@ -559,7 +559,7 @@ pub(super) fn label(certain: bool, grade: Option<Grade>) -> &'static str {
     }
 }
 
-/// Returns `false` for what the game may bear.
+/// Returns `false` for a diagnostic that the game may tolerate.
 fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {
     let release = packet.context().protocol.release();
     match diagnostic {
@@ -574,10 +574,10 @@ fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {
     }
 }
 
-/// The same while a proxy runs.
+/// The most memory that findings take while a proxy runs, in bytes.
 const MOST_KEPT_LIVE: usize = 8 << 20;
 
-/// Findings that are told of one entry.
+/// The most findings that are reported of one entry.
 const MOST_LIVE: usize = 64;
 
 const FRAME_TOO_LONG: &str =

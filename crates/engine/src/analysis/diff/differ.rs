@@ -32,8 +32,8 @@ pub struct Differ {
     pairs: BTreeMap<Place, Pair>,
     /// The numbers of the sessions that were compared with each other.
     paired: Vec<(u64, u64)>,
-    /// The differences, each with its session, and the number of the packet in the first capture, or of the one before
-    /// it.
+    /// The differences, each with its session and the number of its packet in the first capture; of the packet before
+    /// it, if only the second capture has it.
     found: VecDeque<((Place, u64), Difference)>,
     /// The numbers of the packets that were compared with each other; `None` if they are not kept.
     pub(crate) compared: Option<Vec<(u64, u64)>>,
@@ -48,8 +48,8 @@ pub enum DiffSide {
     B,
 }
 
-/// Identifies a session in either capture: `true` if it has no player, and its index among those of its kind in the order
-/// in which they begin.
+/// A session of either capture: whether it has no player, and its index among those of its kind, in the order in which
+/// they begin.
 type Place = (bool, usize);
 
 /// The sessions of one capture.
@@ -97,7 +97,7 @@ impl Differ {
         {
             return;
         }
-        // Sessions that are named are compared, whatever they are.
+        // Sessions that are given by their numbers need no player.
         let has_player = context.player.is_some() || self.sessions.is_some();
         let (capture, _) = self.captures(side);
         let held = || OpenSession::Held(Vec::new(), 0);
@@ -128,7 +128,7 @@ impl Differ {
         held.iter().chain([entry]).for_each(|entry| self.take(side, place, entry));
     }
 
-    /// Gives a session its place.
+    /// Begins the comparison of a session, and returns its place.
     fn begin(&mut self, side: DiffSide, session: u64, has_player: bool) -> Place {
         let (capture, _) = self.captures(side);
         let begun = &mut capture.begun[usize::from(!has_player)];
@@ -165,7 +165,7 @@ impl Differ {
         }
     }
 
-    /// Takes all sessions whose player is not known for sessions without one.
+    /// Treats all sessions whose player is not known as sessions without one.
     fn settle(&mut self) {
         self.held = 0;
         for side in [DiffSide::A, DiffSide::B] {
@@ -199,21 +199,21 @@ impl Differ {
         self.found.pop_front().map(|(_, difference)| difference)
     }
 
-    /// The number of differences that wait for [`poll`](Self::poll).
+    /// Returns the number of differences not yet returned by [`poll`](Self::poll).
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.found.len()
     }
 
-    /// The number of sessions of a capture whose comparison has begun.
+    /// Returns the number of sessions of a capture whose comparison has begun.
     #[must_use]
     pub fn seen(&self, side: DiffSide) -> usize {
         let capture = if side == DiffSide::A { &self.a } else { &self.b };
         capture.begun.iter().sum()
     }
 
-    /// The numbers of the sessions that were compared with each other so far: those of the first capture, and of the
-    /// second.
+    /// Returns the numbers of the sessions that were compared with each other so far: that of the first capture, and
+    /// that of the second.
     #[must_use]
     pub fn paired(&self) -> &[(u64, u64)] {
         &self.paired
@@ -279,10 +279,10 @@ impl Differ {
     }
 }
 
-/// The entries after which a session without a player stays one.
+/// The number of entries after which a session whose player is not known is compared as one without a player.
 const MAX_HELD: usize = 1000;
 
-/// The most bytes that are held until players are known.
+/// The most memory that entries take until their players are known, in bytes.
 const MAX_HELD_BYTES: u64 = 32 << 20;
 
 /// Greatest number of packets that wait in all sessions together.

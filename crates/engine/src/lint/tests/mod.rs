@@ -556,6 +556,15 @@ fn faults_that_are_too_many_to_keep_apart_are_told_once_for_each_rule() {
 }
 
 #[test]
+fn a_large_packet_is_not_kept_as_the_first_of_its_session() {
+    let (context, mut session) = (Arc::new(context(47)), LintSession::default());
+    for (seq, len) in [(1, 5000), (2, 4)] {
+        session.take_join(&record(&context, seq, vec![0x21; len]));
+    }
+    assert_eq!(session.first_heard.unwrap().packet.seq(), 2);
+}
+
+#[test]
 fn the_page_documents_every_rule() {
     let page = concat!(
         include_str!("../../../../../docs/lint.md"),
