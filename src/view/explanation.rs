@@ -4,8 +4,8 @@ use mitmcraft_engine::explain::Explainer;
 use mitmcraft_engine::report::Report as _;
 use mitmcraft_engine::text::LineOptions;
 
-/// How a session of a [`Store`] ended, or what it waits for, and why: found out in slices, of the packets that were
-/// stored when it was asked for.
+/// The explanation of how a session in a [`Store`] ended, or of what it waits for. It is computed in slices, from the
+/// packets that were stored when it began.
 #[derive(Debug)]
 pub struct Explanation {
     snapshot: Snapshot,
@@ -16,6 +16,7 @@ pub struct Explanation {
     from: u64,
     /// Packets whose bytes are not stored.
     unread: u64,
+    /// The lines of the explanation; none before it is complete.
     lines: Vec<String>,
 }
 
@@ -60,7 +61,7 @@ impl Explanation {
         if self.lines.is_empty() {
             self.lines.push("no packet of the session is stored".to_owned());
         } else if self.snapshot.first() > 0 {
-            self.lines.push("older packets are not stored any more".to_owned());
+            self.lines.push("older packets are no longer stored".to_owned());
         }
         match self.unread {
             0 => {}

@@ -56,9 +56,16 @@ fn a_session_that_ends_early_is_judged_at_its_end() {
 }
 
 #[test]
-fn it_is_said_once_for_each_version_of_clients() {
-    let entries: Vec<Entry> = (1..5).flat_map(|number| session(number, 16).entries).collect();
+fn it_is_said_once_for_each_server_and_version_of_clients() {
+    let mut entries: Vec<Entry> = (1..5).flat_map(|number| session(number, 16).entries).collect();
     assert_eq!(said(&entries).len(), 1);
+    let mut other = stage(5);
+    "play.example.com:25565".clone_into(&mut other.context.upstream);
+    for _ in 0..16 {
+        other.body(Clientbound, Play, &[0x7f, 1]);
+    }
+    entries.extend(other.entries);
+    assert_eq!(said(&entries).len(), 2);
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn stuck(name: &str, missing: &str) -> std::path::PathBuf {
 
 #[test]
 fn a_session_that_is_stuck_says_what_it_waits_for_in_every_view() {
-    let missing = "the client waits for its world: no position, for ";
+    let missing = "the client waits for its world: no position for ";
     let capture = stuck("stuck.jsonl", "position");
     let (status, said) = Program::mitmcraft(&["lint", "--capture", text(&capture)]).finish();
     assert_eq!(status.code(), Some(1), "{said}");

@@ -7,17 +7,19 @@ use mitmcraft_protocol::meaning::{Awaited, is_automatic};
 use mitmcraft_protocol::packet::{Content, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Family, Release, Role, State, Value};
 
-/// Finds sessions whose client does not get on, and for what it waits: an answer of the login or the
-/// configuration, or what it needs before it shows the world.
+/// Finds sessions that are stuck before the client shows the world, and names what is missing: an answer of the login
+/// or the configuration, or a packet that the client needs for its world.
 ///
-/// Packets are looked at until the client is in the world. Memory is bounded.
+/// Packets are examined until the client is in the world. Memory is bounded.
 #[derive(Debug, Default)]
 pub struct JoinCheck {
-    /// The sessions that are open.
+    /// The sessions that are open; at most [`MAX_SESSIONS`].
     sessions: HashMap<u64, Joining>,
+    /// The memory that their joins take, in bytes; at most [`MAX_KEPT`].
+    kept: usize,
 }
 
-/// A session whose client does not get on. As text, it is one sentence.
+/// A session that is stuck before its client shows the world. As text, it is one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StuckJoin {
@@ -25,14 +27,16 @@ pub struct StuckJoin {
     pub session: u64,
     /// The missing packets in words: `the client waits for its world: no position; no chunk at 0, 0`.
     pub missing: String,
-    /// The whole sentence after the session.
+    /// The rest of the sentence, after the session's number.
     sentence: String,
 }
 
 #[derive(Debug, Default)]
 struct Joining {
     join: Join,
-    /// `true` while nothing need be looked at: the client is in the world.
+    /// The memory that the join takes, in bytes.
+    memory: usize,
+    /// `true` while no packet needs to be examined, because the client is in the world.
     is_settled: bool,
     is_reported: bool,
     /// The number of the last packet; 0 before the first.
@@ -44,56 +48,57 @@ struct Joining {
 /// The progress of a client from its login to the world that it shows.
 #[derive(Debug, Default)]
 pub(crate) struct Join {
-    /// The last packet that leads on from the login or the configuration.
+    /// The last packet that is a step of the login or the configuration.
     last: Option<Record>,
-    /// The number of the last packet of the server that a client in that state has to answer.
+    /// The number of the server's last packet with which a state ends, which a client has to answer.
     pub(crate) asked: u64,
-    /// The world that the client is to show.
+    /// The world that the client shows next.
     world: Option<World>,
     /// The name or number of the last world.
     name: Option<Value>,
 }
 
-/// A world that a client is to show.
+/// A world that a client shows once it has what it needs.
 #[derive(Debug)]
 struct World {
-    /// Join Game or Respawn, until the world is shown; and its number.
+    /// The Join Game or Respawn packet; `None` once the world is shown.
     begin: Option<Record>,
+    /// The number of that packet.
     seq: u64,
     release: Release,
     /// The packets that the client still needs before it shows the world.
     awaited: Vec<Awaited>,
-    /// Where the server has put the player.
+    /// The player's position, once the server has set it.
     place: Option<[f64; 3]>,
-    /// The chunks that have come; at most [`MAX_CHUNKS`].
+    /// The positions of the chunks received; at most [`MAX_CHUNKS`].
     chunks: HashSet<(i64, i64)>,
-    /// `true` for a player who sees the world also without a chunk.
+    /// `true` for a player who sees the world without a chunk: a spectator, or one who is dead.
     needs_no_chunk: bool,
-    /// `true` once a player did something in the world.
+    /// `true` once the player has acted in the world.
     has_acted: bool,
-    /// `true` once everything has come.
+    /// `true` once the client has received everything that it needs.
     is_shown: bool,
 }
 
 /// The point at which the join of a session has stopped.
 #[derive(Debug)]
 pub(crate) struct Waiting<'j> {
-    /// The last packet that led on.
+    /// The last step of the join.
     pub(crate) record: &'j Record,
-    /// The direction of what is missing.
+    /// The direction of the missing packets.
     pub(crate) owed: Direction,
     /// The missing packets in words: `no position; no chunk at 0, 0`.
     missing: String,
-    /// The client's behaviour if they never come, in words.
+    /// The client's behaviour if they never come, as the end of a sentence.
     then: String,
     /// The time since that packet.
     pub(crate) time: Duration,
-    /// `true` if the player has done something without it, or has to decide.
+    /// `true` if the player has acted without the missing packets, or has to decide something.
     pub(crate) is_up_to_player: bool,
 }
 
 impl JoinCheck {
-    /// Takes the next entry, and returns a session that is stuck: once for each session.
+    /// Takes the next entry, and returns its session if that is stuck: once for each session.
     pub fn take(&mut self, entry: &Entry) -> Option<StuckJoin> {
         let number = entry.context().session;
         match entry {
@@ -112,6 +117,14 @@ impl JoinCheck {
                 if joining.join.is_in_world() {
                     (joining.join, joining.is_settled) = (Join::default(), true);
                 }
+                let memory = joining.join.memory();
+                if self.kept - joining.memory + memory > MAX_KEPT {
+                    // Nothing is known of a session that is not kept.
+                    (joining.join, joining.has_gaps) = (Join::default(), true);
+                }
+                self.kept -= joining.memory;
+                joining.memory = if joining.has_gaps { 0 } else { memory };
+                self.kept += joining.memory;
                 joining.report(number, record.packet.at())
             }
             Entry::Event(event) => match event.kind {
@@ -122,12 +135,16 @@ impl JoinCheck {
                     }
                     None
                 }
-                EventKind::Close(_) => self.sessions.remove(&number)?.report(number, event.at),
+                EventKind::Close(_) => {
+                    let mut joining = self.sessions.remove(&number)?;
+                    self.kept -= joining.memory;
+                    joining.report(number, event.at)
+                }
             },
         }
     }
 
-    /// Returns what a session waits for that is stuck at a time.
+    /// Returns the missing packets of a session in words, if it is stuck at `now`.
     #[must_use]
     pub fn missing(&self, session: u64, now: Timestamp) -> Option<String> {
         let joining = self.sessions.get(&session).filter(|it| !it.is_settled && !it.has_gaps)?;
@@ -146,7 +163,7 @@ impl Joining {
         let name = kind.map_or_else(|| "?".to_owned(), |kind| kind.name().to_string());
         let (seconds, seq) = (waiting.time.as_secs(), waiting.record.packet.seq());
         let sentence = format!(
-            "{}, for {seconds} s after packet {seq} (`{name}`){}",
+            "{} for {seconds} s after packet {seq} (`{name}`){}",
             waiting.missing, waiting.then
         );
         Some(StuckJoin { session, missing: waiting.missing, sentence })
@@ -187,7 +204,7 @@ impl Join {
             _ => {}
         }
         let Some(kind) = packet.kind() else {
-            // What was not kept may be what the client waits for.
+            // Bytes that were not kept may be what the client waits for.
             if let (Content::Raw(..), Some(world)) = (packet.content(), &mut self.world) {
                 world.is_shown = true;
             }
@@ -207,7 +224,9 @@ impl Join {
                 self.name = name;
             }
             (State::Play, Some(world)) if is_clientbound => world.take(packet),
-            (State::Play, Some(world)) => world.has_acted |= !is_automatic(release, kind),
+            (State::Play, Some(world)) => {
+                world.has_acted = world.has_acted || !is_automatic(release, kind);
+            }
             (State::Play, None) if packet.role() == Some(Role::ConfigurationAcknowledged) => {
                 self.last = Some(record.clone());
             }
@@ -215,50 +234,60 @@ impl Join {
         }
     }
 
-    /// Returns whether the client is in the world, as far as is known.
+    /// Returns the memory that the packets and chunks kept take, in bytes.
+    fn memory(&self) -> usize {
+        let world = self.world.as_ref();
+        let records = [self.last.as_ref(), world.and_then(|it| it.begin.as_ref())];
+        let chunks = world.map_or(0, |it| it.chunks.capacity() * size_of::<(i64, i64)>());
+        records.into_iter().flatten().map(Record::memory).sum::<usize>() + chunks
+    }
+
+    /// Returns whether the client is known to be in the world.
     fn is_in_world(&self) -> bool {
         self.last.is_none() && self.world.as_ref().is_some_and(|it| it.is_shown || it.has_acted)
     }
 
-    /// Returns the number of the packet with which the present wait has begun; `None` before the first.
+    /// Returns the number of the packet with which the current wait began; `None` before the first.
     pub(crate) fn begun(&self) -> Option<u64> {
         let last = self.last.as_ref().map(|record| record.packet.seq());
         last.or_else(|| self.world.as_ref().map(|world| world.seq))
     }
 
-    /// Returns what the client, or the server, waits for at a time, if it has waited for long enough.
+    /// Returns what the client or the server is waiting for at `now`, once it has waited for long enough to be reported.
     pub(crate) fn waits(&self, now: Timestamp) -> Option<Waiting<'_>> {
+        let is_over = |record: &Record| now.since(record.packet.at()) >= ENOUGH;
         let (record, owed, missing, then, is_up_to_player) = match (&self.last, &self.world) {
-            (Some(last), _) => {
+            (Some(last), _) if is_over(last) => {
                 let (owed, words) = missing_answer(&last.packet);
                 (last, owed, words.to_owned(), String::new(), is_for_player(&last.packet))
             }
             (None, Some(world)) if !world.is_shown => {
+                let begin = world.begin.as_ref().filter(|it| is_over(it))?;
                 let missing = world.missing();
                 let words: Vec<String> =
                     missing.iter().map(|(what, _)| format!("no {what}")).collect();
                 let words = format!("the client waits for its world: {}", words.join("; "));
-                // The game goes on without all of them, or not at all.
+                // The game continues without all of them, or not at all.
                 let patience = missing.iter().map(|(_, patience)| *patience);
                 let patience = patience.reduce(|one, other| Some(one?.max(other?)))?;
                 let then = match patience {
-                    Some(time) => format!("; it goes on without after {} s", time.as_secs()),
-                    None => "; it waits for ever".to_owned(),
+                    Some(time) => format!("; after {} s it continues without it", time.as_secs()),
+                    None => "; it waits forever".to_owned(),
                 };
-                (world.begin.as_ref()?, Direction::Clientbound, words, then, world.has_acted)
+                (begin, Direction::Clientbound, words, then, world.has_acted)
             }
             _ => return None,
         };
         let time = now.since(record.packet.at());
-        (time >= ENOUGH).then_some(Waiting { record, owed, missing, then, time, is_up_to_player })
+        Some(Waiting { record, owed, missing, then, time, is_up_to_player })
     }
 }
 
 impl Waiting<'_> {
-    /// Returns what is missing, and for how long.
+    /// Returns what is missing, and for how long, in words.
     pub(crate) fn reason(&self) -> String {
         let Self { missing, then, time, .. } = self;
-        format!("{missing}, for {} s after this packet{then}", time.as_secs())
+        format!("{missing} for {} s after this packet{then}", time.as_secs())
     }
 }
 
@@ -266,7 +295,8 @@ impl World {
     fn new(begin: &Record) -> Self {
         let packet = &begin.packet;
         let release = packet.context().protocol.release();
-        let needs_no_chunk = release >= Release::V1_19_3 && is_spectator(packet);
+        let is_spectator = || packet.value().is_ok_and(|it| game_mode(&it) == Some(SPECTATOR));
+        let needs_no_chunk = release >= Release::V1_19_3 && is_spectator();
         Self {
             begin: Some(begin.clone()),
             seq: packet.seq(),
@@ -292,15 +322,14 @@ impl World {
         } else if packet.role() == Some(Role::Teleport) {
             self.take_place(packet);
         } else if name == Some("update_health") && self.release >= Release::V1_19_3 {
-            self.needs_no_chunk |= packet
-                .value()
-                .ok()
-                .is_some_and(|it| float(&it, "health").is_some_and(|it| it <= 0.0));
+            self.needs_no_chunk |= packet.value().ok().is_some_and(|it| {
+                it.get("health").and_then(Value::as_float).is_some_and(|it| it <= 0.0)
+            });
         }
         self.awaited.retain(|it| it.is_at_player || !it.is_in(packet));
         let is_placed = self.place.is_some() || self.needs_no_chunk;
         if is_placed && self.missing().is_empty() {
-            // What is large is not kept for as long as the session lasts.
+            // Nothing large is kept for the rest of the session.
             (self.is_shown, self.begin, self.chunks) = (true, None, HashSet::new());
         }
     }
@@ -328,7 +357,7 @@ impl World {
                 Some(flag) => *flag == Value::Bool(true),
                 None => flags.as_int()? & bit != 0,
             };
-            let value = float(&fields, axis)?;
+            let value = fields.get(axis)?.as_float()?;
             Some(if is_relative { before + value } else { value })
         });
         if let Some(place) = place.collect::<Option<Vec<f64>>>()
@@ -338,11 +367,11 @@ impl World {
         }
     }
 
-    /// Returns what has not come, each with the time after which the game goes on without.
+    /// Returns the missing packets in words, each with the time after which the game continues without it.
     fn missing(&self) -> Vec<(String, Option<Duration>)> {
         let home =
             self.place.map(|[x, y, z]| (y, ((x / 16.0).floor() as i64, (z / 16.0).floor() as i64)));
-        // Outside of the world there are no chunks.
+        // There are no chunks outside of the world.
         let is_outside = home.is_some_and(|(y, _)| !(-64.0..320.0).contains(&y));
         let has_chunk = match home {
             Some((_, at)) => self.chunks.contains(&at) || self.chunks.len() == MAX_CHUNKS,
@@ -360,7 +389,7 @@ impl World {
     }
 }
 
-/// Returns the name or number of the world that a packet is about.
+/// Returns the name or number of the world to which a packet brings the player.
 fn world_name(packet: &Packet) -> Option<Value> {
     let fields = packet.value().ok()?;
     let state = fields.get("worldState");
@@ -368,45 +397,49 @@ fn world_name(packet: &Packet) -> Option<Value> {
     name.or_else(|| fields.get("dimension")).map(|it| it.plain().clone())
 }
 
-/// Returns whether the player whom a packet brings into a world is a spectator.
-fn is_spectator(packet: &Packet) -> bool {
-    let Ok(fields) = packet.value() else { return false };
-    let state = fields.get("worldState").unwrap_or(&fields);
-    let mode = ["gamemode", "gameMode"].into_iter().find_map(|name| state.get(name));
-    mode.is_some_and(|it| it.as_int() == Some(3) || it.as_text() == Some("spectator"))
-}
-
-/// Returns a number with a point.
-fn float(fields: &Value, name: &str) -> Option<f64> {
-    match fields.get(name)?.plain() {
-        Value::Float64(value) => Some(*value),
-        Value::Float32(value) => Some(f64::from(*value)),
-        _ => None,
+/// Returns the number of the game mode that a packet with these fields gives the player.
+pub(crate) fn game_mode(fields: &Value) -> Option<i64> {
+    let state = fields.get("worldState").unwrap_or(fields);
+    let mode = ["gamemode", "gameMode"].into_iter().find_map(|name| state.get(name))?;
+    match mode.as_text() {
+        Some(text) => MODES.iter().position(|it| *it == text).and_then(|it| i64::try_from(it).ok()),
+        // The bit above is that of hardcore.
+        None => mode.as_int().map(|it| it & 7),
     }
 }
 
-/// The time for which nothing leads on before it is noteworthy.
+/// The names of the game modes, by their numbers.
+const MODES: [&str; 4] = ["survival", "creative", "adventure", "spectator"];
+
+/// The number of the mode of spectators.
+const SPECTATOR: i64 = 3;
+
+/// The time without a step of the join after which it is reported.
 const ENOUGH: Duration = Duration::from_secs(5);
 
-/// Chunks that are noted while the client waits: more than any server sends before.
+/// The most chunks whose positions are kept while the client waits: more than any server sends before.
 const MAX_CHUNKS: usize = 8192;
 
-/// Open sessions that are looked at.
+/// The most open sessions that are examined.
 const MAX_SESSIONS: usize = 4096;
 
-/// Returns whether a packet of the login or the configuration leads on to the next.
+/// The most memory that the joins of all sessions take, in bytes.
+const MAX_KEPT: usize = 32 << 20;
+
+/// Returns whether a packet of the login or the configuration is a step of it.
 fn leads_on(packet: &Packet) -> bool {
     let aside = ["ping", "pong", "settings", "store_cookie", "custom_report_details"];
     packet.kind().is_some_and(|kind| !aside.contains(&&**kind.name()))
 }
 
-/// Returns whether a person answers a packet of the server.
+/// Returns whether the player, and not the client by itself, answers a packet of the server.
 fn is_for_player(packet: &Packet) -> bool {
     let names = ["add_resource_pack", "code_of_conduct", "resource_pack_send"];
     packet.kind().is_some_and(|kind| names.contains(&&**kind.name()))
 }
 
-/// Returns whose answer did not come after the last packet of a login or configuration, and which it is.
+/// Returns the direction of the answer that did not follow the last step of a login or configuration, and a sentence
+/// about it.
 fn missing_answer(packet: &Packet) -> (Direction, &'static str) {
     let is_clientbound = packet.direction() == Direction::Clientbound;
     let is_old = packet.context().protocol.release() < Release::V1_20_2;

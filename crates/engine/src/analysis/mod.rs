@@ -30,9 +30,9 @@ pub use diagnostic_counts::DiagnosticCounts;
 pub use diff::{
     Change, DiffSide, Differ, Difference, EqualPairs, Ignore, IgnoreError, LegDiffer, TickDiffer,
 };
-pub(crate) use diff::{entity_ids, fingerprint};
+pub(crate) use diff::{ends_tick, entity_ids, fingerprint};
 pub(crate) use exchange::{Exchange, ExchangeRole};
-pub(crate) use join::{Join, Waiting};
+pub(crate) use join::{Join, Waiting, game_mode};
 pub use join::{JoinCheck, StuckJoin};
 pub use named_counts::NamedCounts;
 pub use packet_counts::PacketCounts;

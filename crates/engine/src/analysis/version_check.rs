@@ -17,8 +17,8 @@ pub struct VersionCheck {
     sessions: HashMap<u64, Judged>,
     /// What servers call their version in their status, by upstream.
     statuses: HashMap<String, ServerVersion>,
-    /// The versions of clients that have been reported.
-    reported: HashSet<i32>,
+    /// The upstreams that have been reported, each with the version of the clients.
+    reported: HashSet<(String, i32)>,
     /// The bytes of the samples in `sessions`.
     kept: usize,
     /// A session that is judged and need not be looked up: the one of the last such packet.
@@ -79,7 +79,7 @@ struct Judged {
 }
 
 impl VersionCheck {
-    /// Takes the next entry, and returns a mismatch when it is found: once for each version of clients.
+    /// Takes the next entry, and returns a mismatch when it is found: once for each upstream and version of clients.
     pub fn take(&mut self, entry: &Entry) -> Option<VersionMismatch> {
         match entry {
             Entry::Packet(record) => self.take_packet(record),
@@ -168,7 +168,8 @@ impl VersionCheck {
         if !most && (status.is_none() || judged.undecoded == 0) {
             return None;
         }
-        if self.reported.len() >= MAX_STATUSES || !self.reported.insert(version) {
+        let server = (context.upstream.clone(), version);
+        if self.reported.len() >= MAX_STATUSES || !self.reported.insert(server) {
             return None;
         }
         Some(VersionMismatch {

@@ -26,11 +26,11 @@ pub(super) struct Case {
 /// What ends a judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndedBy {
-    /// Its time is over.
+    /// The deadline.
     Deadline,
     /// A packet that matches `until`.
     Packet,
-    /// The session or the run.
+    /// The end of the session or the run.
     Scope,
 }
 
@@ -62,12 +62,12 @@ impl Case {
         Some(Self { opener: Some(opener.clone()), same, ..case })
     }
 
-    /// Returns the time at which it is over; `None` if only the session or the run ends it.
+    /// Returns the judgement's deadline; `None` if it has none.
     pub(super) fn deadline(&self, expect: &Expect) -> Option<Timestamp> {
         expect.within.map(|within| self.begun.plus(within))
     }
 
-    /// Returns whether its time is over at `at`.
+    /// Returns whether the judgement's deadline has passed at `at`.
     pub(super) fn is_late(&self, expect: &Expect, at: Timestamp) -> bool {
         self.deadline(expect).is_some_and(|deadline| deadline <= at)
     }
@@ -81,8 +81,8 @@ impl Case {
         }
     }
 
-    /// Ends the judgement at `at`, which is its deadline, the time of a packet that ends it, or the end of what it is
-    /// about. Returns why the expectation has failed, or `None` if it is fulfilled.
+    /// Ends the judgement at `at`: the deadline, the time of a packet that matches `until`, or the end of the session or
+    /// the run. Returns the reason why the expectation failed, or `None` if it was met.
     pub(super) fn end(mut self, expect: &Expect, at: Timestamp, how: EndedBy) -> Option<String> {
         let by = match (how, expect.within, &expect.until, expect.per) {
             (EndedBy::Packet, _, Some(until), _) => format!("until `{until}`"),

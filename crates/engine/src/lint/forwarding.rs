@@ -1,16 +1,18 @@
+use super::session::MAX_KEPT;
 use super::{Fault, LintRule};
 use crate::capture::Record;
+use crate::filter::shortened;
 use mitmcraft_protocol::meaning::{DisconnectText, DisconnectTopic};
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Role, State, Value};
 
-/// What a proxy in front of a server forwards of the player, and whether the server reads it.
+/// The player's data that a proxy in front of a server forwards, and whether the server reads it.
 #[derive(Debug, Default)]
 pub(super) struct Forwarding {
-    /// The player's UUID in the handshake, in hex digits, as BungeeCord forwards it.
-    handshake: Option<String>,
+    /// The player's UUID in the handshake, as BungeeCord forwards it.
+    handshake: Option<u128>,
     /// The player's UUID in an answer to the server's question, as Velocity forwards it.
-    answer: Option<String>,
+    answer: Option<u128>,
     /// The number of the server's question for Velocity's forwarding, and its packet.
     question: Option<(i64, Record)>,
 }
@@ -23,7 +25,7 @@ impl Forwarding {
             (State::Handshaking, Some(Role::Handshake)) => {
                 let value = packet.value_with_payload().ok()?;
                 let forwarded = value.get("payload")?.get("forwarded")?;
-                self.handshake = digits(forwarded.get("uuid")?);
+                self.handshake = forwarded.get("uuid")?.as_uuid();
                 None
             }
             (State::Login, Some(Role::PluginMessage)) => {
@@ -36,7 +38,7 @@ impl Forwarding {
                                   front of the server, or one that forwards otherwise";
                     return Some((question, Fault { certain: false, ..fault(reason) }));
                 }
-                self.answer = value.get("payload").and_then(|it| digits(it.get("uuid")?));
+                self.answer = value.get("payload").and_then(|it| it.get("uuid")?.as_uuid());
                 None
             }
             _ => None,
@@ -51,7 +53,8 @@ impl Forwarding {
                 let value = packet.value().ok()?;
                 let asks = value.get("channel")?.as_text()? == "velocity:player_info";
                 let number = value.get("messageId")?.as_int()?;
-                self.question = asks.then(|| (number, record.clone()));
+                let is_kept = asks && record.memory() <= MAX_KEPT;
+                self.question = is_kept.then(|| (number, record.clone()));
                 self.handshake.as_ref().filter(|_| asks)?;
                 let reason = "the server asks for Velocity's forwarding, but the handshake has BungeeCord's: the \
                               proxy and the server are set up for different ones";
@@ -59,11 +62,11 @@ impl Forwarding {
             }
             Role::LoginSuccess => {
                 let value = packet.value().ok()?;
-                let own = digits(value.get("uuid")?)?;
+                let own = value.get("uuid")?.as_uuid()?;
                 let forwarded = self.answer.take().or_else(|| self.handshake.take())?;
                 (own != forwarded).then(|| {
                     let reason = format!(
-                        "the UUID {forwarded} is forwarded, and the server lets the player in as {own}: it does \
+                        "the UUID {forwarded:032x} is forwarded, but the server lets the player in as {own:032x}: it does \
                          not read what is forwarded"
                     );
                     Fault { certain: false, field: Some("uuid".to_owned()), ..fault(reason) }
@@ -73,7 +76,10 @@ impl Forwarding {
                 let words = packet.reason()?;
                 let known = DisconnectText::find(&words)?;
                 let is_about = known.topic == DisconnectTopic::Forwarding;
-                is_about.then(|| fault(format!("the server says `{words}`: {}", known.cause)))
+                is_about.then(|| {
+                    let words = shortened(words, MAX_WORDS);
+                    fault(format!("the server says `{words}`: {}", known.cause))
+                })
             }
             _ => None,
         }
@@ -84,16 +90,5 @@ fn fault(reason: impl Into<String>) -> Fault {
     Fault::new(LintRule::ForwardingUnread, reason)
 }
 
-/// Returns the hex digits of a UUID in any form that versions have: a number, four of them, or text.
-fn digits(value: &Value) -> Option<String> {
-    let text = match value.plain() {
-        Value::Uuid(uuid) => format!("{uuid:032x}"),
-        Value::List(ints) => {
-            let digits = |it: &Value| Some(format!("{:08x}", it.as_int()? as u32));
-            ints.iter().map(digits).collect::<Option<String>>()?
-        }
-        Value::Text(text) => text.replace('-', "").to_ascii_lowercase(),
-        _ => return None,
-    };
-    (text.len() == 32 && text.bytes().all(|it| it.is_ascii_hexdigit())).then_some(text)
-}
+/// The bytes of a server's words that are shown.
+const MAX_WORDS: usize = 200;

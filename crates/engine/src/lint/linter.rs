@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -26,23 +26,23 @@ use mitmcraft_protocol::schema::{DecodeCause, Direction, Family, Release};
 pub struct Linter {
     source: Option<Arc<str>>,
     side: LintSide,
-    /// `true` if packets that do not decode are not read as something else, which takes long.
+    /// `true` if the meaning of packets that do not decode is not guessed, which takes long.
     is_brief: bool,
     sessions: HashMap<u64, LintSession>,
     memory: SessionMemory,
     versions: VersionCheck,
-    /// The versions of clients to whom a server speaks another.
-    strangers: BTreeSet<i32>,
+    /// The upstreams that speak another version than their clients, each with the clients' version.
+    strangers: Vec<(String, i32)>,
     /// The number of judged packets by version.
     judged: BTreeMap<(i32, String), u64>,
     findings: BTreeMap<Key, Finding>,
-    /// The bytes of the packets in `findings`.
+    /// The memory that `findings` take, in bytes.
     kept: usize,
-    /// What the present entry shows; `None` if nobody asks.
+    /// The findings of the current entry; `None` unless they are reported as they happen.
     live: Option<Vec<LiveFinding>>,
 }
 
-/// A finding while it happens. As text, it is one sentence.
+/// A finding that is reported as it happens. As text, it is one sentence.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LiveFinding {
@@ -54,7 +54,7 @@ pub struct LiveFinding {
     pub rule: LintRule,
     /// `false` if it may be right after all.
     pub certain: bool,
-    /// What follows.
+    /// The gravity of the fault.
     pub grade: Grade,
     /// What is wrong.
     pub reason: String,
@@ -83,7 +83,7 @@ impl LiveFinding {
     }
 }
 
-/// What findings have in common that are counted together.
+/// The properties that findings share if they are counted together: version, rule, packet and field.
 type Key = (i32, LintRule, String, Option<String>);
 
 /// A rule that a packet breaks, and where.
@@ -95,7 +95,7 @@ pub(super) struct Fault {
     pub(super) field: Option<String>,
     pub(super) span: Option<Range<usize>>,
     pub(super) grade: Grade,
-    /// What follows, if that depends on the version.
+    /// The consequence, if that depends on the version.
     pub(super) then: Option<&'static str>,
 }
 
@@ -120,14 +120,15 @@ impl Linter {
         Self { is_brief: true, ..Self::new(side) }
     }
 
-    /// Creates a linter of what both sides send, whose findings are told while they happen.
+    /// Creates a brief linter of what both sides send, whose findings are reported as they happen. Those in its
+    /// report have no packets.
     #[must_use]
     pub fn live() -> Self {
-        Self { side: LintSide::Both, live: Some(Vec::new()), ..Self::default() }
+        Self { live: Some(Vec::new()), ..Self::brief(LintSide::Both) }
     }
 
-    /// Takes the next entry, and returns what it shows. What is wrong with the entry's own packet becomes part of
-    /// its comment, for the captures that are written after.
+    /// Takes the next entry, and returns its findings. Those about the entry's own packet are added to its comment,
+    /// for the captures that are written later.
     pub fn take_live(&mut self, entry: &mut Entry) -> Vec<LiveFinding> {
         // Judging does not fail.
         let _ = self.write(entry);
@@ -180,6 +181,7 @@ impl Linter {
             self.end_session(session, None);
         }
         self.versions = VersionCheck::default();
+        self.strangers.clear();
     }
 
     /// Ends a session, which was closed at a time, if that is known.
@@ -317,8 +319,17 @@ impl Linter {
         let mismatch = self.versions.take(entry).filter(|it| it.status.is_some());
         let Some(mismatch) = mismatch else { return };
         let (number, _) = mismatch.client;
-        self.findings.retain(|(version, rule, ..), _| *version != number || !is_of_decoding(*rule));
-        self.strangers.insert(number);
+        let upstream = &entry.context().upstream;
+        let (source, kept) = (&self.source, &mut self.kept);
+        self.findings.retain(|(version, rule, ..), it| {
+            let is_here = it.place.source == *source && it.place.context.upstream == *upstream;
+            let is_explained = *version == number && is_of_decoding(*rule) && is_here;
+            if is_explained {
+                *kept = kept.saturating_sub(memory(&it.around));
+            }
+            !is_explained
+        });
+        self.strangers.push((upstream.clone(), number));
         let session = self.sessions.get(&mismatch.session);
         if let Some(record) = session.and_then(|it| it.first_heard.clone()) {
             self.add(&record, Fault::new(LintRule::VersionDiffers, mismatch.to_string()));
@@ -385,7 +396,11 @@ impl Linter {
     fn add(&mut self, record: &Record, fault: Fault) {
         let Fault { rule, certain, reason, field, span, grade, then } = fault;
         let context = record.packet.context();
-        if is_of_decoding(rule) && self.strangers.contains(&context.protocol.version()) {
+        let version = context.protocol.version();
+        let is_stranger = |(upstream, number): &(String, i32)| {
+            *number == version && *upstream == context.upstream
+        };
+        if is_of_decoding(rule) && self.strangers.iter().any(is_stranger) {
             return;
         }
         let packet = record.packet.kind().map_or_else(
@@ -393,26 +408,27 @@ impl Linter {
             |kind| format!("{} {}", kind.state(), kind.name()),
         );
         let name = format!("{} {packet}", record.packet.direction());
-        let mut key = (context.protocol.version(), rule, name, field.clone());
-        let size = size_of::<Finding>() + record.packet.memory();
+        let mut key = (version, rule, name, field.clone());
+        let (around, most_kept) = match self.live {
+            // Nobody reads them.
+            Some(_) => (Around::default(), MOST_KEPT_LIVE),
+            None => (Around::only(record.clone()), MOST_KEPT),
+        };
+        let size = memory(&around);
+        if !self.findings.contains_key(&key) && self.kept + size > most_kept {
+            // With many kinds of faults, the rest of a rule is counted together.
+            key = (version, rule, String::new(), None);
+        }
         let is_new = !self.findings.contains_key(&key);
+        // The description of another version proves nothing.
+        let certain = certain && !context.guess;
         if let Some(live) = self.live.as_mut().filter(|it| it.len() < MOST_LIVE) {
             let player = context.player.as_ref();
             let player = player.map(|it| format!(" of {}", Escaped(it))).unwrap_or_default();
             let subject = format!(" ({}{player})", Escaped(&packet));
             let (session, seq, reason) = (context.session, record.packet.seq(), reason.clone());
-            let certain = certain && !context.guess;
             live.push(LiveFinding { session, seq, rule, certain, grade, reason, is_new, subject });
         }
-        if is_new {
-            if self.kept + size > if self.live.is_some() { MOST_KEPT_LIVE } else { MOST_KEPT } {
-                // With many kinds of faults, the rest of a rule is counted together.
-                key = (key.0, rule, String::new(), None);
-            }
-            self.kept += size;
-        }
-        // The description of another version proves nothing.
-        let certain = certain && !context.guess;
         let new = || {
             // Only the first packet of a kind is read as something else.
             let reading = if self.is_brief { None } else { Reading::of(&record.packet) };
@@ -420,10 +436,10 @@ impl Linter {
             let reason = reason + &reading.unwrap_or_default();
             let (source, context) = (self.source.clone(), Arc::clone(context));
             let place = Place { source, context, at: record.packet.at() };
-            let around = Around::only(record.clone());
             let (player_sees, count) = (Some(then.unwrap_or_else(|| rule.player_sees())), 0);
             let finding = Finding::new(rule.name(), reason, place, around);
             let grade = Some(grade);
+            self.kept += size;
             Finding { certain, field, span, count, player_sees, grade, ..finding }
         };
         self.findings.entry(key).or_insert_with(new).count += 1;
@@ -512,8 +528,13 @@ impl LintSide {
     }
 }
 
-/// The bytes of packets with faults that are kept at most, one for each kind of fault.
+/// The most memory that findings take with their packets, in bytes.
 const MOST_KEPT: usize = 64 << 20;
+
+/// Returns the memory that a finding with these packets takes, in bytes.
+fn memory(around: &Around) -> usize {
+    size_of::<Finding>() + around.records.iter().map(Record::memory).sum::<usize>()
+}
 
 /// Returns whether a rule is about packets that do not decode.
 fn is_of_decoding(rule: LintRule) -> bool {
@@ -528,7 +549,7 @@ fn is_of_decoding(rule: LintRule) -> bool {
     )
 }
 
-/// Returns what is said of a finding besides its rule.
+/// Returns the words that follow the rule of a finding: ` (uncertain)`.
 pub(super) fn label(certain: bool, grade: Option<Grade>) -> &'static str {
     match (certain, grade) {
         (false, _) => " (uncertain)",
@@ -538,7 +559,7 @@ pub(super) fn label(certain: bool, grade: Option<Grade>) -> &'static str {
     }
 }
 
-/// Returns `false` for what the game may bear.
+/// Returns `false` for a diagnostic that the game may tolerate.
 fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {
     let release = packet.context().protocol.release();
     match diagnostic {
@@ -553,10 +574,10 @@ fn is_certain(diagnostic: Diagnostic, packet: &Packet) -> bool {
     }
 }
 
-/// The same while a proxy runs.
+/// The most memory that findings take while a proxy runs, in bytes.
 const MOST_KEPT_LIVE: usize = 8 << 20;
 
-/// Findings that are told of one entry.
+/// The most findings that are reported of one entry.
 const MOST_LIVE: usize = 64;
 
 const FRAME_TOO_LONG: &str =

@@ -23,7 +23,7 @@ pub(super) struct LintSession {
     reported_wait: Option<u64>,
     /// The time of the last packet.
     pub(super) last_at: Timestamp,
-    /// The first packet of the server.
+    /// The first packet of the server that is small enough to be kept.
     pub(super) first_heard: Option<Record>,
     /// The last packet of the server, and whether a silence after it was reported.
     heard: Option<(Record, bool)>,
@@ -41,12 +41,14 @@ impl LintSession {
             return None;
         }
         self.last_at = self.last_at.max(packet.at());
-        if packet.direction() == Direction::Clientbound && self.first_heard.is_none() {
+        let is_heard = packet.direction() == Direction::Clientbound;
+        if is_heard && self.first_heard.is_none() && next.memory() <= MAX_KEPT {
             self.first_heard = Some(next.clone());
         }
         let before = self.join.begun();
         let waits = self.waits(packet.at());
         self.join.take(next);
+        let found = waits?;
         // What comes late has come. What never does is known when the client begins anew, or gives up.
         let begins_anew = matches!(
             packet.role(),
@@ -54,9 +56,10 @@ impl LintSession {
         );
         let is_over = begins_anew && self.join.begun() != before
             || self.join.waits(packet.at()).is_some_and(|it| it.time > PATIENCE);
-        let found = waits.filter(|_| is_over)?;
-        self.reported_wait = before;
-        Some(found)
+        if is_over {
+            self.reported_wait = before;
+        }
+        is_over.then_some(found)
     }
 
     /// Returns what the session waits for at a time, whose fault it is, and the packet after which it waits; if that
@@ -93,20 +96,21 @@ impl LintSession {
         }
         self.take_keep_alive(next);
         let is_heard = packet.direction() == Direction::Clientbound && next.outcome.came();
-        let heard =
-            if is_heard { self.heard.replace((next.clone(), false)) } else { self.heard.clone() };
-        let (record, is_reported) = heard?;
-        let silence = packet.at().since(record.packet.at());
-        let waits = matches!(record.packet.state(), State::Play | State::Configuration);
-        if is_reported || !waits || silence <= PATIENCE {
-            return None;
+        let found = self.heard.as_mut().and_then(|(record, is_reported)| {
+            let silence = packet.at().since(record.packet.at());
+            let waits = matches!(record.packet.state(), State::Play | State::Configuration);
+            if *is_reported || !waits || silence <= PATIENCE {
+                return None;
+            }
+            *is_reported = true;
+            let seconds = silence.as_secs();
+            let reason = format!("the server sent nothing for {seconds} s after this packet");
+            Some((record.clone(), Fault::new(LintRule::ServerSilent, reason)))
+        });
+        if is_heard {
+            self.heard = Some((next.clone(), false));
         }
-        if let Some((_, is_reported)) = &mut self.heard {
-            *is_reported = !is_heard;
-        }
-        let seconds = silence.as_secs();
-        let reason = format!("the server sent nothing for {seconds} s after this packet");
-        Some((record, Fault::new(LintRule::ServerSilent, reason)))
+        found
     }
 
     /// Takes the end of the session, and returns what the server did not send up to then, with its last packet.
@@ -167,3 +171,6 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
 /// The time after which the game gives up a server from which nothing comes.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The memory of a packet that is kept for as long as its session lasts, in bytes.
+pub(super) const MAX_KEPT: usize = 4 << 10;

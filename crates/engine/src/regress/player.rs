@@ -1,5 +1,5 @@
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Name, Value, parse_uuid};
+use mitmcraft_protocol::schema::{Name, Value};
 
 /// A player as packets name it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,9 +46,5 @@ impl Player {
 
 /// The UUID in a Login Success.
 pub(super) fn uuid(value: &Value) -> Option<u128> {
-    match value.get("uuid")?.plain() {
-        Value::Uuid(uuid) => Some(*uuid),
-        Value::Text(text) => parse_uuid(text),
-        _ => None,
-    }
+    value.get("uuid")?.as_uuid()
 }

@@ -1,6 +1,6 @@
 use bytes::Bytes;
 
-use super::Name;
+use super::{Name, parse_uuid};
 use crate::wire::Nbt;
 
 /// A decoded value. Lossless: encoding it produces the bytes that were decoded.
@@ -89,6 +89,30 @@ impl Value {
     pub fn as_int(&self) -> Option<i64> {
         match self.plain() {
             Self::Int(int) => Some(*int),
+            _ => None,
+        }
+    }
+
+    /// Returns the number, if this is a float of either size.
+    #[must_use]
+    pub fn as_float(&self) -> Option<f64> {
+        match self.plain() {
+            Self::Float32(float) => Some(f64::from(*float)),
+            Self::Float64(float) => Some(*float),
+            _ => None,
+        }
+    }
+
+    /// Returns the UUID, if this is one in a form that versions have: a number, four integers, or text.
+    #[must_use]
+    pub fn as_uuid(&self) -> Option<u128> {
+        match self.plain() {
+            Self::Uuid(uuid) => Some(*uuid),
+            Self::Text(text) => parse_uuid(text),
+            Self::List(ints) if ints.len() == 4 => ints.iter().try_fold(0, |uuid, int| {
+                let int = int.as_int()? as u32;
+                Some(uuid << 32 | u128::from(int))
+            }),
             _ => None,
         }
     }

@@ -13,8 +13,9 @@ use mitmcraft_protocol::schema::{Direction, PerDirection};
 /// in order, and [`poll`](Self::poll) returns differences.
 ///
 /// The first session with a player of one capture is compared with the first of the other, and so on, and so are the
-/// sessions without one (pings). Only packets that reached a peer are compared, rewritten ones as they were sent. Memory is bounded if entries of
-/// both captures are pushed at about the same rate: a window of packets per open direction.
+/// sessions without one (pings). Only packets that reached a peer are compared, rewritten ones as they were sent.
+/// Memory is bounded if entries of both captures are pushed at about the same rate: a window of packets per open
+/// direction.
 #[derive(Debug, Default)]
 pub struct Differ {
     ignore: Ignore,
@@ -26,13 +27,13 @@ pub struct Differ {
     pub equal: EqualPairs,
     a: CaptureSessions,
     b: CaptureSessions,
-    /// The bytes of entries that were held since sessions were settled.
+    /// The memory that the entries held of all sessions take, in bytes.
     held: u64,
     pairs: BTreeMap<Place, Pair>,
     /// The numbers of the sessions that were compared with each other.
     paired: Vec<(u64, u64)>,
-    /// The differences, each with its session, and the number of the packet in the first capture, or of the one before
-    /// it.
+    /// The differences, each with its session and the number of its packet in the first capture; of the packet before
+    /// it, if only the second capture has it.
     found: VecDeque<((Place, u64), Difference)>,
     /// The numbers of the packets that were compared with each other; `None` if they are not kept.
     pub(crate) compared: Option<Vec<(u64, u64)>>,
@@ -47,8 +48,8 @@ pub enum DiffSide {
     B,
 }
 
-/// Identifies a session in either capture: `true` if it has no player, and its index among those of its kind in the order
-/// in which they begin.
+/// A session of either capture: whether it has no player, and its index among those of its kind, in the order in which
+/// they begin.
 type Place = (bool, usize);
 
 /// The sessions of one capture.
@@ -64,8 +65,9 @@ struct CaptureSessions {
 
 #[derive(Debug)]
 enum OpenSession {
-    /// The entries of a session of which it is not known yet whether it has a player.
-    Held(Vec<Entry>),
+    /// The entries of a session of which it is not known yet whether it has a player, and the memory that they take,
+    /// in bytes.
+    Held(Vec<Entry>, u64),
     /// The place of a session that is compared.
     Known(Place),
 }
@@ -95,20 +97,26 @@ impl Differ {
         {
             return;
         }
-        // Sessions that are named are compared, whatever they are.
+        // Sessions that are given by their numbers need no player.
         let has_player = context.player.is_some() || self.sessions.is_some();
         let (capture, _) = self.captures(side);
-        let open = capture.open.entry(session).or_insert_with(|| OpenSession::Held(Vec::new()));
+        let held = || OpenSession::Held(Vec::new(), 0);
+        let open = capture.open.entry(session).or_insert_with(held);
         let held = match open {
             OpenSession::Known(place) => {
                 let place = *place;
                 return self.take(side, place, entry);
             }
-            OpenSession::Held(held) if has_player || entry.is_close() || held.len() >= MAX_HELD => {
-                std::mem::take(held)
+            OpenSession::Held(held, size)
+                if has_player || entry.is_close() || held.len() >= MAX_HELD =>
+            {
+                let (held, size) = (std::mem::take(held), *size);
+                self.held -= size;
+                held
             }
-            OpenSession::Held(held) => {
+            OpenSession::Held(held, size) => {
                 held.push(entry.clone());
+                *size += entry.size();
                 self.held += entry.size();
                 if self.held > MAX_HELD_BYTES {
                     self.settle();
@@ -120,7 +128,7 @@ impl Differ {
         held.iter().chain([entry]).for_each(|entry| self.take(side, place, entry));
     }
 
-    /// Gives a session its place.
+    /// Begins the comparison of a session, and returns its place.
     fn begin(&mut self, side: DiffSide, session: u64, has_player: bool) -> Place {
         let (capture, _) = self.captures(side);
         let begun = &mut capture.begun[usize::from(!has_player)];
@@ -157,20 +165,20 @@ impl Differ {
         }
     }
 
-    /// Takes all sessions whose player is not known for sessions without one.
+    /// Treats all sessions whose player is not known as sessions without one.
     fn settle(&mut self) {
         self.held = 0;
         for side in [DiffSide::A, DiffSide::B] {
             let (capture, _) = self.captures(side);
             let held = capture.open.iter().filter_map(|(session, open)| match open {
-                OpenSession::Held(_) => Some(*session),
+                OpenSession::Held(..) => Some(*session),
                 OpenSession::Known(_) => None,
             });
             let mut held: Vec<u64> = held.collect();
             held.sort_unstable();
             for session in held {
                 let (capture, _) = self.captures(side);
-                if let Some(OpenSession::Held(entries)) = capture.open.remove(&session) {
+                if let Some(OpenSession::Held(entries, _)) = capture.open.remove(&session) {
                     let place = self.begin(side, session, false);
                     entries.iter().for_each(|entry| self.take(side, place, entry));
                 }
@@ -191,21 +199,21 @@ impl Differ {
         self.found.pop_front().map(|(_, difference)| difference)
     }
 
-    /// The number of differences that wait for [`poll`](Self::poll).
+    /// Returns the number of differences not yet returned by [`poll`](Self::poll).
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.found.len()
     }
 
-    /// The number of sessions of a capture whose comparison has begun.
+    /// Returns the number of sessions of a capture whose comparison has begun.
     #[must_use]
     pub fn seen(&self, side: DiffSide) -> usize {
         let capture = if side == DiffSide::A { &self.a } else { &self.b };
         capture.begun.iter().sum()
     }
 
-    /// The numbers of the sessions that were compared with each other so far: those of the first capture, and of the
-    /// second.
+    /// Returns the numbers of the sessions that were compared with each other so far: that of the first capture, and
+    /// that of the second.
     #[must_use]
     pub fn paired(&self) -> &[(u64, u64)] {
         &self.paired
@@ -271,11 +279,43 @@ impl Differ {
     }
 }
 
-/// The entries after which a session without a player stays one.
+/// The number of entries after which a session whose player is not known is compared as one without a player.
 const MAX_HELD: usize = 1000;
 
-/// The most bytes that are held until players are known.
+/// The most memory that entries take until their players are known, in bytes.
 const MAX_HELD_BYTES: u64 = 32 << 20;
 
 /// Greatest number of packets that wait in all sessions together.
 const MAX_WAITING: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::explain::tests::script::Script;
+    use mitmcraft_protocol::packet::Context;
+    use mitmcraft_protocol::schema::State;
+
+    #[test]
+    fn what_sessions_held_before_their_players_were_known_counts_no_more() {
+        let mut differ = Differ::default();
+        for session in 1..40 {
+            let mut script = Script::new(47);
+            let name = |player: Option<String>, script: &Script| {
+                Arc::new(Context { session, player, ..Context::clone(&script.context) })
+            };
+            script.context = name(None, &script);
+            let bytes = |script: Script, len| {
+                script.bytes(Direction::Serverbound, State::Login, vec![0; len])
+            };
+            script = bytes(script, 1 << 20);
+            differ.push(DiffSide::A, script.entries.last().unwrap());
+            assert_eq!(differ.seen(DiffSide::A), session as usize - 1);
+            script.context = name(Some("Steve".to_owned()), &script);
+            script = bytes(script, 1);
+            differ.push(DiffSide::A, script.entries.last().unwrap());
+            assert_eq!(differ.seen(DiffSide::A), session as usize);
+        }
+    }
+}

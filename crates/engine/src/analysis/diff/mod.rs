@@ -24,3 +24,4 @@ pub use ignore::{Ignore, IgnoreError};
 pub(crate) use item::fingerprint;
 pub use legs::LegDiffer;
 pub use ticks::TickDiffer;
+pub(crate) use ticks::ends_tick;

@@ -5,15 +5,16 @@ use super::entities::EntityIds;
 use super::fields::EqualPairs;
 use super::item::DiffItem;
 use super::{DiffSide, Difference, Ignore};
-use crate::capture::{Entry, Record};
+use crate::capture::Entry;
 use crate::lang::Expr;
+use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Direction, Release, Role, State};
 
 /// Compares what two clients send, tick by tick: the first tick after Join Game of one with that of the other, and so
 /// on.
 ///
 /// Since 1.21.2 `tick_end` ends a tick; before, each move does. The first session of each capture that gets into the
-/// game is compared. Entries are pushed of the side that is [behind](Self::behind), so that few ticks wait.
+/// game is compared. Push entries of the side that is [behind](Self::behind), so that few ticks have to wait.
 #[derive(Debug, Default)]
 pub struct TickDiffer {
     ignore: Ignore,
@@ -37,10 +38,11 @@ pub struct TickDiffer {
 struct Ticks {
     /// The session that is compared, once it is known.
     session: Option<u64>,
-    /// Ticks that are over, and wait for those of the other client.
+    /// The completed ticks that wait for those of the other client.
     over: VecDeque<Vec<DiffItem>>,
-    /// The packets of the tick that goes on; at most [`MAX_PACKETS`].
+    /// The packets of the current tick; at most [`MAX_PACKETS`].
     open: Vec<DiffItem>,
+    /// The number of completed ticks.
     count: u64,
 }
 
@@ -74,7 +76,7 @@ impl TickDiffer {
         if is_compared {
             ticks.open.push(DiffItem::new(record.clone(), &self.ignore));
         }
-        if ends_tick(record) || ticks.open.len() >= MAX_PACKETS {
+        if ends_tick(packet) || ticks.open.len() >= MAX_PACKETS {
             let open = std::mem::take(&mut ticks.open);
             ticks.over.push_back(open);
             ticks.count += 1;
@@ -82,7 +84,7 @@ impl TickDiffer {
         }
     }
 
-    /// Returns the side whose next entry is wanted: the one of which fewer ticks are known.
+    /// Returns the side whose next entry should be pushed: the one with fewer completed ticks.
     #[must_use]
     pub fn behind(&self) -> DiffSide {
         if self.b.count < self.a.count { DiffSide::B } else { DiffSide::A }
@@ -93,7 +95,7 @@ impl TickDiffer {
         self.found.pop_front()
     }
 
-    /// Returns the number of ticks of a client so far.
+    /// Returns the number of completed ticks of a client.
     #[must_use]
     pub fn ticks(&self, side: DiffSide) -> u64 {
         match side {
@@ -102,7 +104,7 @@ impl TickDiffer {
         }
     }
 
-    /// Compares the ticks that are over on both sides.
+    /// Compares the ticks that both sides have completed.
     fn compare(&mut self) {
         while !self.a.over.is_empty() && !self.b.over.is_empty() {
             let (a, b) = (self.a.over.pop_front(), self.b.over.pop_front());
@@ -127,23 +129,22 @@ impl TickDiffer {
     }
 }
 
-/// Returns whether a packet of a client is the last of its tick.
-fn ends_tick(record: &Record) -> bool {
-    let packet = &record.packet;
-    let release = packet.context().protocol.release();
-    packet.kind().is_some_and(|kind| match &**kind.name() {
-        "tick_end" => true,
-        "position" | "position_look" | "look" | "flying" => release < Release::V1_21_2,
-        _ => false,
-    })
+/// Returns whether a packet of a client is the last of its tick, if it sends one in each.
+pub(crate) fn ends_tick(packet: &Packet) -> bool {
+    let has_ticks = packet.context().protocol.release() >= Release::V1_21_2;
+    match packet.role() {
+        Some(Role::Movement) => !has_ticks,
+        _ => has_ticks && packet.kind().is_some_and(|kind| &**kind.name() == "tick_end"),
+    }
 }
 
-/// Packets of a tick that are compared with each other.
+/// The most packets of a tick that are compared with each other.
 const MAX_PACKETS: usize = 4096;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::Record;
     use crate::explain::tests::script::Script;
     use crate::lint::tests::planted::body::body;
 

@@ -64,6 +64,11 @@ fn a_question_of_velocity_that_no_proxy_answers_is_found() {
         let explained = explained(script.close("closed by the server"));
         assert_eq!(first(&explained), Some((3, "forwarding-unread".to_owned())), "{version}");
         assert_eq!(explained.evidence[0].certainty, Certainty::Likely);
+        // A large one is not kept.
+        let question = body().varint(7).text("velocity:player_info").raw(&[4; 5000]);
+        let script = Script::login(version);
+        let script = script.server_in(State::Login, "login_plugin_request", question);
+        assert_eq!(found(&unanswered(script)), []);
     }
 }
 
@@ -107,6 +112,9 @@ fn words_about_forwarding_are_found_and_explained_with_what_is_forwarded() {
             let script = script.kick(State::Login, words);
             let [(3, reason)] = &found(&script)[..] else { panic!("{:?}", found(&script)) };
             assert!(reason.starts_with("the server says `If you wish"), "{reason}");
+            let long =
+                Script::login(version).kick(State::Login, &format!("{words}{}", "x".repeat(5000)));
+            assert!(found(&long)[0].1.len() < 500, "{version}");
             let explained =
                 explained(script.close(&format!("disconnected by the server: {words}")));
             assert_eq!(first(&explained), Some((1, "forwarding-missing".to_owned())));

@@ -308,10 +308,10 @@ fn a_client_that_waits_before_its_world_leads_to_the_last_question() {
         let waited = joined.wait(9).kept_alive(1).wait(9).close("closed by the client");
         let reason = explained(waited.clone()).evidence[0].finding.reason.clone();
         let missing = match version {
-            ..765 => "the client waits for its world: no position; no chunk, for 18 s",
+            ..765 => "the client waits for its world: no position; no chunk for 18 s",
             _ => {
                 "the client waits for its world: no `game_event` 13 (`game_state_change`, `level_chunks_load_start`); \
-                 no chunk, for 18 s"
+                 no chunk for 18 s"
             }
         };
         assert!(reason.starts_with(missing), "{reason}");

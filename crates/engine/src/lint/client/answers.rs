@@ -8,14 +8,16 @@ use mitmcraft_protocol::meaning::{Answer, Grade};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{State, Value};
 
-/// The questions of a server, and what the client answers.
+/// The questions of a server, and the client's answers.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     /// The questions without an answer, the oldest first; at most [`MAX_OPEN`].
     open: VecDeque<Question>,
+    /// The memory that the packets in `open` take, in bytes; at most [`MAX_KEPT`].
+    kept: usize,
     /// The name and number of the last answer of each kind.
     given: Vec<(State, &'static str, Option<Value>)>,
-    /// The kinds of answers to questions that were too many to keep.
+    /// The kinds of answers to questions that were dropped because too many were open.
     forgotten: Vec<(State, &'static str)>,
 }
 
@@ -24,6 +26,8 @@ struct Question {
     record: Record,
     answer: &'static Answer,
     number: Option<Value>,
+    /// The memory that the packet takes, in bytes.
+    memory: usize,
     /// `true` once it was reported to be without an answer, which may still come.
     is_reported: bool,
 }
@@ -36,22 +40,24 @@ impl Question {
 }
 
 impl Answers {
-    /// Takes a packet of the server.
+    /// Takes a packet of the server, which may be a question.
     pub(super) fn ask(&mut self, record: &Record) {
         let packet = &record.packet;
         let Some(kind) = packet.kind() else { return };
         let Some(answer) = Answer::to(packet.context().protocol.release(), kind) else { return };
-        if self.open.len() == MAX_OPEN
-            && let Some(oldest) = self.open.pop_front()
-            && !self.forgotten.contains(&oldest.kind())
-        {
-            self.forgotten.push(oldest.kind());
+        let (record, number, memory) = (record.clone(), number(packet, answer), record.memory());
+        self.open.push_back(Question { record, answer, number, memory, is_reported: false });
+        self.kept += memory;
+        while self.open.len() > MAX_OPEN || self.kept > MAX_KEPT {
+            let Some(oldest) = self.open.pop_front() else { return };
+            self.kept -= oldest.memory;
+            if !self.forgotten.contains(&oldest.kind()) {
+                self.forgotten.push(oldest.kind());
+            }
         }
-        let (record, number) = (record.clone(), number(packet, answer));
-        self.open.push_back(Question { record, answer, number, is_reported: false });
     }
 
-    /// Takes a packet of the client.
+    /// Takes a packet of the client, which may be an answer.
     pub(super) fn answer(&mut self, found: &mut Found<'_>) {
         let packet = &found.record.packet;
         self.expire(found, packet.at());
@@ -60,7 +66,7 @@ impl Answers {
         let (state, number) = (packet.state(), number(packet, answer));
         let is_kind = |it: &Question| it.kind() == (state, &*answer.by);
         let is_asked = |it: &Question| is_kind(it) && it.number == number;
-        // An answer without a number is to what is not overdue, if both have been asked.
+        // An answer without a number belongs to a question that is not overdue, if there is one.
         let place = self.open.iter().position(|it| is_asked(it) && !it.is_reported);
         let place = place.or_else(|| self.open.iter().position(is_asked));
         let given = self.given.iter_mut().find(|(at, name, _)| (*at, *name) == (state, question));
@@ -84,14 +90,14 @@ impl Answers {
             return;
         };
         let earlier = self.open.iter().take(place).any(|it| is_kind(it) && !it.is_reported);
-        self.open.remove(place);
+        self.kept -= self.open.remove(place).map_or(0, |it| it.memory);
         if earlier && answer.is_in_order {
             let reason = format!("an earlier `{question}` has no answer yet");
             push(found, ClientRule::AnswerOrder, Grade::Corrects, field, reason);
         }
     }
 
-    /// Returns the questions without an answer when the session ends.
+    /// Returns the faults of the overdue questions without an answer when the session ends.
     pub(super) fn end(&self, now: Timestamp) -> Vec<(Record, Fault)> {
         let late = self.open.iter().filter(|it| !it.is_reported && is_late(it, now));
         late.filter_map(missing).collect()
@@ -116,6 +122,7 @@ impl Answers {
     }
 }
 
+/// Returns whether the time for the answer to a question has passed at `now`.
 fn is_late(question: &Question, now: Timestamp) -> bool {
     now.since(question.record.packet.at()) > PATIENCE
 }
@@ -123,7 +130,7 @@ fn is_late(question: &Question, now: Timestamp) -> bool {
 /// Returns the fault of a question without an answer, unless a player may take any time.
 fn missing(question: &Question) -> Option<(Record, Fault)> {
     let by = &question.answer.by;
-    let reason = format!("the client has not answered with `{by}` for {} s", PATIENCE.as_secs());
+    let reason = format!("the client has not answered with `{by}` within {} s", PATIENCE.as_secs());
     let grade = question.answer.missing?;
     let fault = Fault::new(LintRule::Client(ClientRule::AnswerMissing), reason);
     Some((question.record.clone(), Fault { grade, then: Some(then(grade)), ..fault }))
@@ -141,6 +148,7 @@ fn push(
     found.faults.push((found.record.clone(), fault));
 }
 
+/// Returns the consequence of a fault of this grade, in words.
 fn then(grade: Grade) -> &'static str {
     match grade {
         Grade::Ends => "the server ends the session",
@@ -149,7 +157,7 @@ fn then(grade: Grade) -> &'static str {
     }
 }
 
-/// Returns the value that question and answer share.
+/// Returns the value that a question and its answer share.
 fn number(packet: &Packet, answer: &Answer) -> Option<Value> {
     Some(packet.value().ok()?.get(answer.number.as_deref()?)?.plain().clone())
 }
@@ -157,5 +165,8 @@ fn number(packet: &Packet, answer: &Answer) -> Option<Value> {
 /// The time within which every client answers.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Questions that are kept.
+/// The most questions that are kept.
 const MAX_OPEN: usize = 256;
+
+/// The most memory that the packets of questions take, in bytes: 4 KiB for each.
+const MAX_KEPT: usize = MAX_OPEN << 12;

@@ -1,9 +1,10 @@
-use super::movement::{TICKS, is_move};
+use super::movement::TICKS;
 use super::{ClientRule, Fields, Found};
+use crate::analysis::ends_tick;
 use crate::capture::Record;
 use mitmcraft_protocol::schema::{Name, Release, Value};
 
-/// What a player does with keys and buttons, in the order of a tick.
+/// The actions of a player with keys and buttons, in the order of a tick.
 #[derive(Debug, Default)]
 pub(super) struct Clicks {
     /// The highest rank of the tick so far.
@@ -17,20 +18,22 @@ pub(super) struct Clicks {
     input: Option<Value>,
     /// The last packet that has a place in a tick, with its values.
     last: Option<(Name, Last)>,
-    /// An attack after which a swing has to come.
+    /// The last attack, if a swing has to follow it.
     attack: Option<Record>,
-    /// Blocks that were used in this tick: by the main hand, and by any.
+    /// The block on which the main hand was used in this tick.
     main_block: Option<[i64; 3]>,
+    /// The block on which a hand was used in this tick.
     tick_block: Option<[i64; 3]>,
     /// `true` once an item may be in use.
     may_release: bool,
     digs: Option<[i64; 3]>,
-    /// The number of the last action, and whether it may begin again.
+    /// The number of the last action.
     sequence: i64,
+    /// `true` if the next action may have the number 1.
     may_restart: bool,
 }
 
-/// Values of a packet that the one after it is compared with.
+/// The values of a packet with which those of the next one are compared.
 #[derive(Debug, Clone, PartialEq)]
 struct Last {
     mouse: Option<i64>,
@@ -38,7 +41,7 @@ struct Last {
     hand: Option<i64>,
 }
 
-/// What exempts a player from some of the rules.
+/// The facts that exempt a player from some of the rules.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exempt {
     /// `true` once the player rode.
@@ -48,7 +51,8 @@ pub(super) struct Exempt {
 }
 
 impl Clicks {
-    /// The player comes into a world, at first or by a respawn. What the client has sent since may be from before.
+    /// Forgets what changes when the player enters a world by Join Game or Respawn. The next packets of the client may
+    /// have been sent before.
     pub(super) fn enter_world(&mut self) {
         let state = self.last.is_none().then_some(false);
         (self.sprints, self.sneaks, self.input, self.slot) = (state, state, None, None);
@@ -71,8 +75,7 @@ impl Clicks {
         let Some(rank) = rank else { return };
         self.order(name, rank, exempt, found);
         self.pairs(name, fields, exempt, found);
-        let ends_tick = found.release < Release::V1_9 && is_move(name);
-        if ends_tick {
+        if found.release < Release::V1_9 && ends_tick(&found.record.packet) {
             self.end_tick();
         }
         let last =
@@ -111,7 +114,7 @@ impl Clicks {
         self.rank = self.rank.max(rank);
     }
 
-    /// Checks what a packet says by itself.
+    /// Checks the values of a packet.
     fn own(&mut self, name: &str, fields: &Fields, found: &mut Found<'_>) {
         self.has_acted |= match name {
             "attack" | "block_place" | "use_entity" | "use_item" => true,
@@ -122,7 +125,7 @@ impl Clicks {
             "held_item_slot" => {
                 let slot = fields.int("slotId");
                 if slot.is_some() && slot == self.slot {
-                    let reason = "the slot is selected already".to_owned();
+                    let reason = "the slot is already selected".to_owned();
                     found.add(ClientRule::SlotRepeated, Some("slotId"), reason);
                 }
                 self.slot = slot;
@@ -155,7 +158,7 @@ impl Clicks {
             _ => return,
         };
         if *state == Some(now) {
-            let reason = if now { "it has begun already" } else { "it has not begun" };
+            let reason = if now { "it has already begun" } else { "it has not begun" };
             found.add(rule, Some("actionId"), reason.to_owned());
         }
         *state = Some(now);
@@ -171,7 +174,7 @@ impl Clicks {
             }
             ABORT | FINISH => {
                 if self.digs.is_none() || self.digs != block {
-                    let reason = "this block was not begun".to_owned();
+                    let reason = "the client has not begun to dig this block".to_owned();
                     found.add(ClientRule::DigOrder, Some("location"), reason);
                 }
                 self.digs = None;
@@ -186,7 +189,8 @@ impl Clicks {
                 let has_place = block != Some([0; 3]) || fields.int("face") != Some(0);
                 let field = if has_place { Some("location") } else { Some("sequence") };
                 if has_place || fields.int("sequence").is_some_and(|it| it != 0) {
-                    let reason = "the action has no place, face and number: all are 0".to_owned();
+                    let reason =
+                        "the action has no place, face or number: all must be 0".to_owned();
                     found.add(ClientRule::ActionPlace, field, reason);
                 }
                 if action == RELEASE {
@@ -210,13 +214,14 @@ impl Clicks {
             let has_face = !matches!(fields.int("direction"), Some(-1 | 255));
             let cursor = ["cursorX", "cursorY", "cursorZ"].map(|it| fields.int(it));
             if is_nowhere == has_face || is_nowhere && cursor != [Some(0); 3] {
-                let reason = "an item is used at -1, -1, -1 with face 255 and no cursor".to_owned();
+                let reason =
+                    "the game uses an item at -1, -1, -1 with face 255 and no cursor".to_owned();
                 found.add(ClientRule::UseForm, Some("location"), reason);
             }
             return;
         }
         if self.tick_block.is_some_and(|last| last != block) {
-            let reason = "it is the second block of this tick".to_owned();
+            let reason = "it is the second block used in this tick".to_owned();
             found.add(ClientRule::PlaceTwice, Some("location"), reason);
         }
         if found.release >= TICKS {
@@ -225,7 +230,7 @@ impl Clicks {
         match fields.hand() {
             Some(0) => self.main_block = Some(block),
             Some(1) if self.main_block != Some(block) => {
-                let reason = "the main hand has not tried before".to_owned();
+                let reason = "the main hand was not used on this block before".to_owned();
                 found.add(ClientRule::HandOrder, Some("hand"), reason);
             }
             _ => {}
@@ -272,14 +277,14 @@ impl Clicks {
                 &**name == "use_entity" && *last == Last { mouse: Some(2), target, hand }
             });
             if !is_pair {
-                let reason = "the interaction that says where does not precede it".to_owned();
+                let reason = "it does not follow the interaction with its position".to_owned();
                 found.add(ClientRule::InteractOrder, None, reason);
             }
         }
     }
 }
 
-/// Returns the action of `block_dig` as versions up to 26.2 number it; `None` for the one that 26.3 has more.
+/// Returns the number of a `block_dig` action in versions up to 26.2; `None` for the action that only 26.3 has.
 fn dig_action(release: Release, fields: &Fields) -> Option<i64> {
     match fields.int("status")? {
         status if release < Release::V26_3 => Some(status),
@@ -288,7 +293,7 @@ fn dig_action(release: Release, fields: &Fields) -> Option<i64> {
     }
 }
 
-/// Returns the rank of a packet in a tick, where sneaking and sprinting have their own.
+/// Returns the rank of a packet in a tick, given that of its type: sneaking and sprinting have their own.
 pub(super) fn rank(release: Release, rank: u8, fields: &Fields) -> u8 {
     if rank != SPRINT {
         return rank;
@@ -304,14 +309,14 @@ pub(super) fn rank(release: Release, rank: u8, fields: &Fields) -> u8 {
     }
 }
 
-/// Ranks of `client.toml`.
+/// The ranks in `client.toml`.
 pub(super) const SLOT: u8 = 1;
 const CLICK: u8 = 2;
 const SPRINT: u8 = 3;
 const INPUT: u8 = 4;
 const MOVE: u8 = 6;
 
-/// Actions of `block_dig` up to 26.2.
+/// The actions of `block_dig` up to 26.2.
 const START: i64 = 0;
 const ABORT: i64 = 1;
 const FINISH: i64 = 2;

@@ -1,3 +1,4 @@
+use crate::analysis::game_mode;
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::Value;
 
@@ -23,11 +24,7 @@ impl Fields {
     }
 
     pub(super) fn float(&self, name: &str) -> Option<f64> {
-        match self.get(name)? {
-            Value::Float64(value) => Some(*value),
-            Value::Float32(value) => Some(f64::from(*value)),
-            _ => None,
-        }
+        self.get(name)?.as_float()
     }
 
     /// Returns the coordinates of a position.
@@ -40,13 +37,13 @@ impl Fields {
         Some([self.float("yaw")?, self.float("pitch")?])
     }
 
-    /// Returns what a move says besides its place: whether the player stands on something, and since 1.21.2 against
+    /// Returns the flags of a move: whether the player stands on something, and since 1.21.2 whether it is against
     /// something.
     pub(super) fn status(&self) -> Option<&Value> {
         self.get("flags").or_else(|| self.get("onGround"))
     }
 
-    /// Returns the number of the hand, which has a name since 26.1.
+    /// Returns the number of the hand, which is a name since 26.1.
     pub(super) fn hand(&self) -> Option<i64> {
         self.int("hand").or_else(|| self.text("hand").map(|it| i64::from(it == "off_hand")))
     }
@@ -58,18 +55,8 @@ impl Fields {
         Some([axis("x")?, axis("y")?, axis("z")?])
     }
 
-    /// Returns the game mode that a packet gives the player.
+    /// Returns the number of the game mode that the packet gives the player.
     pub(super) fn mode(&self) -> Option<i64> {
-        let state = self.get("worldState").unwrap_or(&self.0);
-        let mode = ["gamemode", "gameMode"].into_iter().find_map(|name| state.get(name))?;
-        match mode.as_text() {
-            Some(text) => {
-                MODES.iter().position(|it| *it == text).and_then(|it| i64::try_from(it).ok())
-            }
-            // The bit of hardcore.
-            None => mode.as_int().map(|it| it & 7),
-        }
+        game_mode(&self.0)
     }
 }
-
-const MODES: [&str; 4] = ["survival", "creative", "adventure", "spectator"];

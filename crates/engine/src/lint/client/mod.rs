@@ -1,8 +1,8 @@
 //! Judges what clients send as the game's client of that version would: tick by tick, and as answers to what
 //! the server asks.
 //!
-//! Sessions are judged from their first packet on, up to a gap in the capture. What a client could not yet know when it sent a packet is no fault:
-//! rules ask whether the server ever sent what would allow it.
+//! Sessions are judged from their first packet on, up to a gap in the capture. What a client could not yet know
+//! when it sent a packet is no fault: rules ask whether the server ever sent what would allow it.
 
 mod answers;
 mod clicks;
@@ -19,13 +19,13 @@ use crate::capture::Record;
 use answers::Answers;
 use clicks::{Clicks, Exempt};
 use fields::Fields;
-use mitmcraft_protocol::meaning::{ClientRow, tick_rank};
+use mitmcraft_protocol::meaning::{Answer, ClientRow, tick_rank};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{Family, Release, Role, State, Value};
 use movement::Movement;
 pub use rule::ClientRule;
 
-/// What is known of a session for the judgement of its client.
+/// The state of a session for the judgement of its client.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     answers: Answers,
@@ -33,42 +33,51 @@ pub(super) struct Client {
     clicks: Clicks,
     /// The entity id of the player.
     player: Option<i64>,
-    /// `true` once the player was in creative mode, and once a spectator.
+    /// `true` once the player was in creative mode.
     was_creative: bool,
+    /// `true` once the player was a spectator.
     was_spectator: bool,
     /// The health of the player, once it is known.
     health: Option<f64>,
     /// `true` if the player died or saw the credits since the last respawn.
     may_respawn: bool,
-    /// `true` once the server has said what the player may do, and once it allowed to fly.
+    /// Whether the server has ever allowed the player to fly; `None` before it has said what the player may do.
     abilities: Option<bool>,
-    /// Windows that the server has opened, the last two; and the states of windows that it has sent.
+    /// The last two windows that the server has opened.
     windows: VecDeque<i64>,
+    /// The states of windows that the server has sent; at most [`MAX_STATES`].
     states: HashSet<i64>,
     /// The places of the last signs whose editor the server has opened; at most [`MAX_SIGNS`].
     signs: VecDeque<Value>,
-    /// The first packets after the configuration or the game begins: the names that are expected.
+    /// The names of the packets that the client has yet to send first in the configuration or the game.
     begin: &'static [&'static str],
     /// The time of the last signed message.
     said: Option<i64>,
-    /// Signed messages that the server has sent, and those that the client has acknowledged.
+    /// The number of signed messages that the server has sent.
     heard: i64,
+    /// The number of signed messages that the client has acknowledged.
     acknowledged: i64,
-    /// The number of the last completion.
+    /// The number of the last request for completions.
     completion: Option<i64>,
 }
 
 impl Client {
-    /// Takes a packet that the client got.
+    /// Takes a packet that the client has received.
     pub(super) fn hear(&mut self, record: &Record) {
         let packet = &record.packet;
-        let Some(kind) = packet.kind().filter(|_| is_judged(packet)) else { return };
-        self.answers.ask(record);
-        if packet.role() == Some(Role::JoinGame) {
-            self.join(packet);
+        let Some(kind) = packet.kind() else { return };
+        let release = packet.context().protocol.release();
+        let is_join = packet.role() == Some(Role::JoinGame);
+        let is_heard = packet.state() == State::Play && HEARD.contains(&&**kind.name());
+        // Decoding takes longest.
+        if !(is_join || is_heard || Answer::to(release, kind).is_some()) || !is_judged(packet) {
             return;
         }
-        if packet.state() != State::Play || !HEARD.contains(&&**kind.name()) {
+        self.answers.ask(record);
+        if is_join {
+            self.join(packet);
+        }
+        if is_join || !is_heard {
             return;
         }
         let Some(fields) = Fields::of(packet) else { return };
@@ -135,7 +144,7 @@ impl Client {
         let name = &**kind.name();
         if packet.state() == State::Play {
             let rank = tick_rank(release, kind).map(|rank| clicks::rank(release, rank, &fields));
-            let is_move = movement::is_move(name);
+            let is_move = packet.role() == Some(Role::Movement);
             let is_answer = is_move && self.movement.is_answer(name, &fields, release);
             self.movement.say(
                 name,
@@ -226,7 +235,7 @@ impl Client {
                     && self.states.len() < MAX_STATES
                     && !self.states.contains(&state)
                 {
-                    let reason = format!("the server has not sent state {state} of a window");
+                    let reason = format!("the server has sent no window in state {state}");
                     found.add(ClientRule::WindowState, Some("stateId"), reason);
                 }
             }
@@ -293,7 +302,7 @@ impl Client {
         self.acknowledged = self.acknowledged.saturating_add(count);
         if found.release >= Release::V1_19_3 && self.acknowledged > self.heard {
             let Self { acknowledged, heard, .. } = self;
-            let reason = format!("{acknowledged} messages are acknowledged, and {heard} were sent");
+            let reason = format!("{acknowledged} messages are acknowledged, but {heard} were sent");
             found.add(ClientRule::ChatUnseen, Some(field), reason);
             self.acknowledged = self.heard;
         }
@@ -324,13 +333,13 @@ impl Found<'_> {
     }
 }
 
-/// Returns whether the packet of a session is judged: one since 1.8 that decodes, in whatever state.
+/// Returns whether a packet is judged: one of 1.8 or newer that decodes, in any state.
 fn is_judged(packet: &Packet) -> bool {
     let release = packet.context().protocol.release();
     release.family() == Family::Java && release >= Release::V1_8 && packet.error().is_none()
 }
 
-/// Packets of the server in the game that the rules need.
+/// The packets of the server in the game that rules need.
 const HEARD: [&str; 18] = [
     "abilities",
     "attach_entity",
@@ -352,8 +361,8 @@ const HEARD: [&str; 18] = [
     "window_items",
 ];
 
-/// States of windows that are kept: beyond them, clicks are not judged by their state.
+/// The most states of windows that are kept; if there are more, clicks are not judged by their state.
 const MAX_STATES: usize = 4096;
 
-/// Signs whose places are kept.
+/// The most signs whose places are kept.
 const MAX_SIGNS: usize = 16;

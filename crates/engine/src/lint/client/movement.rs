@@ -1,46 +1,52 @@
 use super::{ClientRule, Fields, Found};
-use mitmcraft_protocol::schema::{Release, Value};
+use mitmcraft_protocol::schema::{Release, Role, Value};
 
 /// The moves of a player, tick by tick.
 #[derive(Debug, Default)]
 pub(super) struct Movement {
-    /// Moves since the last `tick_end`, and those with a place.
+    /// The number of moves since the last `tick_end`.
     moves: u32,
+    /// The number of those moves that have a place.
     places: u32,
     has_ended_tick: bool,
-    /// Ticks since the last place: those that `tick_end` ends, or moves before it came. `None` before the first place.
+    /// The number of ticks since the last place; before 1.21.2, of moves. `None` before the first place.
     since_place: Option<u32>,
     place: Option<[f64; 3]>,
     look: Option<[f64; 2]>,
     status: Option<Value>,
-    /// Moves that may repeat what was sent before: those around a teleport.
+    /// The number of the next moves that may repeat earlier ones, because of a teleport.
     grace: u8,
     /// `true` directly after a confirmed teleport.
     has_confirmed: bool,
     /// `true` directly after a move that answers a teleport.
     has_echoed: bool,
-    /// Teleports whose answer has not come, in versions in which it is a move.
+    /// The number of teleports without an answer, in versions in which it is a move.
     teleports: u32,
-    /// Rotations by the server whose answer, a look, has not come.
+    /// The number of rotations by the server without their answer, a look.
     rotations: u32,
+    /// `true` once the server has placed the player.
     is_placed: bool,
-    /// `true` once the player rode: then looks are sent all the time.
+    /// `true` once the player rode: a passenger sends looks all the time.
     pub(super) has_ridden: bool,
+    /// `true` once the player has looked through the eyes of another entity.
     is_away: bool,
     screen: Screen,
 }
 
-/// Whether a client shows the world, since 1.21.4.
+/// The state of a client's loading screen, since 1.21.4.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Screen {
-    /// It is not known: packets from before may be on their way.
+    /// Not known: packets sent before a respawn may still be on their way.
     #[default]
     Unknown,
+    /// Shown: the client has not sent `player_loaded`.
     Loading,
+    /// Closed.
     Loaded,
 }
 
 impl Movement {
+    /// Begins another game, of which less is known.
     pub(super) fn join(&mut self, release: Release) {
         let screen = if release >= Release::V1_21_4 { Screen::Loading } else { Screen::Unknown };
         let Self { has_ridden, is_placed, teleports, has_ended_tick, .. } = *self;
@@ -94,7 +100,7 @@ impl Movement {
         is_answer
     }
 
-    /// Takes a packet of the client. `is_ordered` is `true` for one that has its place in a tick.
+    /// Takes a packet of the client. `is_ordered` is `true` for one with a place in a tick.
     pub(super) fn say(
         &mut self,
         name: &str,
@@ -105,7 +111,7 @@ impl Movement {
     ) {
         let has_confirmed = self.has_confirmed;
         if name == "keep_alive" {
-            // It is answered whenever it comes.
+            // A client answers it at any time.
             return;
         }
         if has_confirmed && !is_answer && !self.has_ridden {
@@ -114,13 +120,13 @@ impl Movement {
         }
         self.has_confirmed = name == "teleport_confirm";
         if is_ordered && !is_answer && self.screen == Screen::Loading {
-            let reason = "the client has not said `player_loaded`".to_owned();
+            let reason = "the client has not sent `player_loaded`".to_owned();
             found.add(ClientRule::LoadingActed, None, reason);
         }
         match name {
             "player_loaded" => {
                 if self.screen == Screen::Loaded {
-                    let reason = "the client has said so before".to_owned();
+                    let reason = "the client has already sent it in this world".to_owned();
                     found.add(ClientRule::LoadedTwice, None, reason);
                 }
                 self.screen = Screen::Loaded;
@@ -132,7 +138,7 @@ impl Movement {
                     found.add(ClientRule::UseWithoutLook, None, reason);
                 }
                 if found.release < Release::V1_21 {
-                    // The tick's own move may say the look again.
+                    // The tick's own move may repeat the look.
                     self.grace = GRACE;
                 }
             }
@@ -140,7 +146,9 @@ impl Movement {
                 let reason = "the player has never ridden".to_owned();
                 found.add(ClientRule::SteerOnFoot, None, reason);
             }
-            _ if is_move(name) => self.take_move(name, fields, is_answer, found),
+            _ if found.record.packet.role() == Some(Role::Movement) => {
+                self.take_move(name, fields, is_answer, found)
+            }
             _ => {}
         }
         self.has_echoed = name == "position_look";
@@ -154,7 +162,7 @@ impl Movement {
             *ticks += 1;
             if *ticks > REMINDER && !self.has_ridden && !self.is_away {
                 *ticks = 0;
-                let reason = format!("a position comes every {REMINDER} ticks");
+                let reason = format!("the game sends a position every {REMINDER} ticks");
                 found.add(ClientRule::PositionOverdue, None, reason);
             }
         }
@@ -164,12 +172,12 @@ impl Movement {
         let release = found.release;
         let (place, look, status) = (fields.place(), fields.look(), fields.status().cloned());
         if is_answer {
-            // The tick's own move may say it again.
+            // The tick's own move may repeat it.
             (self.place, self.look, self.status, self.grace) = (None, None, None, GRACE);
             return;
         }
         if look.is_some_and(|[_, pitch]| pitch.abs() > 90.0) {
-            let reason = "a pitch is from -90 to 90".to_owned();
+            let reason = "a pitch must be from -90 to 90".to_owned();
             found.add(ClientRule::PitchInvalid, Some("pitch"), reason);
         }
         if !self.is_placed {
@@ -190,11 +198,12 @@ impl Movement {
             && !is_due
             && !is_graced
         {
-            let reason = format!("the place is the last one, and not due for {REMINDER} ticks");
+            let reason =
+                format!("the place is the last one, which is repeated only after {REMINDER} ticks");
             found.add(ClientRule::PositionRepeated, Some("x"), reason);
         }
         if name == "flying" && self.status.is_some() && status == self.status && !is_graced {
-            let reason = "it says what the last move said".to_owned();
+            let reason = "it repeats the last move".to_owned();
             found.add(ClientRule::StatusRepeated, None, reason);
         }
         if place.is_some() {
@@ -205,7 +214,7 @@ impl Movement {
             *moves += 1;
             if *moves > REMINDER && !self.has_ridden && !self.is_away {
                 *moves = 0;
-                let reason = format!("a position is among {} moves", REMINDER + 1);
+                let reason = format!("the game sends a position in every {} moves", REMINDER + 1);
                 found.add(ClientRule::PositionOverdue, None, reason);
             }
         }
@@ -221,12 +230,12 @@ impl Movement {
         }
         self.moves += 1;
         self.places += u32::from(has_place);
-        // The newest server counts those with a place.
+        // Servers of 26.3 count only those with a place.
         let number = if found.release >= CONFIRMS_ALONE { self.places } else { self.moves };
         let counts = found.release < CONFIRMS_ALONE || has_place;
         if number == 2 && counts {
             if self.has_ended_tick {
-                let reason = "the second move since `tick_end`".to_owned();
+                let reason = "it is the second move since `tick_end`".to_owned();
                 found.add(ClientRule::MoveTwice, None, reason);
             } else {
                 let reason = "the client has never sent `tick_end`".to_owned();
@@ -236,19 +245,14 @@ impl Movement {
     }
 }
 
-/// Returns whether a packet is the move of a tick.
-pub(super) fn is_move(name: &str) -> bool {
-    matches!(name, "position" | "position_look" | "look" | "flying")
-}
-
-/// Since then clients say when a tick ends.
+/// The first version whose clients say when a tick ends.
 pub(super) const TICKS: Release = Release::V1_21_2;
 
-/// Since then a teleport is confirmed with its place, and no move follows.
+/// The first version in which a client confirms a teleport with its place, and sends no move for it.
 const CONFIRMS_ALONE: Release = Release::V26_3;
 
-/// Ticks after which a client says where it is.
+/// The number of ticks after which a client repeats its position.
 const REMINDER: u32 = 20;
 
-/// Moves around a teleport that may repeat others.
+/// The number of moves after a teleport that may repeat earlier ones.
 const GRACE: u8 = 3;

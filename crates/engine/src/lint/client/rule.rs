@@ -6,7 +6,7 @@ named! {
     pub enum ClientRule {
         /// A second move in a tick.
         MoveTwice => "move-twice",
-        /// Moves without a `tick_end` between them, ever.
+        /// Moves of a client that has never sent `tick_end`.
         TickEndMissing => "tick-end-missing",
         /// An action after the move of its tick.
         MoveNotLast => "move-not-last",

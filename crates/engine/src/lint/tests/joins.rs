@@ -32,12 +32,12 @@ fn joined(version: i32, missing: &str) -> Script {
 /// What a version waits for of that packet, in words.
 fn awaited(version: i32, part: &str) -> Option<&'static str> {
     match part {
-        "position" if version < 759 => Some("no position, for"),
-        "spawn_position" if (761..765).contains(&version) => Some("no spawn position, for"),
+        "position" if version < 759 => Some("no position for"),
+        "spawn_position" if (761..765).contains(&version) => Some("no spawn position for"),
         "game_state_change" if version >= 765 => {
-            Some("no `game_event` 13 (`game_state_change`, `level_chunks_load_start`), for")
+            Some("no `game_event` 13 (`game_state_change`, `level_chunks_load_start`) for")
         }
-        "map_chunk" => Some("no chunk at 0, 0, for"),
+        "map_chunk" => Some("no chunk at 0, 0 for"),
         _ => None,
     }
 }
@@ -84,8 +84,8 @@ fn what_a_join_still_waits_for_is_named_and_nothing_else() {
                     let said = said.split("its world: ").nth(1).unwrap();
                     assert!(said.starts_with(&**expected), "{name}: {said}");
                     let waits = match (part, version) {
-                        ("game_state_change", 773..) | (_, ..761) => "it waits for ever",
-                        _ => "it goes on without after 30 s",
+                        ("game_state_change", 773..) | (_, ..761) => "it waits forever",
+                        _ => "after 30 s it continues without it",
                     };
                     assert!(said.ends_with(waits), "{name}: {said}");
                 }
@@ -118,11 +118,7 @@ fn a_chunk_elsewhere_is_not_that_of_the_player_and_a_world_that_follows_is_waite
         let script = chunk.iter().fold(script, Script::sent).wait(25).kept_alive(9);
         let report = lint(script.entries.iter().filter_map(|entry| entry.record().cloned()));
         let [finding] = &*report.findings else { panic!("{version}\n{}", text(&report)) };
-        assert!(
-            finding.reason.contains("no chunk at 50, -1, for"),
-            "{version}: {}",
-            finding.reason
-        );
+        assert!(finding.reason.contains("no chunk at 50, -1 for"), "{version}: {}", finding.reason);
     }
     // The wait for one world ends when the next begins.
     let script = joined(769, "game_state_change");
@@ -142,6 +138,31 @@ fn a_chunk_elsewhere_is_not_that_of_the_player_and_a_world_that_follows_is_waite
     );
 }
 
+/// Registries are large, and many clients can wait in the configuration.
+#[test]
+fn joins_that_are_too_large_to_keep_together_are_not_judged() {
+    let mut check = JoinCheck::default();
+    let large = |session: u64| {
+        let mut script = Script::new(777);
+        let context = Context { session, ..Context::clone(&script.context) };
+        script.context = Arc::new(context);
+        let script = script.bytes(Direction::Clientbound, State::Configuration, vec![7; 1 << 20]);
+        let close = script.clone().close("lost").entries.pop().unwrap();
+        (script.entries.into_iter().next_back().unwrap(), close)
+    };
+    let entries: Vec<_> = (1..=40).map(large).collect();
+    assert!(entries.iter().all(|(packet, _)| check.take(packet).is_none()));
+    let later = Timestamp(60_000_000_000);
+    let stuck =
+        |check: &JoinCheck| (1..=41).filter(|it| check.missing(*it, later).is_some()).count();
+    assert_eq!(stuck(&check), 31);
+    // What ends makes room.
+    check.take(&entries[0].1);
+    check.take(&large(41).0);
+    assert_eq!(stuck(&check), 31);
+    assert!(check.missing(41, later).is_some());
+}
+
 #[test]
 fn a_login_without_an_answer_is_the_fault_of_the_side_that_owes_it() {
     for version in [47, 769, 777] {
@@ -157,12 +178,12 @@ fn a_login_without_an_answer_is_the_fault_of_the_side_that_owes_it() {
                 .map(|it| (it.rule.to_string(), it.reason.clone()))
                 .collect::<Vec<_>>()
         };
-        let reason = "the server has not let the client in, for 21 s after this packet".to_owned();
+        let reason = "the server has not let the client in for 21 s after this packet".to_owned();
         assert_eq!(owed(&asked, LintSide::Server), [("join-incomplete".to_owned(), reason)]);
         assert_eq!(owed(&asked, LintSide::Client), []);
         if version >= 764 {
             let silent = Script::configured(version, &[]).wait(21).close("closed by the client");
-            let reason = "the client has not answered, for 21 s after this packet".to_owned();
+            let reason = "the client has not answered for 21 s after this packet".to_owned();
             let joins = |side| {
                 let found = owed(&silent, side).into_iter();
                 found.filter(|(rule, _)| rule == "join-incomplete").collect::<Vec<_>>()
@@ -173,21 +194,28 @@ fn a_login_without_an_answer_is_the_fault_of_the_side_that_owes_it() {
     }
 }
 
-/// What does not decode because the server's version is another, as its status says, is one finding.
-#[test]
-fn a_server_that_answers_another_version_than_its_status_names_is_one_finding() {
+/// Returns a session with an upstream whose status names 1.8.8, and that sends `undecoded` packets that are no
+/// packets of 1.21.4.
+fn of_another_version(upstream: &str, undecoded: usize) -> Vec<Entry> {
     let mut script = Script::new(769);
+    let context = Context { upstream: upstream.to_owned(), ..Context::clone(&script.context) };
+    script.context = Arc::new(context);
     let status =
         "{\"version\":{\"name\":\"1.8.8\",\"protocol\":47},\"players\":{\"max\":1,\"online\":0}}";
     script = script.server_in(State::Status, "server_info", body().text(status));
     script.entries.push(script.clone().close("both sides closed").entries.pop().unwrap());
     script.seq = 0;
-    for _ in 0..14 {
+    for _ in 0..undecoded {
         script = script.bytes(Direction::Clientbound, State::Login, vec![0x21, 1, 2, 3]);
     }
-    let script = script.close("closed by the client");
+    script.close("closed by the client").entries
+}
+
+/// What does not decode because the server's version is another, as its status says, is one finding.
+#[test]
+fn a_server_that_answers_another_version_than_its_status_names_is_one_finding() {
     let mut linter = Linter::default();
-    script.entries.iter().for_each(|entry| linter.write(entry).unwrap());
+    of_another_version("a", 14).iter().for_each(|entry| linter.write(entry).unwrap());
     linter.finish().unwrap();
     let report = linter.report();
     let [finding] = &*report.findings else { panic!("{}", text(&report)) };
@@ -197,4 +225,27 @@ fn a_server_that_answers_another_version_than_its_status_names_is_one_finding() 
         "{}",
         finding.reason
     );
+}
+
+#[test]
+fn the_version_of_a_server_explains_nothing_about_another_server() {
+    let known = |linter: &mut Linter, upstream, undecoded| {
+        let entries = of_another_version(upstream, undecoded);
+        entries.iter().for_each(|entry| linter.write(entry).unwrap());
+    };
+    let rules = |linter: &Linter| {
+        let report = linter.report();
+        report.findings.iter().map(|it| it.rule.to_string()).collect::<Vec<_>>()
+    };
+    let mut linter = Linter::default();
+    known(&mut linter, "a", 14);
+    known(&mut linter, "b", 2);
+    assert_eq!(rules(&linter), ["id-unknown", "version-differs"]);
+    // Each is told of.
+    known(&mut linter, "b", 14);
+    assert_eq!(rules(&linter), ["version-differs"]);
+    // The sessions of another capture are of other servers.
+    linter.begin("another capture");
+    known(&mut linter, "a", 2);
+    assert_eq!(rules(&linter), ["id-unknown", "version-differs"]);
 }

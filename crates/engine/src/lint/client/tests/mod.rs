@@ -356,6 +356,24 @@ fn what_a_session_can_make_the_linter_keep_of_its_client_is_bounded() {
 }
 
 #[test]
+fn large_questions_are_forgotten_before_many_small_ones() {
+    let mut player = Player::new(777);
+    for number in 1..100 {
+        let question = body().varint(number).text("a:b").raw(&[0; 1 << 16]);
+        let script = player.script.server_in(State::Login, "login_plugin_request", question);
+        player = Player { script, ..player };
+    }
+    let mut client = super::Client::default();
+    for record in player.script.entries.iter().filter_map(crate::capture::Entry::record) {
+        client.hear(record);
+    }
+    assert_eq!(client.answers.kept(), 15);
+    let answer = body().varint(1).i8(0);
+    let script = player.script.client_in(State::Login, "login_plugin_response", answer);
+    assert_eq!(client.say(script.entries.last().unwrap().record().unwrap()).len(), 0);
+}
+
+#[test]
 fn every_rule_of_a_client_has_rows_and_every_row_a_rule() {
     let catalog = Catalog::embedded();
     for rule in ClientRule::ALL {
