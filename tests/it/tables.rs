@@ -402,6 +402,30 @@ fn changed_blocks_of_1_7_begin_with_their_place() {
 }
 
 #[test]
+fn the_page_on_the_login_has_the_ids_of_the_tables() {
+    let page = std::fs::read_to_string(root().join("docs/login.md")).unwrap();
+    let versions = [47, 765, 769, 777].map(exact);
+    let (mut state, mut compared) = (None, 0);
+    for line in page.lines() {
+        match (line.split_whitespace().collect::<Vec<_>>()[..], state) {
+            ([name, "1.8", "1.20.4", "1.21.4", "26.3"], _) => state = name.parse::<State>().ok(),
+            ([arrow @ ("→" | "←"), name, ref ids @ ..], Some(state)) => {
+                let direction = if arrow == "→" { Serverbound } else { Clientbound };
+                for (protocol, id) in versions.iter().zip(ids).filter(|(_, id)| **id != ".") {
+                    let packet = protocol.named(state, direction, name).map(|it| it.id());
+                    let stated =
+                        id.strip_prefix("0x").map(|id| i32::from_str_radix(id, 16).unwrap());
+                    assert_eq!(packet, stated, "{line}");
+                    compared += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(compared, 121);
+}
+
+#[test]
 fn the_page_lists_every_version_before_1_7_as_the_program_does() {
     let page = std::fs::read_to_string(root().join("docs/versions.md")).unwrap();
     let begin = "<!-- compared by a test: -->\n\n";

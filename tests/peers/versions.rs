@@ -7,15 +7,13 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
-use mitmcraft_protocol::schema::{Catalog, Name};
+use mitmcraft_protocol::schema::Catalog;
 use serde_json::{Value as Json, json};
 
 use crate::support::{Program, assert_same, capture_of, end, read_lines, root, scratch_file, text};
 
 /// The results of the session of one version.
 struct Run {
-    /// The game version whose tables both ends used.
-    tables: String,
     /// The lines of the capture.
     lines: Vec<Json>,
 }
@@ -173,7 +171,7 @@ fn play_with(numbers: &[i32], options: &[&str]) -> (Vec<(i32, Run)>, String) {
         let [client, server] =
             ["login", "join"].map(|it| &ends[&event(it)["conn"].as_u64().unwrap()]);
         compare(*number, client, server, &lines);
-        (*number, Run { tables: event("login")["tables"].as_str().unwrap().into(), lines })
+        (*number, Run { lines })
     };
     (numbers.iter().map(run).collect(), errors)
 }
@@ -195,75 +193,52 @@ fn compare(number: i32, client: &[Json], server: &[Json], capture: &[Json]) {
 
 /// Formats one row per version from the captures.
 fn table(runs: &BTreeMap<i32, Run>) -> String {
-    let mut table = "| protocol | game | tables of | connection | also seen | recorded packets |\n\
-                     | ---: | --- | --- | --- | --- | ---: |\n"
-        .to_owned();
+    let mut table = "| protocol | game | seen |\n| ---: | --- | --- |\n".to_owned();
     for (number, names) in Catalog::embedded().versions() {
-        let run = &runs[&number];
+        let seen = runs[&number].seen();
         let number = match number {
             SNAPSHOT.. => format!("2^30 + {}", number - SNAPSHOT),
             _ => number.to_string(),
         };
-        let row = [
-            number,
-            names.join(", "),
-            run.tables.clone(),
-            run.connection().join(", "),
-            run.also().join(", "),
-            recorded(names).map_or_else(String::new, |count| count.to_string()),
-        ];
-        writeln!(table, "| {} |", row.join(" | ")).unwrap();
+        let game = match names {
+            [first, .., last] => format!("{first}-{last}"),
+            names => names.join(""),
+        };
+        writeln!(table, "| {number} | {game} | {seen} |").unwrap();
     }
     table
 }
 
 impl Run {
-    fn connection(&self) -> Vec<&'static str> {
+    /// The letters that the page explains.
+    fn seen(&self) -> String {
         let both = |what: &dyn Fn(&Json) -> bool| {
             let both = |line: &&Json| what(&line["client"]) && what(&line["server"]);
             self.lines.iter().filter(|line| line["event"] == "state").any(|line| both(&line))
         };
-        let seen = [
-            ("encrypted", both(&|leg| leg["encrypted"] == true)),
-            ("compressed", both(&|leg| leg["threshold"] == 256)),
-            ("configuration", self.has("finish_configuration")),
-            ("and again", self.has("start_configuration")),
-        ];
-        seen.into_iter().filter_map(|(what, seen)| seen.then_some(what)).collect()
-    }
-
-    fn also(&self) -> Vec<&'static str> {
         let signed = |line: &Json| match &line["fields"]["signature"] {
             Json::String(signature) => !signature.is_empty(),
             _ => false,
         };
         let proved = |line: &Json| line["fields"]["crypto"]["messageSignature"].is_string();
         let seen = [
-            ("login plugin request", self.has("login_plugin_request")),
-            ("signed verify token", self.lines.iter().any(proved)),
-            ("signed chat", self.lines.iter().any(signed)),
-            ("chat session", self.has("chat_session_update")),
-            ("cookies", self.has("store_cookie") && self.has("cookie_response")),
-            ("bundle", self.has("bundle_delimiter")),
+            ('E', both(&|leg| leg["encrypted"] == true)),
+            ('Z', both(&|leg| leg["threshold"] == 256)),
+            ('P', self.has("login_plugin_request")),
+            ('C', self.has("finish_configuration")),
+            ('A', self.has("start_configuration")),
+            ('V', self.lines.iter().any(proved)),
+            ('S', self.lines.iter().any(signed)),
+            ('K', self.has("chat_session_update")),
+            ('T', self.has("store_cookie") && self.has("cookie_response")),
+            ('B', self.has("bundle_delimiter")),
         ];
-        seen.into_iter().filter_map(|(what, seen)| seen.then_some(what)).collect()
+        seen.into_iter().filter_map(|(letter, seen)| seen.then_some(letter)).collect()
     }
 
     fn has(&self, name: &str) -> bool {
         self.lines.iter().any(|line| line["packet"] == name)
     }
-}
-
-/// The number of packets of real servers of these versions, which `real_packets`
-/// decodes and encodes.
-fn recorded(names: &[Name]) -> Option<usize> {
-    let data = root().join("tests/real/node_modules/minecraft-packets/minecraft-packets/data/pc");
-    let folders = names.iter().map(|name| data.join(&**name).join("from-server"));
-    let packets = folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten();
-    let files = packets.flat_map(|packet| fs::read_dir(packet.unwrap().path()).unwrap());
-    let count =
-        files.filter(|file| file.as_ref().unwrap().path().extension() == Some("raw".as_ref()));
-    Some(count.count()).filter(|count| *count > 0)
 }
 
 fn verify_page(table: &str) {

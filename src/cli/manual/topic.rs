@@ -28,12 +28,13 @@ macro_rules! topic {
 
 /// The topics of `help`, in the order in which they are listed: all guides. A page on a command has another name than the
 /// command.
-pub(in crate::cli) const TOPICS: [Topic; 24] = [
+pub(in crate::cli) const TOPICS: [Topic; 25] = [
     topic!("filters", "filters", "The filter language, and files of rules"),
     topic!("captures", "captures", "The formats of captures, key by key", "5"),
     topic!("capture-formats", "capture-formats", "What each format of captures keeps", "5"),
     topic!("screens", "screens", "The page in the browser, and the terminal"),
     topic!("disconnected", "disconnected", "Why the game was disconnected"),
+    topic!("login-packets", "login", "The login, packet by packet"),
     topic!("behind-proxies", "behind-proxies", "In front of, behind and between other proxies"),
     topic!("diagnostics", "diagnostics", "What a peer would disconnect for"),
     topic!("meanings", "meanings", "What the numbers in packets mean"),

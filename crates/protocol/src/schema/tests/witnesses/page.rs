@@ -37,8 +37,8 @@ fn fresh() -> String {
         let projects: &mut BTreeSet<&str> = sources.entry(it.version).or_default();
         projects.extend(it.source.split(", ").filter_map(|it| it.split('@').next()));
     }
-    let mut table = "| protocol | game | packets | with a second witness | from |\n\
-                     | ---: | --- | ---: | ---: | --- |\n"
+    let mut table = "| game | packets | with a second witness | from |\n\
+                     | --- | ---: | ---: | --- |\n"
         .to_owned();
     for (number, names) in Catalog::embedded().versions() {
         let (Some(counted), Some(sources)) = (packets.get(&number), sources.get(&number)) else {
@@ -47,8 +47,10 @@ fn fresh() -> String {
         let protocol = Catalog::embedded().find(number).unwrap().protocol;
         let unchanged = older.get(&number).map(|of| of.difference(counted).count());
         let row = [
-            number.to_string(),
-            names.join(", "),
+            match names {
+                [first, .., last] => format!("{first}-{last}"),
+                names => names.join(""),
+            },
             protocol.packets().len().to_string(),
             match unchanged {
                 Some(count) => format!("{} + {count}", counted.len()),
