@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::channels::CHANNELS;
 use super::number::parse_int;
+use super::registry::REGISTRIES;
 use super::{Direction, SchemaError, State, packet_types};
 
 /// Returns whether a description names another one or has no packet ids of its own, so that it is
@@ -15,7 +16,7 @@ pub(super) fn is_partial(description: &Json) -> bool {
     description.get(EXTENDS).is_some() || !sections.into_iter().any(|it| it.get("packet").is_some())
 }
 
-/// Merges a partial description into `base`: its types and channels replace those of the same name,
+/// Merges a partial description into `base`: its types, channels and registries replace those of the same name,
 /// and its `packets` give ids to names.
 ///
 /// # Errors
@@ -32,13 +33,16 @@ pub(super) fn merge(mut base: Json, partial: &Json) -> Result<Json, SchemaError>
                     merge_section(&mut base, state, side, section)?;
                 }
             }
-            None if key == "types" || key == CHANNELS => merge_types(&mut base[key], key, part)?,
+            None if ["types", CHANNELS, REGISTRIES].contains(&key.as_str()) => {
+                merge_types(&mut base[key], key, part)?;
+            }
             // A text is a remark.
             None if key == EXTENDS || part.is_string() => {}
             None => {
                 let states = State::ALL.map(State::name).join(", ");
-                let cause =
-                    format!("unknown key `{key}`, not one of extends, types, {CHANNELS}, {states}");
+                let cause = format!(
+                    "unknown key `{key}`, not one of extends, types, {CHANNELS}, {REGISTRIES}, {states}"
+                );
                 return Err(SchemaError { at: SchemaError::TOP.into(), cause });
             }
         }
