@@ -15,6 +15,7 @@
 //! | name items, blocks and entities | [`meaning`] |
 //! | read the blocks of a chunk | [`contents`] |
 //! | see packets in Wireshark | [`wireshark`] |
+//! | describe a version newer than this crate | [`derived`] |
 //!
 //! # Layers
 //!
@@ -29,6 +30,7 @@
 //! | [`meaning`] | what values mean: names, units, flags |
 //! | [`contents`] | blocks, light and biomes of packets with chunks |
 //! | [`wireshark`] | the dissector for Wireshark |
+//! | [`derived`] | versions newer than this program, from the game's reports |
 //!
 //! # Decoding a packet and encoding it again
 //!
@@ -69,3 +71,5 @@ pub mod meaning;
 pub mod contents;
 
 pub mod wireshark;
+
+pub mod derived;

@@ -2,16 +2,16 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use super::annotation::{Annotation, Names};
-use super::registries::Registries;
+use super::registries::Named;
 use super::unit::Unit;
 use super::{Registry, RegistryKind};
-use crate::schema::{Release, Scalar};
+use crate::schema::Scalar;
 
 /// The meanings of a field's values in one version.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldMeaning {
     pub(super) annotation: &'static Annotation,
-    pub(super) release: Release,
+    pub(super) named: Named,
 }
 
 impl FieldMeaning {
@@ -209,7 +209,7 @@ impl FieldMeaning {
     }
 
     fn registry(&self, kind: RegistryKind) -> Option<&'static Registry> {
-        Registries::find(self.release, kind)
+        self.named.registry(kind)
     }
 }
 

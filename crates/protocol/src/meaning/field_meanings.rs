@@ -2,14 +2,15 @@ use std::sync::LazyLock;
 
 use super::FieldMeaning;
 use super::annotation::{Annotation, Known, POSITION, bare};
+use super::registries::Named;
 use super::rows::{ANY, Fields, Row, Table};
 use crate::packet::any_position;
-use crate::schema::{Family, PacketType, Protocol, Release, Scalar, Value};
+use crate::schema::{Family, PacketType, Protocol, Scalar, Value};
 
 /// The meanings of the fields of one type of packet in one version.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldMeanings {
-    release: Release,
+    named: Named,
     /// The annotations of the packet, and of fields that many packets have.
     own: Option<&'static Fields<Annotation>>,
     shared: Option<&'static Fields<Annotation>>,
@@ -19,9 +20,10 @@ impl FieldMeanings {
     /// Returns the meanings of a packet's fields; `None` if no field has one.
     #[must_use]
     pub fn of(protocol: &Protocol, packet: &PacketType) -> Option<Self> {
-        let release = protocol.release();
+        let named = Named::of(protocol);
+        let release = named.release;
         let (own, shared) = (table().of(release, packet), table().shared(release, packet));
-        (own.is_some() || shared.is_some()).then_some(Self { release, own, shared })
+        (own.is_some() || shared.is_some()).then_some(Self { named, own, shared })
     }
 
     /// Returns the meaning of the field at `path`, for example `items[*].itemId`. What depends on
@@ -39,11 +41,12 @@ impl FieldMeanings {
             fitting.max_by_key(|(key, _)| key.len()).map(|(_, rows)| rows)
         };
         let holds = |it: &&Row<Annotation>| {
-            it.versions.contains(self.release) && it.when.iter().all(|when| when.holds(&other))
+            it.versions.contains(self.named.release)
+                && it.when.iter().all(|when| when.holds(&other))
         };
         let found = own().and_then(|rows| rows.iter().find(holds));
         let found = found.or_else(|| shared()?.iter().find(holds))?;
-        Some(FieldMeaning { annotation: found.entry, release: self.release })
+        Some(FieldMeaning { annotation: found.entry, named: self.named })
     }
 
     /// Returns what `value` means, which is the one at `path` (`items[3].itemId`) in a packet with these
@@ -78,8 +81,8 @@ impl FieldMeanings {
     /// Returns the meaning that the field at `path` has under some condition.
     #[must_use]
     pub fn any_at(&self, path: &str) -> Option<FieldMeaning> {
-        let found = self.own.and_then(|own| own.at(path, self.release).next());
-        let meaning = found.map(|it| FieldMeaning { annotation: it.entry, release: self.release });
+        let found = self.own.and_then(|own| own.at(path, self.named.release).next());
+        let meaning = found.map(|it| FieldMeaning { annotation: it.entry, named: self.named });
         meaning.or_else(|| self.at(path, |_| None))
     }
 

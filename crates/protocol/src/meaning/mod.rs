@@ -23,7 +23,6 @@ mod order;
 pub(crate) mod packed;
 mod redaction;
 pub(crate) mod registries;
-mod registry;
 mod renamed;
 pub(crate) mod rows;
 pub(crate) mod session_memory;
@@ -46,6 +45,7 @@ pub use metadata::{metadata_type, metadata_type_name};
 pub use order::{Awaited, NeededRegistries, is_automatic, needs_world};
 pub use redaction::{GameWords, Kept, Part};
 pub use registries::registry;
-pub use registry::{Registry, RegistryKind};
 pub use renamed::{other_fields, other_packets};
 pub use session_memory::{About, SessionMemory};
+
+pub use crate::schema::{Registry, RegistryKind};

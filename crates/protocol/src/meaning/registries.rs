@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 use flate2::read::ZlibDecoder;
 use serde_json::Value as Json;
 
-use super::{Registry, RegistryKind};
-use crate::schema::{Family, Protocol, Release};
+use crate::schema::{Family, OwnRegistries, Protocol, Registry, RegistryKind, Release};
 
 /// The embedded registries of all versions: `data/registries.bin`, written by `tools/import_tables`
 /// and described in `docs/protocol-tables.md`.
@@ -133,7 +132,25 @@ const HEALTH: usize = 6;
 /// Returns the names that a version gives to the numbers of one kind; `None` if they are not known.
 #[must_use]
 pub fn registry(protocol: &Protocol, kind: RegistryKind) -> Option<&'static Registry> {
-    Registries::find(protocol.release(), kind)
+    Named::of(protocol).registry(kind)
+}
+
+/// Where the names of a version are: in its own description, or else among the embedded ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Named {
+    pub(super) release: Release,
+    own: Option<&'static OwnRegistries>,
+}
+
+impl Named {
+    pub(super) fn of(protocol: &Protocol) -> Self {
+        Self { release: protocol.release(), own: protocol.own_registries() }
+    }
+
+    pub(super) fn registry(self, kind: RegistryKind) -> Option<&'static Registry> {
+        let own = self.own.and_then(|own| own.get(kind));
+        own.or_else(|| Registries::find(self.release, kind))
+    }
 }
 
 pub(crate) const FILE: &[u8] = include_bytes!("data/registries.bin");

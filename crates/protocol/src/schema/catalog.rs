@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::Value as Json;
 
 use super::embedded::{Embedded, Table};
-use super::partial::{EXTENDS, is_partial, merge};
+use super::partial::{EXTENDS, NAME, NUMBER, is_partial, merge};
 use super::{DescriptionId, Family, Name, Protocol, SchemaError};
 
 /// The known protocols of the Java family by version, and access to the other families.
@@ -114,7 +114,8 @@ impl Catalog {
     ///
     /// A partial description changes that of another version: the one that its `extends` names (a
     /// game version or a protocol number), otherwise `version` or the nearest older one. Without a
-    /// `version` it replaces the one that it extends. See `docs/protocol-tables.md`.
+    /// `version` it replaces the one that it extends. A description that has a `number` and a `name` of its own is
+    /// added under these. See `docs/protocol-tables.md`.
     ///
     /// # Errors
     /// [`SchemaError`] with the place in the description.
@@ -122,13 +123,18 @@ impl Catalog {
         &mut self,
         version: Option<i32>,
         name: &str,
-        description: Json,
+        mut description: Json,
     ) -> Result<(), SchemaError> {
         if description.as_object().is_some_and(serde_json::Map::is_empty) {
             let cause = "it describes nothing: expected `types` and states such as `play`, or \
                          `extends` with what differs";
             return Err(SchemaError { at: SchemaError::TOP.into(), cause: cause.into() });
         }
+        let own = description.as_object_mut();
+        let (number, own_name) =
+            own.map(|own| (own.remove(NUMBER), own.remove(NAME))).unwrap_or_default();
+        let version = number.map(|it| own_number(&it)).transpose()?.or(version);
+        let name = own_name.as_ref().and_then(Json::as_str).unwrap_or(name);
         let extended = description.get(EXTENDS).map(|it| self.extended(it)).transpose()?;
         let Some(version) = version.or(extended) else {
             let cause = "no protocol number: end the file's name in it (`47.json`), or name the \
@@ -282,6 +288,13 @@ impl Catalog {
     }
 }
 
+/// Reads the protocol number that a description has.
+fn own_number(json: &Json) -> Result<i32, SchemaError> {
+    let number = json.as_i64().and_then(|number| i32::try_from(number).ok());
+    let cause = || format!("{json} is no protocol number");
+    number.ok_or_else(|| SchemaError { at: NUMBER.into(), cause: cause() })
+}
+
 impl Entry {
     fn new(table: &'static Table) -> Arc<Self> {
         let compile = || Arc::new(table.compile().expect("the embedded tables compile"));
@@ -300,7 +313,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::schema::{Direction, State};
+    use crate::schema::{Direction, PacketType, State};
     const SNAPSHOT: i32 = Catalog::FIRST_SNAPSHOT;
 
     #[test]
@@ -448,6 +461,44 @@ mod tests {
         let last = catalog.find(47).unwrap().protocol;
         assert!(last.named(State::Play, Direction::Clientbound, "mine").is_some());
         assert!(catalog.description(47).unwrap()["types"]["pair"].is_array());
+    }
+
+    #[test]
+    fn a_partial_description_gives_all_ids_at_once() {
+        // `custom_payload` and `keep_alive` have types of several sections, so that they have none of their own name.
+        let mut catalog = Catalog::embedded().clone();
+        let was = catalog.find(776).unwrap().protocol;
+        let side = || was.packets().iter().filter(|it| it.state() == State::Play);
+        let side = || side().filter(|it| it.direction() == Direction::Clientbound);
+        let last = side().map(PacketType::id).max().unwrap();
+        let ids = side().map(|it| (format!("{}", (it.id() + 1) % (last + 1)), json!(&**it.name())));
+        let ids: serde_json::Map<_, _> = ids.collect();
+        let shifted = json!({ "extends": 776, "number": 900, "name": "27.1", "play": { "toClient": { "packets": ids } } });
+        catalog.add(Some(1), "other", shifted).unwrap();
+        let is = catalog.by_name("27.1").unwrap();
+        assert_eq!(is.version(), 900);
+        for packet in side() {
+            let moved = is.named(State::Play, Direction::Clientbound, packet.name()).unwrap();
+            assert_eq!(moved.id(), (packet.id() + 1) % (last + 1));
+            assert_eq!(is.layout(moved, 9), was.layout(packet, 9), "{}", packet.name());
+        }
+        assert_eq!(is.packets().len(), was.packets().len());
+        // An id without a name is free, and a packet can have one id only.
+        let free = json!({ "extends": 900, "number": 901, "play": { "toClient": { "packets": { "0": null } } } });
+        catalog.add(None, "free", free).unwrap();
+        let freed = catalog.find(901).unwrap().protocol;
+        assert_eq!(freed.packets().len(), is.packets().len() - 1);
+        assert!(freed.packet(State::Play, Direction::Clientbound, 0).is_none());
+        for (description, fault) in [
+            (json!({ "extends": 47, "number": "x" }), "number: \"x\" is no protocol number"),
+            (
+                json!({ "extends": 47, "play": { "toClient": { "packets": { "0": "chat", "0x0": "login" } } } }),
+                "play.toClient.packets: `0x0` has two names",
+            ),
+        ] {
+            let error = catalog.add(Some(900), "it", description).unwrap_err().to_string();
+            assert_eq!(error, fault);
+        }
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Direction {
     }
 
     /// Returns ProtoDef's name, `toClient` or `toServer`.
-    pub(super) fn side(self) -> &'static str {
+    pub(crate) fn side(self) -> &'static str {
         match self {
             Self::Clientbound => "toClient",
             Self::Serverbound => "toServer",

@@ -1,7 +1,10 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value as Json, json};
 
 use super::channels::CHANNELS;
 use super::number::parse_int;
+use super::registry::REGISTRIES;
 use super::{Direction, SchemaError, State, packet_types};
 
 /// Returns whether a description names another one or has no packet ids of its own, so that it is
@@ -13,7 +16,7 @@ pub(super) fn is_partial(description: &Json) -> bool {
     description.get(EXTENDS).is_some() || !sections.into_iter().any(|it| it.get("packet").is_some())
 }
 
-/// Merges a partial description into `base`: its types and channels replace those of the same name,
+/// Merges a partial description into `base`: its types, channels and registries replace those of the same name,
 /// and its `packets` give ids to names.
 ///
 /// # Errors
@@ -30,13 +33,16 @@ pub(super) fn merge(mut base: Json, partial: &Json) -> Result<Json, SchemaError>
                     merge_section(&mut base, state, side, section)?;
                 }
             }
-            None if key == "types" || key == CHANNELS => merge_types(&mut base[key], key, part)?,
+            None if ["types", CHANNELS, REGISTRIES].contains(&key.as_str()) => {
+                merge_types(&mut base[key], key, part)?;
+            }
             // A text is a remark.
             None if key == EXTENDS || part.is_string() => {}
             None => {
                 let states = State::ALL.map(State::name).join(", ");
-                let cause =
-                    format!("unknown key `{key}`, not one of extends, types, {CHANNELS}, {states}");
+                let cause = format!(
+                    "unknown key `{key}`, not one of extends, types, {CHANNELS}, {REGISTRIES}, {states}"
+                );
                 return Err(SchemaError { at: SchemaError::TOP.into(), cause });
             }
         }
@@ -62,42 +68,68 @@ fn merge_section(
     }
     let Some(packets) = section.get("packets") else { return Ok(()) };
     let at = format!("{at}.packets");
+    let fault = |cause: String| SchemaError { at: at.clone(), cause };
+    let root = types.get("packet").cloned();
+    let mut root = root.unwrap_or_else(|| packet_types("varint", Map::new(), Map::new()));
+    let (ids, known) = lists(&mut root)
+        .ok_or_else(|| fault("the version has an unusual list of packets".into()))?;
+    let mut given = BTreeMap::new();
     for (id, name) in object(&at, packets)? {
-        let fault = |cause: String| SchemaError { at: at.clone(), cause };
         let number = packet_id(id).ok_or_else(|| fault(format!("`{id}` is not a packet id")))?;
-        let name = name.as_str().ok_or_else(|| fault(format!("`{id}` has no name")))?;
-        let definition = format!("packet_{name}");
-        let root = types.get("packet").cloned();
-        let mut root = root.unwrap_or_else(|| packet_types("varint", Map::new(), Map::new()));
-        let known = &root[1][1]["type"][1]["fields"];
-        if types.get(&definition).is_none() && known.get(name).is_none() {
-            return Err(fault(format!("`{name}` has no type `{definition}`")));
+        let name = match name {
+            Json::Null => None,
+            name => Some(name.as_str().ok_or_else(|| fault(format!("`{id}` has no name")))?),
+        };
+        let definition = name.map(|name| format!("packet_{name}"));
+        let own = definition.filter(|definition| types.get(definition).is_some());
+        if let Some(name) = name
+            && own.is_none()
+            && !known.contains_key(name)
+        {
+            return Err(fault(format!("`{name}` has no type `packet_{name}`")));
         }
-        give_id(&mut root, number, name, types.get(&definition).is_some().then_some(definition))
-            .ok_or_else(|| fault("the version has an unusual list of packets".into()))?;
-        types["packet"] = root;
+        if let Some(other) = given.insert(number, (name, own))
+            && other.0 != name
+        {
+            return Err(fault(format!("`{id}` has two names")));
+        }
     }
+    give_ids(ids, known, given);
+    types["packet"] = root;
     Ok(())
 }
 
-/// Gives an id to a packet. Another packet with that id, and another id of this one, are removed.
-fn give_id(root: &mut Json, id: u16, name: &str, definition: Option<String>) -> Option<()> {
-    let parts = root[1].as_array_mut()?;
+/// Returns the names of packets by their ids, and their types by their names.
+fn lists(root: &mut Json) -> Option<(&mut Map<String, Json>, &mut Map<String, Json>)> {
+    let parts = root.get_mut(1)?.as_array_mut()?;
     let [ids, types] = parts.as_mut_slice() else { return None };
-    let mappings = ids["type"][1]["mappings"].as_object_mut()?;
-    let replaced: Vec<Json> = mappings
-        .iter()
-        .filter(|(key, _)| packet_id(key) == Some(id))
-        .map(|(_, other)| other.clone())
-        .collect();
-    mappings.retain(|key, other| packet_id(key) != Some(id) && other != name);
-    mappings.insert(format!("0x{id:02x}"), json!(name));
-    let types = types["type"][1]["fields"].as_object_mut()?;
-    types.retain(|other, _| other == name || !replaced.iter().any(|it| it == other));
-    if let Some(definition) = definition {
-        types.insert(name.to_owned(), json!(definition));
+    let ids = ids.get_mut("type")?.get_mut(1)?.get_mut("mappings")?.as_object_mut()?;
+    Some((ids, types.get_mut("type")?.get_mut(1)?.get_mut("fields")?.as_object_mut()?))
+}
+
+/// Gives ids to packets, all at once, so that a packet whose id goes to another one keeps its type if it gets another
+/// id itself. Other packets with these ids, and other ids of these packets, are removed; an id without a name is free.
+fn give_ids(
+    ids: &mut Map<String, Json>,
+    types: &mut Map<String, Json>,
+    given: BTreeMap<u16, (Option<&str>, Option<String>)>,
+) {
+    let named: BTreeSet<&str> = given.values().filter_map(|(name, _)| *name).collect();
+    let mut removed = BTreeSet::new();
+    ids.retain(|key, name| {
+        let is_replaced = packet_id(key).is_some_and(|id| given.contains_key(&id));
+        let stays = !is_replaced && !name.as_str().is_some_and(|name| named.contains(name));
+        removed.extend(name.as_str().filter(|_| !stays).map(str::to_owned));
+        stays
+    });
+    for (id, (name, definition)) in given {
+        let Some(name) = name else { continue };
+        ids.insert(format!("0x{id:02x}"), json!(name));
+        if let Some(definition) = definition {
+            types.insert(name.to_owned(), json!(definition));
+        }
     }
-    Some(())
+    types.retain(|name, _| !removed.contains(name) || ids.values().any(|it| it == name));
 }
 
 fn packet_id(text: &str) -> Option<u16> {
@@ -121,3 +153,9 @@ pub(super) fn object<'j>(at: &str, json: &'j Json) -> Result<&'j Map<String, Jso
 
 /// The key that names the version that a partial description changes: its game version or number.
 pub(super) const EXTENDS: &str = "extends";
+
+/// The key of the protocol number that a description is for.
+pub(super) const NUMBER: &str = "number";
+
+/// The key of the game version that a description is for.
+pub(super) const NAME: &str = "name";

@@ -9,6 +9,7 @@ use super::encode::Encode;
 use super::number::parse_int;
 use super::outline::Outline;
 use super::partial::object;
+use super::registry::{OwnRegistries, REGISTRIES};
 use super::stop::Stop;
 use super::types::{Count, Type, TypeId};
 use super::walk::{FREE_FIELDS, Walk};
@@ -34,6 +35,8 @@ pub struct Protocol {
     channels: Vec<PacketType>,
     /// The outlines of the packets that have one, by place.
     outlines: Vec<Option<Outline>>,
+    /// The names of numbers that the description has itself.
+    registries: Option<&'static OwnRegistries>,
     /// Indexed by state.
     tables: [PerDirection<Table>; State::ALL.len()],
 }
@@ -104,6 +107,7 @@ impl Protocol {
             tables[packet.state as usize][packet.direction].insert(packet.place, packet);
         }
         let (release, name) = (Release::new(Family::Java, version), name.to_owned());
+        let registries = description.get(REGISTRIES).map(OwnRegistries::read).transpose()?;
         let description = None;
         Ok(Self {
             release,
@@ -115,6 +119,7 @@ impl Protocol {
             packets,
             channels,
             outlines,
+            registries,
             tables,
         })
     }
@@ -357,6 +362,11 @@ impl Protocol {
         &self.channels
     }
 
+    /// Returns the names of numbers that the description has itself; `None` for one without.
+    pub(crate) fn own_registries(&self) -> Option<&'static OwnRegistries> {
+        self.registries
+    }
+
     /// Returns a lower bound of the size of a type, in bytes.
     pub(crate) fn smallest(&self, id: TypeId) -> u32 {
         self.sizes[id.0 as usize]
@@ -419,10 +429,14 @@ fn check_outline(description: &Json) -> Result<(), SchemaError> {
     };
     let states = State::ALL.map(State::name);
     let sides = Direction::ALL.map(Direction::side);
-    parts(SchemaError::TOP, description, &[&["types", CHANNELS], &states[..]].concat())?;
+    parts(
+        SchemaError::TOP,
+        description,
+        &[&["types", CHANNELS, REGISTRIES], &states[..]].concat(),
+    )?;
     for (key, part) in description.as_object().into_iter().flatten() {
         match key.as_str() {
-            "types" | CHANNELS => {
+            "types" | CHANNELS | REGISTRIES => {
                 object(key, part)?;
             }
             key if states.contains(&key) => parts(key, part, &sides)?,

@@ -1,4 +1,10 @@
-use crate::schema::by_name;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value as Json;
+
+use super::partial::object;
+use super::{SchemaError, by_name};
 use crate::wire::named;
 
 named! {
@@ -59,9 +65,9 @@ struct Entry {
 
 impl Registry {
     /// Reads names in the order of their numbers; `@N` says that the next has the number N.
-    pub(super) fn new<'t>(tokens: impl Iterator<Item = &'t &'static str>) -> Option<Self> {
+    pub(crate) fn new<'t>(tokens: impl Iterator<Item = &'t &'static str>) -> Option<Self> {
         let mut entries = Vec::new();
-        let mut first = 0;
+        let mut first = 0u32;
         for token in tokens {
             if let Some(number) = token.strip_prefix('@') {
                 first = number.parse().ok()?;
@@ -69,17 +75,17 @@ impl Registry {
             }
             let (name, properties) = token.split_once('[').unwrap_or((token, ""));
             let properties = properties.trim_end_matches(']');
-            let count = self::properties(properties)
-                .map(|(_, values)| values.split(',').count() as u32)
-                .product();
+            let count = self::properties(properties).try_fold(1u32, |count, (_, values)| {
+                count.checked_mul(values.split(',').count().try_into().ok()?)
+            })?;
             entries.push(Entry { first, count, name, properties });
-            first += count;
+            first = first.checked_add(count)?;
         }
         entries.is_sorted_by_key(|entry| entry.first).then(|| Self { entries: entries.into() })
     }
 
     /// Returns the same entities with other keys of their metadata: what `keys` makes of a name and its keys.
-    pub(super) fn with_keys(&self, keys: impl Fn(&str, &str) -> String) -> Self {
+    pub(crate) fn with_keys(&self, keys: impl Fn(&str, &str) -> String) -> Self {
         let changed = |entry: &Entry| Entry {
             // Names are borrowed for as long as the program runs.
             properties: Box::leak(keys(entry.name, entry.properties).into_boxed_str()),
@@ -146,6 +152,23 @@ impl Registry {
         self.entries.iter().map(|entry| (entry.first.into(), entry.name))
     }
 
+    /// Returns the names as a description has them: in the order of their numbers, blocks with the properties of
+    /// their states, `@N` before a name whose number is N if that does not follow.
+    #[must_use]
+    pub fn tokens(&self) -> Vec<String> {
+        let mut next = 0;
+        let tokens = self.entries.iter().flat_map(|entry| {
+            let skip = (entry.first != next).then(|| format!("@{}", entry.first));
+            next = entry.first + entry.count;
+            let name = match entry.properties {
+                "" => entry.name.to_owned(),
+                properties => format!("{}[{properties}]", entry.name),
+            };
+            skip.into_iter().chain([name])
+        });
+        tokens.collect()
+    }
+
     fn entry(&self, number: i64) -> Option<&Entry> {
         let number = u32::try_from(number).ok()?;
         let after = self.entries.partition_point(|entry| entry.first <= number);
@@ -158,9 +181,72 @@ fn properties(text: &'static str) -> impl DoubleEndedIterator<Item = (&'static s
     text.split(';').filter_map(|property| property.split_once('='))
 }
 
+/// The registries that a description has itself.
+#[derive(Debug)]
+pub(crate) struct OwnRegistries(BTreeMap<RegistryKind, Registry>);
+
+impl OwnRegistries {
+    pub(crate) fn get(&self, kind: RegistryKind) -> Option<&Registry> {
+        self.0.get(&kind)
+    }
+
+    /// Reads the lists of names of a description. Names are borrowed for as long as the program runs, so equal ones
+    /// are kept once.
+    pub(super) fn read(json: &Json) -> Result<&'static Self, SchemaError> {
+        /// The text of registries, and what was read from it.
+        static KEPT: Mutex<Vec<(String, &'static OwnRegistries)>> = Mutex::new(Vec::new());
+        let fault = |kind: &str, cause: &str| {
+            let at = [REGISTRIES, kind].join(".").trim_end_matches('.').to_owned();
+            SchemaError { at, cause: cause.to_owned() }
+        };
+        let text = json.to_string();
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = kept.iter().find(|(known, _)| *known == text) {
+            return Ok(known);
+        }
+        let size: usize = kept.iter().map(|(text, _)| text.len()).sum();
+        if size + text.len() > MOST_KEPT {
+            return Err(fault("", "too many different lists of names were read"));
+        }
+        let mut registries = BTreeMap::new();
+        for (name, list) in object(REGISTRIES, json)? {
+            let kind = RegistryKind::ALL.into_iter().find(|it| it.name() == name);
+            let kind = kind.ok_or_else(|| {
+                let known = RegistryKind::ALL.map(RegistryKind::name).join(", ");
+                fault("", &format!("unknown key `{name}`, not one of {known}"))
+            })?;
+            let tokens: Option<Vec<&str>> =
+                list.as_array().and_then(|list| list.iter().map(Json::as_str).collect());
+            let tokens = tokens.ok_or_else(|| fault(name, "expected a list of names"))?;
+            let odd = |it: &&&str| it.is_empty() || it.contains([' ', '\n', '\t', '\r']);
+            if let Some(odd) = tokens.iter().find(odd) {
+                return Err(fault(name, &format!("`{odd}` is not a name")));
+            }
+            let text: &'static str = Box::leak(tokens.join(" ").into_boxed_str());
+            let tokens: Vec<&'static str> = text.split(' ').filter(|it| !it.is_empty()).collect();
+            let registry = Registry::new(tokens.iter());
+            let cause = "numbers must increase and end below 2^32";
+            registries.insert(kind, registry.ok_or_else(|| fault(name, cause))?);
+        }
+        let own: &'static Self = Box::leak(Box::new(Self(registries)));
+        kept.push((text, own));
+        Ok(own)
+    }
+}
+
+/// The key of a description under which it has names of numbers.
+pub(super) const REGISTRIES: &str = "registries";
+
+/// Bytes of JSON with names that are kept at most. One version has 200,000.
+const MOST_KEPT: usize = 32 << 20;
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::meaning::{FieldMeanings, registry};
+    use crate::schema::{Catalog, Direction, State, Value};
 
     #[test]
     fn numbers_skip_and_blocks_have_states() {
@@ -180,5 +266,44 @@ mod tests {
         assert_eq!(registry.kind_number("door"), Some(2));
         assert_eq!(registry.numbers("door").collect::<Vec<_>>(), [6..=9]);
         assert_eq!(registry.numbers("none").count(), 0);
+        assert_eq!(registry.tokens(), tokens);
+        let endless = ["a[b=1,2;c=1,2]", "@4294967295", "d"];
+        assert!(Registry::new(endless.iter()).is_none());
+    }
+
+    #[test]
+    fn a_description_has_names_of_its_own() {
+        let mut catalog = Catalog::embedded().clone();
+        let names = json!({ "item": ["air", "pike"], "block": ["air", "gate[open=true,false]", "@9", "end"] });
+        let mine = json!({ "extends": 776, "number": 900, "registries": names });
+        catalog.add(None, "mine", mine.clone()).unwrap();
+        catalog.add(None, "again", mine).unwrap();
+        // A later change keeps what it does not name.
+        let more = json!({ "extends": 900, "registries": { "item": ["@1", "spear"] } });
+        catalog.add(Some(901), "more", more).unwrap();
+        for (number, item) in [(900, "pike"), (901, "spear")] {
+            let protocol = catalog.find(number).unwrap().protocol;
+            let named = |kind, number| registry(&protocol, kind).and_then(|it| it.describe(number));
+            assert_eq!(named(RegistryKind::Item, 1).as_deref(), Some(item));
+            assert_eq!(named(RegistryKind::Block, 2).as_deref(), Some("gate[open=false]"));
+            assert_eq!(named(RegistryKind::Entity, 1), None);
+            let window =
+                protocol.named(State::Play, Direction::Clientbound, "set_cursor_item").unwrap();
+            let fields = Value::Map(vec![]);
+            let meaning = FieldMeanings::of(&protocol, window).unwrap();
+            let text = meaning.text(&fields, "contents.itemId", &Value::Int(1));
+            assert_eq!(text.as_deref(), Some(item));
+        }
+        for (names, fault) in [
+            (json!([]), "registries: expected an object"),
+            (json!({ "pet": [] }), "registries: unknown key `pet`, not one of item, block"),
+            (json!({ "item": {} }), "registries.item: expected a list of names"),
+            (json!({ "item": ["a b"] }), "registries.item: `a b` is not a name"),
+            (json!({ "item": ["@5", "a", "@2", "b"] }), "registries.item: numbers must increase"),
+        ] {
+            let description = json!({ "extends": 776, "registries": names });
+            let error = catalog.clone().add(Some(902), "it", description).unwrap_err().to_string();
+            assert!(error.starts_with(fault), "{error}");
+        }
     }
 }
