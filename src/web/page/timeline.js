@@ -131,7 +131,7 @@ export class TimelinePanel {
     const text = this.text.value.trim();
     if (!text) return;
     const full = this.names.length >= MOST;
-    const { error } = await this.connection.ask("check", { filter: text });
+    const { error } = await this.connection.insist("check", () => ({ filter: text }));
     const hint = error?.hint ? ` (${error.hint})` : "";
     this.problem.textContent = error ? `${error.message}${hint}` : full ? `At most ${MOST} series can be shown.` : "";
     if (error || full) return;

@@ -264,7 +264,9 @@ async function strangers ({ context, url }) {
 
 // Ends the connection, and waits until the page says so: it connects again soon. Elements whose content has to come
 // with the new connection are emptied before that.
-async function lose ({ page }, emptied = null) {
+async function lose ({ page, until }, emptied = null) {
+  // The page may have lost it by itself on a busy machine.
+  await until(() => page.evaluate(() => window.sockets.at(-1).readyState === WebSocket.OPEN), 'the page is connected')
   const fault = await page.evaluate(([emptied, patience]) => new Promise(resolve => {
     const state = document.querySelector('#state')
     const watch = new MutationObserver(() => {
