@@ -7,8 +7,8 @@ use mitmcraft_protocol::meaning::{Awaited, is_automatic};
 use mitmcraft_protocol::packet::{Content, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Family, Release, Role, State, Value};
 
-/// Finds sessions that are stuck before the client shows the world, and names what is missing: an answer of the login
-/// or the configuration, or a packet that the client needs for its world.
+/// Finds sessions that are stuck before the client shows the world, and names what is missing: an answer of the
+/// login or the configuration, or a packet that the client needs for its world.
 ///
 /// Packets are examined until the client is in the world. Memory is bounded.
 #[derive(Debug, Default)]
@@ -253,7 +253,8 @@ impl Join {
         last.or_else(|| self.world.as_ref().map(|world| world.seq))
     }
 
-    /// Returns what the client or the server is waiting for at `now`, once it has waited for long enough to be reported.
+    /// Returns what the client or the server is waiting for at `now`, once it has waited for long enough to be
+    /// reported.
     pub(crate) fn waits(&self, now: Timestamp) -> Option<Waiting<'_>> {
         let is_over = |record: &Record| now.since(record.packet.at()) >= ENOUGH;
         let (record, owed, missing, then, is_up_to_player) = match (&self.last, &self.world) {

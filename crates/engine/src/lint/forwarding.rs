@@ -18,8 +18,8 @@ pub(super) struct Forwarding {
 }
 
 impl Forwarding {
-    /// Takes a packet of the client. Returns the server's question and the fault if this is an answer without
-    /// data, as of a client without a proxy in front of the server.
+    /// Takes a packet of the client. Returns the server's question and a fault if this answers it without data, as
+    /// clients do if no proxy is in front of the server.
     pub(super) fn take(&mut self, packet: &Packet) -> Option<(Record, Fault)> {
         match (packet.state(), packet.role()) {
             (State::Handshaking, Some(Role::Handshake)) => {
@@ -45,7 +45,7 @@ impl Forwarding {
         }
     }
 
-    /// Takes a packet of the server, and returns what shows that the server does not read what is forwarded.
+    /// Takes a packet of the server. Returns a fault if it shows that the server does not read the forwarded data.
     pub(super) fn take_clientbound(&mut self, record: &Record) -> Option<Fault> {
         let packet = &record.packet;
         match packet.role()? {
@@ -90,5 +90,5 @@ fn fault(reason: impl Into<String>) -> Fault {
     Fault::new(LintRule::ForwardingUnread, reason)
 }
 
-/// The bytes of a server's words that are shown.
+/// The most bytes of a server's words that are shown.
 const MAX_WORDS: usize = 200;

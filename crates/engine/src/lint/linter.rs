@@ -284,7 +284,7 @@ impl Linter {
         }
     }
 
-    /// Takes what a client got or sent, and adds what it does otherwise than the game.
+    /// Takes a packet that the client received or sent, and adds what it does differently from the game.
     fn judge_client(&mut self, record: &Record) {
         let packet = &record.packet;
         let Some(session) = self.sessions.get_mut(&packet.context().session) else { return };
@@ -313,8 +313,8 @@ impl Linter {
         }
     }
 
-    /// Takes an entry for the check of versions. What does not decode because the server speaks another version, as its
-    /// status says, is one finding.
+    /// Checks the server's version. Packets that do not decode because it is another one, as the server's status
+    /// says, become one finding.
     fn judge_version(&mut self, entry: &Entry) {
         let mismatch = self.versions.take(entry).filter(|it| it.status.is_some());
         let Some(mismatch) = mismatch else { return };

@@ -49,7 +49,10 @@ impl LintReport {
         let parts = [
             (number(&|it| !it.certain), "uncertain"),
             (number(&|it| it.certain && it.grade == Some(Grade::Corrects)), "corrected or flagged"),
-            (number(&|it| it.certain && it.grade == Some(Grade::Differs)), "only unlike the game"),
+            (
+                number(&|it| it.certain && it.grade == Some(Grade::Differs)),
+                "only different from the game",
+            ),
         ];
         let parts = parts.into_iter().filter(|(number, _)| *number > 0);
         for (place, (number, what)) in parts.enumerate() {

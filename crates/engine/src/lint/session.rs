@@ -32,8 +32,8 @@ pub(super) struct LintSession {
 }
 
 impl LintSession {
-    /// Follows a client from its login to its world. If the next packet shows that something never came, returns the
-    /// direction in which it was due, the packet after which the session waited, and the fault.
+    /// Follows a client from its login to its world. If the next packet shows that something never came, returns
+    /// the direction in which it was due, the packet after which the session waited, and the fault.
     pub(super) fn take_join(&mut self, next: &Record) -> Option<(Direction, Record, Fault)> {
         let packet = &next.packet;
         self.order.number(packet.seq());
@@ -49,7 +49,7 @@ impl LintSession {
         let waits = self.waits(packet.at());
         self.join.take(next);
         let found = waits?;
-        // What comes late has come. What never does is known when the client begins anew, or gives up.
+        // A packet may come late. That it never comes is known when the client begins anew, or gives up.
         let begins_anew = matches!(
             packet.role(),
             Some(Role::JoinGame | Role::StartConfiguration | Role::FinishConfiguration)
@@ -62,8 +62,8 @@ impl LintSession {
         is_over.then_some(found)
     }
 
-    /// Returns what the session waits for at a time, whose fault it is, and the packet after which it waits; if that
-    /// was not reported.
+    /// Returns the direction of what the session waits for at `now`, the packet after which it waits, and the fault;
+    /// `None` if that was already reported.
     pub(super) fn waits(&self, now: Timestamp) -> Option<(Direction, Record, Fault)> {
         if self.order.has_gaps() || self.join.begun() == self.reported_wait {
             return None;
@@ -83,9 +83,9 @@ impl LintSession {
         self.order.has_gaps()
     }
 
-    /// Takes the next packet, of either side or of the proxy. Returns a packet of the server and its fault that
-    /// only this one shows: what was forwarded for it, or that the server has been silent since for longer than
-    /// the game waits.
+    /// Takes the next packet, of either side or of the proxy. Returns an earlier packet of the server with a fault
+    /// that only this one shows: its question about forwarding has no good answer, or the server has been silent
+    /// since for longer than the game waits.
     pub(super) fn take(&mut self, next: &Record) -> Option<(Record, Fault)> {
         let packet = &next.packet;
         if packet.direction() == Direction::Serverbound && next.outcome.came() {
@@ -113,7 +113,7 @@ impl LintSession {
         found
     }
 
-    /// Takes the end of the session, and returns what the server did not send up to then, with its last packet.
+    /// Ends the session. Returns faults for what the server has not sent, with its last packet.
     pub(super) fn take_end(&self, closed: Timestamp) -> Vec<(Record, Fault)> {
         let Some((record, is_reported)) = &self.heard else { return Vec::new() };
         let silence = closed.since(record.packet.at());
@@ -172,5 +172,5 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// The time after which the game gives up a server from which nothing comes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The memory of a packet that is kept for as long as its session lasts, in bytes.
+/// The most memory of a packet that is kept for as long as its session lasts, in bytes.
 pub(super) const MAX_KEPT: usize = 4 << 10;

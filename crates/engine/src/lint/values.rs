@@ -33,8 +33,8 @@ pub(super) struct Values<'p> {
 }
 
 impl<'p> Values<'p> {
-    /// Reads the values of a packet, up to the first that does not decode. `about` is what earlier packets say, as the type of the entity
-    /// that the packet is about, if it is known.
+    /// Reads the values of a packet, up to the first that does not decode. `about` is what earlier packets say of its
+    /// subject, such as the type of the entity, if that is known.
     pub(super) fn read(packet: &'p Packet, kind: &'p PacketType, about: Option<About>) -> Self {
         let context = packet.context();
         let mut values = Self {
@@ -127,7 +127,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Checks a value against what the packet itself says.
+    /// Checks a value against the bounds in the packet itself.
     fn inside(&mut self, value: &Scalar<'_>, span: Range<usize>) {
         let path = self.path.as_str();
         let (diagnostic, certain, reason) = match (&mut self.inside, value) {
@@ -265,7 +265,7 @@ impl Visitor for Values<'_> {
     }
 }
 
-/// What a packet says about its own values.
+/// The values of a packet that bound others in it.
 enum Inside {
     Nothing,
     /// The number of nodes of a tree of commands.

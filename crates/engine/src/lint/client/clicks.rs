@@ -48,6 +48,8 @@ pub(super) struct Exempt {
     pub(super) has_ridden: bool,
     /// `true` once the player was a spectator.
     pub(super) was_spectator: bool,
+    /// `true` if the client's ticks can be told apart.
+    pub(super) has_ticks: bool,
 }
 
 impl Clicks {
@@ -71,7 +73,7 @@ impl Clicks {
         if name == "tick_end" {
             self.end_tick();
         }
-        self.own(name, fields, found);
+        self.own(name, fields, exempt, found);
         let Some(rank) = rank else { return };
         self.order(name, rank, exempt, found);
         self.pairs(name, fields, exempt, found);
@@ -89,8 +91,7 @@ impl Clicks {
 
     /// Checks the order of a tick.
     fn order(&mut self, name: &str, rank: u8, exempt: Exempt, found: &mut Found<'_>) {
-        let has_ticks = found.release >= TICKS || found.release < Release::V1_9;
-        if !has_ticks {
+        if !exempt.has_ticks {
             return;
         }
         let reason = |after: &str| format!("in a tick, `{name}` comes before {after}");
@@ -115,7 +116,7 @@ impl Clicks {
     }
 
     /// Checks the values of a packet.
-    fn own(&mut self, name: &str, fields: &Fields, found: &mut Found<'_>) {
+    fn own(&mut self, name: &str, fields: &Fields, exempt: Exempt, found: &mut Found<'_>) {
         self.has_acted |= match name {
             "attack" | "block_place" | "use_entity" | "use_item" => true,
             "block_dig" => dig_action(found.release, fields) == Some(RELEASE),
@@ -140,7 +141,7 @@ impl Clicks {
                 self.input = input;
             }
             "block_dig" => self.dig(fields, found),
-            "block_place" => self.place(fields, found),
+            "block_place" => self.place(fields, exempt, found),
             "use_item" => {
                 self.may_release = true;
                 self.number(fields, found);
@@ -204,7 +205,7 @@ impl Clicks {
         }
     }
 
-    fn place(&mut self, fields: &Fields, found: &mut Found<'_>) {
+    fn place(&mut self, fields: &Fields, exempt: Exempt, found: &mut Found<'_>) {
         self.may_release = true;
         self.number(fields, found);
         let Some(block) = fields.block() else { return };
@@ -224,7 +225,7 @@ impl Clicks {
             let reason = "it is the second block used in this tick".to_owned();
             found.add(ClientRule::PlaceTwice, Some("location"), reason);
         }
-        if found.release >= TICKS {
+        if exempt.has_ticks {
             self.tick_block = Some(block);
         }
         match fields.hand() {
@@ -237,7 +238,7 @@ impl Clicks {
         }
     }
 
-    /// Checks the number of an action: one more than that of the last, or 1 in another world.
+    /// Checks the number of an action, which is one more than that of the last, or 1 in another world.
     fn number(&mut self, fields: &Fields, found: &mut Found<'_>) {
         let Some(number) = fields.int("sequence") else { return };
         let is_next = number == self.sequence + 1 || number == 1 && self.may_restart;

@@ -153,8 +153,9 @@ impl Client {
                 rank.is_some_and(|it| it > clicks::SLOT),
                 &mut found,
             );
-            let exempt =
-                Exempt { has_ridden: self.movement.has_ridden, was_spectator: self.was_spectator };
+            let Movement { has_ridden, has_ended_tick, .. } = self.movement;
+            let has_ticks = release < Release::V1_9 || release >= movement::TICKS && has_ended_tick;
+            let exempt = Exempt { has_ridden, was_spectator: self.was_spectator, has_ticks };
             self.clicks.say(name, &fields, rank.filter(|_| !is_answer), exempt, &mut found);
         }
         self.say_other(name, &fields, &mut found);

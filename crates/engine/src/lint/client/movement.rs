@@ -8,7 +8,8 @@ pub(super) struct Movement {
     moves: u32,
     /// The number of those moves that have a place.
     places: u32,
-    has_ended_tick: bool,
+    /// `true` once the client has sent `tick_end`.
+    pub(super) has_ended_tick: bool,
     /// The number of ticks since the last place; before 1.21.2, of moves. `None` before the first place.
     since_place: Option<u32>,
     place: Option<[f64; 3]>,
@@ -192,7 +193,8 @@ impl Movement {
             let reason = "yaw and pitch are those of the last look".to_owned();
             found.add(ClientRule::LookRepeated, Some("yaw"), reason);
         }
-        let is_due = self.since_place.is_none_or(|ticks| ticks >= REMINDER);
+        let has_ticks = release < TICKS || self.has_ended_tick;
+        let is_due = !has_ticks || self.since_place.is_none_or(|ticks| ticks >= REMINDER);
         if let (Some(place), Some(last)) = (place, self.place)
             && place == last
             && !is_due

@@ -295,6 +295,9 @@ fn faults_before_the_world_are_found() {
             player.script.seq = seq;
         }
         let player = player.bad().moved("position", 2.0, 0.0, true);
+        // What needs ticks is not judged.
+        let player = player.place(0, 5).swing_if_before(777).place(0, 6).swing_if_before(777);
+        let player = player.drop_item().select(5).moved("position", 2.0, 0.0, true);
         let (seq, report) = (player.bad.unwrap(), player.judged());
         let found: Vec<_> = report
             .findings
