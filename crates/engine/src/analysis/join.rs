@@ -243,7 +243,7 @@ impl Join {
                 let patience = patience.reduce(|one, other| Some(one?.max(other?)))?;
                 let then = match patience {
                     Some(time) => format!("; it goes on without after {} s", time.as_secs()),
-                    None => "; it waits for ever".to_owned(),
+                    None => "; it waits without a limit".to_owned(),
                 };
                 (world.begin.as_ref()?, Direction::Clientbound, words, then, world.has_acted)
             }
