@@ -144,7 +144,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     arguments.memory.report(&memory, output);
     // A stream from tcpdump ends in no other way; of a file, the rest was not read.
     if interrupted.get() && !files.iter().all(|path| is_stdio(path)) {
-        faults.push(anyhow!("interrupted: the captures hold what came before"));
+        faults.push(anyhow!("interrupted: the captures contain everything up to here"));
     }
     match last_error(faults, output) {
         Some(fault) => Err(fault),

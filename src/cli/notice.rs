@@ -46,7 +46,7 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
             )
         }
         RunNotice::CaptureDeleted { path } => format!(
-            "`{}` was deleted while it was written: what it holds is lost, and what follows too",
+            "`{}` was deleted while it was written: its contents and all later entries are lost",
             path.display()
         ),
         RunNotice::InflatesTooMuch { session } => inflates_too_much(*session),

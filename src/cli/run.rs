@@ -204,7 +204,7 @@ fn log_error(fault: &LogFault) -> anyhow::Error {
         return std::io::Error::from(ErrorKind::BrokenPipe).into();
     }
     anyhow!(
-        "{fault}: what was written before stays; free space, or write somewhere else, then start again"
+        "{fault}: entries written so far are kept; free space, or write somewhere else, then start again"
     )
 }
 

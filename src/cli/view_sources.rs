@@ -46,7 +46,7 @@ impl ViewSources {
     /// Checks that a file begins as a capture does.
     ///
     /// # Errors
-    /// If it cannot be read, or is no capture.
+    /// If it cannot be read, or is not a capture.
     pub(super) fn check(&self, path: &Path) -> anyhow::Result<()> {
         if is_stdio(path) {
             return Ok(());

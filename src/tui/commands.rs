@@ -156,7 +156,7 @@ impl App {
             line["fields"] = fields;
         } else {
             let Ok(body) = packet.body() else {
-                self.status = "what is no packet cannot be sent again".to_owned();
+                self.status = "bytes that are not a packet cannot be sent again".to_owned();
                 return None;
             };
             line["body"] = BASE64_STANDARD.encode(body).into();
@@ -164,7 +164,7 @@ impl App {
         Some((session, line))
     }
 
-    /// Lets later packets overtake what is held, or no longer.
+    /// Starts or stops letting later packets overtake held ones.
     pub(super) fn overtake(&mut self) {
         if let Some(condition) = self.held.condition.clone() {
             let (condition, overtaken) = (condition.condition, !condition.overtaken);

@@ -57,7 +57,7 @@ impl Painter<'_> {
                 if condition.overtaken { ", later packets overtake" } else { "" },
                 app.held.interfaces
             ),
-            None => "nothing is to be held: i sets a condition".to_owned(),
+            None => "no condition holds packets: i sets one".to_owned(),
         };
         self.text(0, 1, &condition, Style::new().add_modifier(Modifier::UNDERLINED));
         let height = usize::from(self.area.height.saturating_sub(4));

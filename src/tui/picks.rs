@@ -41,7 +41,7 @@ impl App {
         self.copied = Some(text);
     }
 
-    /// Selects the packet besides others, or no longer, and goes to the next.
+    /// Adds the packet to the selection, or removes it, and goes to the next.
     pub(super) fn choose(&mut self) {
         let Some(row) = self.cursor.selected().filter(|_| self.view == View::Packets) else {
             return;

@@ -79,7 +79,7 @@ fn saved_capture(SavedCapture { path, packets, result, .. }: &SavedCapture) -> S
             "marks and comments of {count} of {packets} packets are kept in `{path}`, which does not have \
              the others"
         ),
-        Err(error) => format!("`{path}` is as it was: {error}"),
+        Err(error) => format!("`{path}` is unchanged: {error}"),
     }
 }
 

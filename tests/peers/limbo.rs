@@ -32,7 +32,7 @@ fn a_server_of_forty_versions_has_no_finding_but_true_ones() {
     assert!(releases.len() > 40 && releases.contains(&4), "{releases:?}");
     for (world, reason) in [
         (World::Blocks, "0 longs, and 4 bits per entry need 256"),
-        (World::Empty, "80 bytes are left behind the last section"),
+        (World::Empty, "80 bytes are left after the last section"),
     ] {
         let (mut server, upstream) = limbo(&world);
         let mut told = server.take_stdout();

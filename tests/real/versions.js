@@ -282,7 +282,7 @@ function visit (port, number) {
     client.on('cookie_request', ({ cookie }) => client.write('cookie_response', { key: cookie, value: undefined }))
     client.on('ping', ({ id }) => client.write('pong', { id }))
     client.once('login', () => {
-      emit('login', { number, tables: version, conn: client.witnessId })
+      emit('login', { number, conn: client.witnessId })
       const stone = { blockId: 1, itemCount: 64, itemDamage: 0 }
       if (opt.small && number === 340) client.write('set_creative_slot', { slot: 36, item: stone })
       for (const line of LINES) client.chat(line)

@@ -141,7 +141,7 @@ export class Press {
 export const press = new Press();
 
 /**
- * Makes the pieces of a text component. Characters that are not seen, and those that change the order of the
+ * Makes the pieces of a text component. Invisible characters, and those that change the order of the
  * text after them, are written as escapes.
  * @param {import("./protocol.d.ts").TextPiece[]} spans
  * @param {number} [most] characters that are shown

@@ -36,7 +36,7 @@ export class PacketForm {
     this.mode = "form";
     /** The text that the editor showed when it was filled or read last. */
     this.shown = "";
-    /** `true` while the editor has a text that is no such packet. */
+    /** `true` while the text of the editor is not a valid packet. */
     this.wrong = false;
     /** Ends when everything that was changed has its answer: changes are made one after the other. @type {Promise<any>} */
     this.work = Promise.resolve();

@@ -1,7 +1,7 @@
 // What survives a reload of the page: in its tab, as long as the same mitmcraft runs; or for good.
 
 export class Memory {
-  /** @param {string} token which is another one in every run */
+  /** @param {string} token which is new in every run */
   constructor(token) {
     const kept = read(sessionStorage, "view");
     /** @type {Record<string, any>} */

@@ -248,7 +248,7 @@ export class Packets {
     this.setChosen([row]);
   }
 
-  /** Selects a row besides others, or no longer. @param {number} index @param {number} row */
+  /** Adds a row to the selection, or removes it. @param {number} index @param {number} row */
   choose(index, row) {
     if (this.chosen.has(row)) {
       this.setChosen([...this.chosen].filter((it) => it !== row));

@@ -104,7 +104,7 @@ export class SelectedPacket {
     if (field) await this.onfilter(field.condition, how);
   }
 
-  /** Lists the selected field as a column, or no longer. */
+  /** Adds the selected field as a column, or removes it. */
   async asColumn() {
     const field = await this.pickedField();
     const wrong = field && await this.columns.toggle(field.column);

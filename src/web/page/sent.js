@@ -64,7 +64,7 @@ export class SentList {
     const { change, open } = this.actions;
     for (const button of this.buttons.slice(0, 2)) button.hidden = only;
     this.enter = only ? (row) => open(row.row) : change;
-    this.none.textContent = only ? "Nobody has sent a packet by hand in what is shown." : "Packets that you send by hand appear here, with what comes back within a second, to be changed and sent again.";
+    this.none.textContent = only ? "No packet was sent by hand in the listed sessions." : "Packets that you send by hand appear here, with what comes back within a second, to be changed and sent again.";
   }
 
   /** Begins to list what was sent. */

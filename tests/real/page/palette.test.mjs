@@ -4,7 +4,7 @@ import { findActions } from '../../../src/web/page/palette.js'
 
 const action = (name, help, group) => ({ name, help, group, keys: ['x'], names: 'x', on: [] })
 const ACTIONS = [
-  action('palette', 'find an action by what it does, and run it', 'Views'),
+  action('palette', 'find an action by its description, and run it', 'Views'),
   action('filter', 'filter the list; Tab completes', 'The list'),
   action('hide_type', 'hide packets of this type', 'The list'),
   action('mark', 'mark the packet, or unmark it', 'The selected packet'),

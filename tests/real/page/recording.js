@@ -13,7 +13,7 @@ async function recording ({ page, apply, selected, shows, accessible, press }) {
   assert.strictEqual(await page.locator('#tab-control').textContent(), 'Sent')
   await page.focus('#list')
   await press('8')
-  await shows('#sent-pane', /Sent.*Nobody has sent a packet by hand in what is shown\./)
+  await shows('#sent-pane', /Sent.*No packet was sent by hand in the listed sessions\./)
   assert.deepStrictEqual(await page.locator('#panel-control > *').evaluateAll(all => all.map(it => it.offsetHeight > 0)), [false, false, true])
   await accessible('sent')
   await press('1')

@@ -379,7 +379,7 @@ impl Mention {
             Mentioned::Packets(packets) => {
                 let others = renamed::elsewhere(packets, vocabulary);
                 let role = vocabulary.wider(packets);
-                let role = role.map(|role| format!("; `{role}` is all of them"));
+                let role = role.map(|role| format!("; `{role}` matches all of them"));
                 (!others.is_empty()).then(|| {
                     format!("others have `{}`{}", others.join("`, `"), role.unwrap_or_default())
                 })

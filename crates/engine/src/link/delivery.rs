@@ -526,7 +526,7 @@ impl Delivery {
     /// Reports that packets of the proxy's own are not sent, once as long as nobody takes the message.
     fn refuse(&mut self, direction: Direction, by: Option<String>) {
         let to = Side::from(direction).other().name();
-        let text = format!("not sent to the {to}, which does not read what it was sent before");
+        let text = format!("not sent to the {to}, which has not read what it was sent before");
         let (session, file) = (self.recorder.context.session, by.unwrap_or_default().into());
         let message = Message { session, file, text, is_error: true };
         if !self.messages.contains(&message) {

@@ -313,7 +313,7 @@ fn greeting_comment(packet: &Packet) -> Option<&'static str> {
 
 fn needed(packet: &Packet) -> String {
     let name = packet.kind().map_or("", |kind| kind.name());
-    format!("`{name}` was to be changed, but the connection needs it as it is")
+    format!("`{name}` was not changed, because the connection depends on it")
 }
 
 /// Returns what the peer does with a signed message once it is changed; `None` for any other packet.

@@ -82,7 +82,7 @@ impl Release {
             Self::Impatience => {
                 "then forwarded: it stops the keep-alives, and its peers wait no longer than 30 s"
             }
-            Self::Memory => "then forwarded: no memory is left for packets behind it",
+            Self::Memory => "then forwarded: no memory is left for the packets after it",
             Self::StateChange => "then forwarded: the state changed",
             Self::Ended => "then forwarded: the session ended",
             Self::Lost => "then dropped: the session ended",

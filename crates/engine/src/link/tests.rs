@@ -344,7 +344,7 @@ fn packets_that_drive_the_connection_bear_only_what_it_bears() {
         assert_eq!(judgement.verdict, Verdict::Pass, "{role:?}");
         assert_eq!(judgement.effects.delay, None, "{role:?}");
         let comments = judgement.effects.notes.comments.join(" ");
-        assert!(comments.contains("but the connection needs it as it is"), "{role:?}: {comments}");
+        assert!(comments.contains("because the connection depends on it"), "{role:?}: {comments}");
     }
     for (role, delayed) in [(Role::Handshake, true), (Role::LoginSuccess, false)] {
         let mut path = Path::new(766);

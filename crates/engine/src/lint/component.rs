@@ -16,7 +16,7 @@ fn part(tag: &Tag, depth: usize) -> Option<(bool, String)> {
     match tag {
         Tag::Text(_) => None,
         Tag::List(list) if list.items.is_empty() => {
-            Some((true, "an empty list is no component".to_owned()))
+            Some((true, "an empty list is not a component".to_owned()))
         }
         Tag::List(list) => list.items.iter().find_map(|it| part(it, depth - 1)),
         Tag::Compound(compound) => compound_fault(compound, depth),
@@ -47,7 +47,7 @@ fn compound_fault(compound: &Compound, depth: usize) -> Option<(bool, String)> {
         && !is_color(color)
     {
         let color = String::from_utf8_lossy(color);
-        return Some((true, format!("`{color}` is no colour")));
+        return Some((true, format!("`{color}` is not a colour")));
     }
     for key in ["bold", "italic", "underlined", "strikethrough", "obfuscated"] {
         if matches!(compound.get(key), Some(Tag::Text(_) | Tag::List(_) | Tag::Compound(_))) {

@@ -257,7 +257,7 @@ impl Session {
 }
 
 /// Why bytes behind the last packet are not forwarded.
-pub(super) const BEHIND_THE_END: &str = "sent behind the packet that ended the session";
+pub(super) const BEHIND_THE_END: &str = "sent after the packet that ended the session";
 
 /// Why packets that no rule has judged are not forwarded.
 const UNREAD: &str = "the session ended while a peer did not read what packets before had caused";

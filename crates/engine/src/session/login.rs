@@ -407,7 +407,7 @@ const STRAY_DISCONNECT: &str = "taken as the Disconnect of another state, becaus
 
 /// Why a session is relayed whose handshake names no state.
 const NO_STATE: &str =
-    "the handshake names no state, and the packet behind it fits neither status nor login";
+    "the handshake names no state, and the packet after it fits neither status nor login";
 
 /// Added to the reason of a server that refuses a player without an account.
 const NO_ACCOUNT: &str = " (it asks for an account, and the proxy is not logged in to one)";

@@ -63,7 +63,7 @@ impl Session {
         }
         if let Some((body, transfer)) = self.followed(&told) {
             let comment = format!(
-                "the client is to come back to the proxy, which takes it to {}",
+                "the client will return to the proxy, which connects it to {}",
                 transfer.target
             );
             judgement.effects.notes.comments.push(comment);

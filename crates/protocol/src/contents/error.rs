@@ -58,8 +58,8 @@ pub enum ContentsError {
         /// The declared width.
         bits: u8,
     },
-    /// Bytes are left behind the last section.
-    #[error("{left} bytes are left behind the last section")]
+    /// Bytes are left after the last section.
+    #[error("{left} bytes are left after the last section")]
     Rest {
         /// The number of bytes left.
         left: usize,

@@ -71,7 +71,7 @@ impl CommentEditor {
         // Behind a link, the file is replaced, not the link.
         let path = path.canonicalize()?;
         if !path.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
         let file = File::open(&path)?;
         let seen = file.metadata()?;

@@ -102,7 +102,7 @@ impl Lake {
         let (last, fault) = written.inspect_err(|_| drop(fs::remove_file(&unfinished)))?;
         let file = last.map(|last| self.publish(raw, &unfinished, last)).transpose()?;
         if file.is_none() {
-            // There is none if the part is no capture.
+            // There is none if the part is not a capture.
             let _ = fs::remove_file(&unfinished);
         }
         let damaged = match fault {

@@ -160,7 +160,7 @@ pub enum EditError {
     #[error("`payload`: its channel has no layout that fits")]
     NoLayout,
     /// The payload of a plugin channel would have another layout.
-    #[error("`payload` of `{0}` would not be read as such any more")]
+    #[error("`payload` of `{0}` could no longer be decoded")]
     PayloadLost(Name),
 }
 

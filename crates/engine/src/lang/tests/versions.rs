@@ -159,7 +159,7 @@ fn a_name_of_some_versions_is_a_warning_that_suggests_its_role() {
     };
     assert_eq!(
         hints("chat_message"),
-        [Some("others have `chat`; `role.chat` is all of them".to_owned())]
+        [Some("others have `chat`; `role.chat` matches all of them".to_owned())]
     );
     // No other name has it, either.
     assert_eq!(hints("transfer"), [None]);

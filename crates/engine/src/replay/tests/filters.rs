@@ -231,5 +231,5 @@ fn connection_packets_stay_whatever_the_rules() {
     assert_eq!((&*before[2], &*after[2]), ("login_start", "-login_start"));
     assert_eq!(before[3..], after[3..]);
     let compress = run.records().find(|record| name(record) == "compress").unwrap();
-    assert!(compress.comment.as_ref().unwrap().contains("but the connection needs it as it is"));
+    assert!(compress.comment.as_ref().unwrap().contains("because the connection depends on it"));
 }

@@ -186,7 +186,7 @@ fn rules_say_how_the_key_exchange_is_logged_and_change_nothing() {
     let noted = |it: &&&Record| it.notes.as_ref().is_some_and(|notes| notes.unrecorded);
     assert_eq!(exchange.iter().filter(noted).count(), 4);
     let comment = |place: usize| exchange[place].comment.clone().unwrap();
-    let kept = "`encryption_begin` was to be changed, but the connection needs it as it is";
+    let kept = "`encryption_begin` was not changed, because the connection depends on it";
     assert!(comment(0).starts_with("key and token are the proxy's; "), "{}", comment(0));
     assert!(comment(0).ends_with(&format!("; token of Steve; {kept}; #keys")), "{}", comment(0));
     assert_eq!(comment(2), "secret and token are the proxy's; token of Steve; #keys");

@@ -244,12 +244,12 @@ fn a_value_without_quotes_is_one_fault() {
 #[test]
 fn a_warning_about_versions_says_what_the_others_have() {
     for (when, hint) in [
-        ("chat_message", "others have `chat`; `role.chat` is all of them"),
-        ("system_chat", "others have `chat`; `role.chat` is all of them"),
+        ("chat_message", "others have `chat`; `role.chat` matches all of them"),
+        ("system_chat", "others have `chat`; `role.chat` matches all of them"),
         (
             "title",
             "others have `action_bar`, `set_title_subtitle`, `set_title_text`, `set_title_time`; \
-             `role.title` is all of them",
+             `role.title` matches all of them",
         ),
         ("set_slot and item.blockId == 1", "others have a field `itemId`"),
     ] {
