@@ -271,6 +271,30 @@ fn presses(part: &str) {
 }
 
 #[test]
+fn a_list_that_follows_can_always_be_read_and_has_the_newest_packet() {
+    for part in ["200_0", "2000_50", "200_150", "2000_300"] {
+        follows(part);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: `tests/run --long`"]
+fn a_list_that_follows_can_be_read_at_every_rate_and_distance() {
+    for rate in [20, 200, 2000] {
+        for trip in [0, 50, 150, 300] {
+            follows(&format!("{rate}_{trip}"));
+        }
+    }
+}
+
+/// Follows packets at a rate per second over a link with a round trip in milliseconds.
+fn follows(part: &str) {
+    let mut stage = Stage::open(&["--parts", "follow", "--part", part], "1", COUNTED);
+    stage.browser.tell("begin");
+    stage.finish();
+}
+
+#[test]
 fn a_player_is_kicked_from_the_page_while_a_packet_is_held() {
     let mut stage = Stage::open(&["--parts", "control", "--part", "kicked"], "1", COUNTED);
     stage.arm();

@@ -71,6 +71,9 @@ pub enum Request {
         #[serde(default)]
         #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
         columns: Vec<String>,
+        /// The number of rows at the end of the list, at most 500, that come with every `state` from now on; as before
+        /// if absent.
+        newest: Option<usize>,
     },
     /// Returns the numbers of the rows of the list.
     RowNumbers {

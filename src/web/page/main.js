@@ -208,7 +208,7 @@ function onState(message) {
   const shifted = state !== null && (state.first !== message.first || state.noted !== message.noted || moved);
   if (state?.noted !== message.noted) unlessLost(selectedPacket.askAgain());
   state = message;
-  unlessLost(packets.update(message.list, shifted));
+  unlessLost(packets.update(message.list, shifted, message.newest));
   const everything = !view.filter.trim() && !view.sessions.length && !view.times;
   stateLine.show(message, everything, live, listening);
   const now = Date.now();
@@ -265,17 +265,11 @@ async function openRow(row) {
   showTab("packets");
   list.focus();
   const { index, found } = await connection.ask("index", { row });
-  if (found) {
-    packets.select(index, row);
-    return;
-  }
+  if (found) return packets.jump(index, row);
   // One row stands for a rewritten packet and what was sent in its place.
   const counterpart = view.filter ? null : (await connection.ask("details", { row })).packet?.counterpart ?? null;
   const other = counterpart === null ? null : await connection.ask("index", { row: counterpart });
-  if (counterpart !== null && other?.found) {
-    packets.select(other.index, counterpart);
-    return;
-  }
+  if (counterpart !== null && other?.found) return packets.jump(other.index, counterpart);
   filterInput.value = "";
   await applyView({ filter: "" }, row);
 }
@@ -297,7 +291,7 @@ async function find(back) {
   }
   if (answer.found) {
     showTab("packets");
-    packets.select(answer.found.index, answer.found.row);
+    await packets.jump(answer.found.index, answer.found.row);
   } else if (state && !answer.searching) {
     stateLine.found.textContent = "no more matches";
   }
@@ -399,7 +393,7 @@ async function nextMark(back) {
   const { found } = await connection.ask("next_mark", { row, back });
   if (found) {
     showTab("packets");
-    packets.select(found.index, found.row);
+    await packets.jump(found.index, found.row);
   } else {
     notice.say("There is no other marked packet in the list.");
   }

@@ -789,7 +789,12 @@ export type Request = { "do": "view",
   /** The most rows to return, at most 500. */
   count: number,
   /** More columns: names and expressions of the filter language, at most 20. */
-  columns?: Array<string>, }
+  columns?: Array<string>,
+/**
+ * The number of rows at the end of the list, at most 500, that come with every `state` from now on; as before
+ * if absent.
+ */
+newest?: number | null, }
 | { "do": "row_numbers",
   /** The index of the first one in the list. */
   start: number,
@@ -1212,6 +1217,8 @@ export type StoreState = {
   limit: string | null,
   /** The list. */
   list: Progress,
+  /** The rows at the end of the list, as many as were [asked for](super::Request::Rows). */
+  newest: Array<Row>,
   /** The packets that the search has found, if there is a search. */
   search: Progress | null,
   /** The conversation, once it was asked for. */

@@ -8,7 +8,7 @@ const { open } = require('./browser')
 const { decide, released } = require('./held')
 const { join } = require('./live')
 
-module.exports = { slow, dead }
+module.exports = { slow, dead, relay }
 
 // A relay in front of the page, which holds back everything for `delay` ms each way, or passes on nothing at all.
 async function relay (url, delay) {
