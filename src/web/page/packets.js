@@ -48,6 +48,8 @@ export class Packets {
     this.from = 0;
     /** Grows with each selection: the answer to an earlier one comes too late. */
     this.turn = 0;
+    /** Ends when the selection is that of the last key or press; `null` if it is. @type {Promise<void> | null} */
+    this.moving = null;
     this.follow = true;
     /** The number of newest rows that come with each state. */
     this.newest = 0;
@@ -288,18 +290,44 @@ export class Packets {
     const [start, end] = [Math.min(this.from, target), Math.max(this.from, target)];
     // The next key goes on from here, also if it is pressed before the answer comes.
     this.index = target;
-    const turn = ++this.turn;
-    const { rows = [] } = await this.connection.ask("row_numbers", { start, count: Math.min(end - start + 1, MOST) });
-    const row = rows[target === start ? 0 : rows.length - 1];
-    if (row === undefined || turn !== this.turn) return;
-    this.showSelected(target, row);
-    this.setChosen(rows);
+    const count = Math.min(end - start + 1, MOST);
+    const known = Array.from({ length: count }, (_, at) => this.pages.at(start + at)?.row);
+    const choose = (/** @type {number[]} */ rows) => {
+      const row = rows[target === start ? 0 : rows.length - 1];
+      if (row === undefined) return;
+      this.showSelected(target, row);
+      this.setChosen(rows);
+    };
+    const rows = known.flatMap((row) => row ?? []);
+    if (rows.length === count) {
+      this.turn++;
+      choose(rows);
+    } else {
+      await this.move(async () => (await this.connection.ask("row_numbers", { start, count })).rows ?? [], choose);
+    }
   }
 
   /** Selects all rows of the list, as far as so many can be selected. */
-  async chooseAll() {
-    const { rows = [] } = await this.connection.ask("row_numbers", { start: 0, count: MOST });
-    this.setChosen(rows);
+  chooseAll() {
+    const all = this.connection.ask("row_numbers", { start: 0, count: MOST });
+    return this.move(async () => (await all).rows ?? [], (rows) => this.setChosen(rows));
+  }
+
+  /**
+   * Changes the selection by what is still on its way, unless it changes otherwise meanwhile. Commands wait for it.
+   * @template T
+   * @param {() => Promise<T>} ask
+   * @param {(answer: T) => void} change
+   */
+  async move(ask, change) {
+    const turn = ++this.turn;
+    const moving = ask().then((answer) => {
+      if (turn === this.turn) change(answer);
+    }).finally(() => {
+      if (this.moving === moving) this.moving = null;
+    });
+    this.moving = moving;
+    await moving;
   }
 
   /** @param {number[]} rows */
@@ -336,30 +364,27 @@ export class Packets {
   async go(index) {
     if (this.list.count === 0) return;
     const target = Math.min(Math.max(0, index), this.list.count - 1);
-    const row = await this.reach(target);
-    if (row) this.select(target, row.row);
-  }
-
-  /** Selects a row of the list, which may be far from those on the screen. @param {number} index @param {number} row */
-  async jump(index, row) {
-    if (await this.reach(index)) this.select(index, row);
+    await this.jump(target, () => this.pages.at(target)?.row);
   }
 
   /**
-   * Waits until the rows around a row can be read: those before them stay on the screen until then. Returns `undefined` if
-   * another row was selected meanwhile.
+   * Selects a row of the list. What is on the screen stays until the rows around it can be read.
    * @param {number} index
+   * @param {() => number | undefined} row its number
    */
-  async reach(index) {
+  async jump(index, row) {
     const window = this.list.seenFrom(this.list.revealing(index));
-    if (!this.pages.has(...window)) {
-      // The next key goes on from here, also if it is pressed before the answer comes.
-      this.index = index;
-      const turn = ++this.turn;
-      await this.pages.load(window[0], window[1] - 1);
-      if (turn !== this.turn) return undefined;
+    const select = () => {
+      const found = row();
+      if (found !== undefined) this.select(index, found);
+    };
+    if (this.pages.has(...window)) {
+      select();
+      return;
     }
-    return this.pages.at(index);
+    // The next key goes on from here, also if it is pressed before the answer comes.
+    this.index = index;
+    await this.move(() => this.pages.load(window[0], window[1] - 1), select);
   }
 
   /** @param {boolean} follow */

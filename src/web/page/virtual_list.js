@@ -32,7 +32,7 @@ export class VirtualList {
     this.onmove = () => {};
     element.addEventListener("scroll", () => this.scrolled(), { passive: true });
     element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    new ResizeObserver(() => this.draw()).observe(element);
+    new ResizeObserver(() => this.resized()).observe(element);
   }
 
   /** The lines that fit. */
@@ -86,6 +86,12 @@ export class VirtualList {
       this.scheduled = false;
       press.draw(this, () => this.draw());
     });
+  }
+
+  /** The element has another height: a list that moved while it was hidden may have room before its first line now. */
+  resized() {
+    if (this.top > this.last) this.moveTo(this.last);
+    this.draw();
   }
 
   draw() {
