@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::{
     Answer, BreakCondition, ControlError, Decided, HeldContent, HeldId, HeldPacket, HeldRows,
-    Holding, Message, Push, Request, Sending,
+    Holding, Message, Push, Request, Sending, Span,
 };
 use mitmcraft_engine::link::{
     Action, Breakpoint, Command, CommandError, Decision, Release, Report,
@@ -39,6 +39,8 @@ pub struct Controller {
     number: u64,
     /// Requests whose commands a session has not answered yet.
     asked: HashMap<u64, Asked>,
+    /// Requests that several sessions answer, by the number of their first command.
+    joint: HashMap<u64, Joint>,
     messages: VecDeque<(Option<u64>, Message)>,
 }
 
@@ -50,6 +52,21 @@ struct Asked {
     id: Option<u64>,
     /// The held packets that are decided on, and how.
     decides: Option<(Vec<HeldId>, Decided)>,
+    /// The request of which it is a part.
+    joint: Option<u64>,
+}
+
+/// A request that several sessions answer.
+#[derive(Debug)]
+struct Joint {
+    interface: u64,
+    id: Option<u64>,
+    /// The sessions that have not answered.
+    open: usize,
+    /// The packets that were decided on.
+    decided: usize,
+    /// Why a session did not carry it out.
+    error: Option<ControlError>,
 }
 
 impl Controller {
@@ -85,6 +102,7 @@ impl Controller {
             return;
         }
         self.asked.retain(|_, asked| asked.interface != interface);
+        self.joint.retain(|_, joint| joint.interface != interface);
         self.push_control(None);
     }
 
@@ -121,7 +139,7 @@ impl Controller {
         }
         let over = self.asked.extract_if(|_, asked| asked.session == session);
         for (_, asked) in over.collect::<Vec<_>>() {
-            self.answer(asked.interface, asked.id, Err(ControlError::Ended));
+            self.settle(&asked, 0, Err(ControlError::Ended));
         }
     }
 
@@ -149,7 +167,8 @@ impl Controller {
             }
             Report::Done { command } => {
                 let Some(asked) = self.asked.remove(&command) else { return };
-                self.answer(asked.interface, asked.id, Ok(Answer::Done));
+                let count = asked.decides.as_ref().map_or(0, |(targets, _)| targets.len());
+                self.settle(&asked, count, Ok(Answer::Done));
                 if let Some((targets, decision)) = asked.decides {
                     for target in targets {
                         self.decided(target, decision);
@@ -159,15 +178,17 @@ impl Controller {
             Report::Refused { command, error } => {
                 // The others of several are decided on.
                 let asked = self.asked.get(&command).and_then(|asked| asked.decides.clone());
+                let mut count = 0;
                 if let (CommandError::NotAll { held, .. }, Some((targets, decision))) =
                     (&error, asked)
                 {
                     for target in targets.into_iter().filter(|it| !held.contains(&it.held)) {
                         self.decided(target, decision);
+                        count += 1;
                     }
                 }
                 if self.asked.contains_key(&command) {
-                    self.fail(command, error.into());
+                    self.fail(command, count, error.into());
                 } else {
                     self.push(Push::Message { session, text: error.to_string() });
                 }
@@ -178,7 +199,7 @@ impl Controller {
     /// Reports that a session cannot take a command now.
     pub fn refuse(&mut self, session: u64, command: &Command) {
         if self.asked.contains_key(&command.number) {
-            self.fail(command.number, ControlError::Busy);
+            self.fail(command.number, 0, ControlError::Busy);
         } else {
             self.push(Push::Message { session, text: ControlError::Busy.to_string() });
         }
@@ -193,7 +214,7 @@ impl Controller {
     /// Returns how much is held.
     #[must_use]
     pub fn holding(&self) -> Holding {
-        Holding { total: self.held.len(), changes: self.changes }
+        Holding { total: self.held.len(), changes: self.changes, last: self.came }
     }
 
     /// Returns the next command, with the session that it is for.
@@ -243,21 +264,18 @@ impl Controller {
                     anchor: anchor.map(|number| self.order.range(..number).count()),
                 })));
             }
-            Request::Undecided(mut numbers) => {
-                numbers.retain(|number| {
-                    let packet = self.order.get(number).and_then(|id| self.held.get(id));
-                    packet.is_some_and(|(_, it)| it.decided.is_none())
-                });
-                return Ok(Some(Answer::Undecided(numbers)));
+            Request::Undecided(mut numbers, spans) => {
+                numbers.retain(|number| self.undecided(&[(*number, *number)]).next().is_some());
+                let count = self.undecided(&spans).collect::<BTreeSet<_>>().len();
+                return Ok(Some(Answer::Undecided(numbers, count)));
             }
             Request::Decide(session, held, decision) => {
-                let decided = match decision {
-                    Decision::Forward => Decided::Forward,
-                    Decision::Drop => Decided::Drop,
-                    Decision::Edit(_) => Decided::Edit,
-                };
                 let targets = held.iter().map(|held| HeldId { session, held: *held }).collect();
-                (session, Action::Decide { held, decision }, Some((targets, decided)))
+                let decides = Some((targets, Decided::from(&decision)));
+                (session, Action::Decide { held, decision }, decides)
+            }
+            Request::DecideSpans(spans, decision) => {
+                return self.decide_spans(interface, id, &spans, &decision);
             }
             Request::Send(session, transmission) => (session, Action::Send(transmission), None),
             Request::Stop(None) => {
@@ -284,8 +302,48 @@ impl Controller {
         if let Some(sending) = sending {
             self.sending.insert(number, Sending { number, ..sending });
         }
-        self.asked.insert(number, Asked { session, interface, id, decides });
+        self.asked.insert(number, Asked { session, interface, id, decides, joint: None });
         Ok(None)
+    }
+
+    /// Decides on the packets in spans that are held and not decided on. Returns the answer if there are none.
+    fn decide_spans(
+        &mut self,
+        interface: u64,
+        id: Option<u64>,
+        spans: &[Span],
+        decision: &Decision,
+    ) -> Result<Option<Answer>, ControlError> {
+        let targets: BTreeSet<HeldId> = self.undecided(spans).collect();
+        let mut sessions: BTreeMap<u64, Vec<HeldId>> = BTreeMap::new();
+        for target in targets {
+            sessions.entry(target.session).or_default().push(target);
+        }
+        if sessions.is_empty() {
+            return Ok(Some(Answer::Decided(0)));
+        }
+        if self.asked.len() + sessions.len() > MAX_ASKED {
+            return Err(ControlError::TooMany);
+        }
+        let first = self.number + 1;
+        let open = sessions.len();
+        self.joint.insert(first, Joint { interface, id, open, decided: 0, error: None });
+        for (session, targets) in sessions {
+            let held = targets.iter().map(|it| it.held).collect();
+            let number = self.command(session, Action::Decide { held, decision: decision.clone() });
+            let decides = Some((targets, Decided::from(decision)));
+            let asked = Asked { session, interface, id, decides, joint: Some(first) };
+            self.asked.insert(number, asked);
+        }
+        Ok(None)
+    }
+
+    /// Returns the packets in spans that are held and not decided on.
+    fn undecided(&self, spans: &[Span]) -> impl Iterator<Item = HeldId> {
+        let spans = spans.iter().filter(|(first, last)| first <= last);
+        let ids = spans.flat_map(|(first, last)| self.order.range(first..=last));
+        let undecided = |id: &HeldId| self.held.get(id).is_some_and(|(_, it)| it.decided.is_none());
+        ids.map(|(_, id)| *id).filter(undecided)
     }
 
     fn command_all(&mut self, action: &Action) {
@@ -330,11 +388,29 @@ impl Controller {
     }
 
     /// Answers the request of a command that is not carried out.
-    fn fail(&mut self, command: u64, error: ControlError) {
+    fn fail(&mut self, command: u64, decided: usize, error: ControlError) {
         // Nothing is repeated: no interface needs a push.
         self.sending.remove(&command);
         if let Some(asked) = self.asked.remove(&command) {
-            self.answer(asked.interface, asked.id, Err(error));
+            self.settle(&asked, decided, Err(error));
+        }
+    }
+
+    /// Answers a request, once all sessions have that are to carry it out. This one has decided on `decided` packets.
+    fn settle(&mut self, asked: &Asked, decided: usize, result: Result<Answer, ControlError>) {
+        let Some(first) = asked.joint else {
+            return self.answer(asked.interface, asked.id, result);
+        };
+        let Some(joint) = self.joint.get_mut(&first) else { return };
+        joint.open -= 1;
+        joint.decided += decided;
+        joint.error = joint.error.take().or(result.err());
+        if joint.open > 0 {
+            return;
+        }
+        if let Some(Joint { interface, id, decided, error, .. }) = self.joint.remove(&first) {
+            let failed = error.filter(|_| decided == 0);
+            self.answer(interface, id, failed.map_or(Ok(Answer::Decided(decided)), Err));
         }
     }
 

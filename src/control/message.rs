@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::{ControlError, HeldContent, HeldPacket};
-use mitmcraft_engine::link::{Action, Release};
+use mitmcraft_engine::link::{Action, Decision, Release};
 use mitmcraft_protocol::schema::Direction;
 
 /// A message to a user interface.
@@ -27,8 +27,10 @@ pub enum Answer {
     Held(HeldContent),
     /// Held packets.
     List(HeldRows),
-    /// The numbers of packets that are held and not decided on.
-    Undecided(Vec<u64>),
+    /// The numbers of packets that are held and not decided on, and how many are in spans of numbers.
+    Undecided(Vec<u64>, usize),
+    /// As many packets were decided on.
+    Decided(usize),
 }
 
 /// Some of the packets that are held, in the order in which they came.
@@ -53,6 +55,8 @@ pub struct Holding {
     pub total: usize,
     /// A number that changes when packets were decided on or released, but not when others are held.
     pub changes: u64,
+    /// The `number` of the packet that was held last; 0 if none was.
+    pub last: u64,
 }
 
 /// Something that happened to the running sessions.
@@ -176,6 +180,16 @@ impl Sending {
             interval: sent.interval.as_secs_f64() * 1000.0,
             over: false,
         })
+    }
+}
+
+impl From<&Decision> for Decided {
+    fn from(decision: &Decision) -> Self {
+        match decision {
+            Decision::Forward => Self::Forward,
+            Decision::Drop => Self::Drop,
+            Decision::Edit(_) => Self::Edit,
+        }
     }
 }
 

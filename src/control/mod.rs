@@ -13,4 +13,4 @@ pub(crate) mod tests;
 pub use controller::Controller;
 pub use held_packet::{HeldContent, HeldPacket};
 pub use message::{Answer, BreakCondition, Decided, HeldRows, Holding, Message, Push, Sending};
-pub use request::{ControlError, HeldId, Request};
+pub use request::{ControlError, HeldId, Request, Span};

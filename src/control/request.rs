@@ -16,12 +16,16 @@ pub enum Request {
         /// The number of a packet whose index is wanted.
         anchor: Option<u64>,
     },
-    /// Return which of some packets, by their numbers in the run, are held and not decided on.
-    Undecided(Vec<u64>),
+    /// Return which of some packets, by their numbers in the run, are held and not decided on, and how many in some
+    /// spans of numbers are.
+    Undecided(Vec<u64>, Vec<Span>),
     /// Forward everything that is held in a session, or in all.
     ForwardAll(Option<u64>),
     /// Decide on held packets of a session.
     Decide(u64, Vec<u64>, Decision),
+    /// Decide on the packets of all sessions whose numbers in the run are in these spans, and that are held and not
+    /// decided on. The answer is how many were.
+    DecideSpans(Vec<Span>, Decision),
     /// Send packets in a session.
     Send(u64, Transmission),
     /// Send no more packets of what is sent repeatedly, by its number; `None` stops everything.
@@ -29,6 +33,9 @@ pub enum Request {
     /// End a session, and show the player a text.
     Kick(u64, String),
 }
+
+/// Numbers in the run of held packets: the first and the last one.
+pub type Span = (u64, u64);
 
 /// Names a held packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

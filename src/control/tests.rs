@@ -8,7 +8,7 @@ use super::Controller;
 use crate::view::protocol::{self, Query};
 use crate::view::tests::checked_answer;
 use mitmcraft_engine::filter::Pipeline;
-use mitmcraft_engine::link::{Engine as _, Input, Side, Upstream};
+use mitmcraft_engine::link::{Decision, Engine as _, Input, Side, Upstream};
 use mitmcraft_engine::session::{Config, Session, Start};
 use mitmcraft_protocol::codec::{Leg, Limits, Unit};
 use mitmcraft_protocol::packet::Timestamp;
@@ -296,6 +296,44 @@ fn what_is_held_is_returned_in_windows_and_several_packets_are_decided_at_once()
     let after = room.ask(me, json!({ "do": "held_rows", "start": 0, "count": 9, "anchor": 4 }));
     assert_eq!((&after["total"], &after["anchor"]), (&json!(2), &json!(1)));
     assert_eq!(room.pushes(me, "released").len(), 3);
+}
+
+#[test]
+fn spans_of_held_packets_are_decided_at_once_in_all_sessions_and_counted() {
+    let mut room = Room::new();
+    let me = room.attach();
+    room.done(me, json!({ "do": "break", "where": "chat" }));
+    for (session, text) in [(2, "a"), (1, "b"), (2, "c"), (2, "d"), (1, "e")] {
+        room.chats(session, text);
+    }
+    assert_eq!(room.controller.holding().last, 5);
+    let decide = |spans: Json, what| json!({ "do": "decide", "spans": spans, "decision": what });
+    let asked = json!({ "do": "still_held", "spans": [[2, 4], [3, 9], [8, 7]] });
+    assert_eq!(room.ask(me, asked.clone())["count"], 4);
+    // Each packet counts once, whatever spans it is in.
+    let dropped = room.ask(me, decide(json!([[2, 3], [3, 4]]), "drop"));
+    assert_eq!((&dropped["answer"], &dropped["decided"]), (&json!("decide"), &json!(3)));
+    assert_eq!(room.ask(me, asked)["count"], 1, "those that are decided on are left out");
+    assert_eq!(room.ask(me, decide(json!([[0, 999]]), "forward"))["decided"], 2);
+    assert_eq!((room.got(1), room.got(2)), (vec!["e".to_owned()], vec!["a".to_owned()]));
+    assert_eq!(room.ask(me, decide(json!([[0, 999]]), "drop"))["decided"], 0);
+    // A session that has ended decides nothing, and the other's are counted.
+    room.chats(1, "f");
+    room.chats(2, "g");
+    let both = super::Request::DecideSpans(vec![(6, 7)], Decision::Drop);
+    room.controller.handle(me, Some(78), both);
+    room.controller.close(1);
+    room.settle();
+    let answer = room.messages.iter().find(|(_, it)| it["id"] == 78).unwrap();
+    assert_eq!(answer.1["decided"], 1);
+    for wrong in [json!({ "session": 1, "spans": [[1, 2]] }), json!({ "held": [1] })] {
+        let mut wrong = wrong;
+        wrong["do"] = json!("decide");
+        wrong["decision"] = json!("drop");
+        assert_ne!(room.ask(me, wrong)["error"], Json::Null);
+    }
+    let many = vec![[1, 1]; 1001];
+    assert_ne!(room.ask(me, decide(json!(many), "drop"))["error"], Json::Null);
 }
 
 #[test]

@@ -86,6 +86,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "splitter.js",
     "state_line.js",
     "statistics.js",
+    "tail.js",
     "timeline.js",
     "virtual_list.js",
     "wrapped_list.js",

@@ -41,6 +41,8 @@ pub struct Viewer {
     sent: Option<List>,
     /// The columns of the rows that were asked for last.
     columns: Vec<Column>,
+    /// The number of rows at the end of the list that the page gets with each state.
+    newest: usize,
     pub(super) highlights: Arc<Highlights>,
     /// Where they are kept.
     colors: ColorStore,
@@ -48,7 +50,7 @@ pub struct Viewer {
     /// What people had noted when the store was looked at last, and how often that was something else.
     noted: Arc<BTreeMap<u64, Annotation>>,
     looks: u64,
-    /// The last `state` that was pushed; `None` if the next is that of another list.
+    /// The last `state` that was pushed, without its rows; `None` if the next is that of another list.
     pub(super) pushed: Option<StoreState>,
 }
 
@@ -72,6 +74,7 @@ impl Viewer {
             chart: None,
             sent: None,
             columns: Vec::new(),
+            newest: 0,
             subscription: None,
             noted: Arc::default(),
             looks: 0,
@@ -104,8 +107,10 @@ impl Viewer {
                 let start = units(&filter, completion.span.start);
                 Answer::Complete { start, names: completion.names }
             }
-            Request::Rows { start, count, columns } => {
-                self.rows(start, count.min(MAX_COUNT), &columns)?
+            Request::Rows { start, count, columns, newest } => {
+                let answer = self.rows(start, count.min(MAX_COUNT), &columns)?;
+                self.newest = newest.map_or(self.newest, |it| it.min(MAX_COUNT));
+                answer
             }
             Request::RowNumbers { start, count } => {
                 let rows = self.list.rows(start, count.min(MAX_ROWS)).collect();
@@ -300,7 +305,9 @@ impl Viewer {
         let state = self.state();
         if self.pushed.as_ref() != Some(&state) {
             self.pushed = Some(state.clone());
-            pushes.push(Push::State(state));
+            let start = self.list.count().saturating_sub(self.newest as u64);
+            let newest = self.shown(start, self.newest);
+            pushes.push(Push::State(StoreState { newest, ..state }));
         }
         busy
     }
@@ -321,6 +328,7 @@ impl Viewer {
             saved: self.store.saved().map(|it| words::saved(&it)),
             limit: self.store.limit().as_ref().map(words::limit),
             list: (&self.list).into(),
+            newest: Vec::new(),
             search: self.list.search_matches().map(Progress::from),
             conversation: self.conversation.as_ref().map(|it| it.matches().into()),
             sent: self.sent.as_ref().map(Progress::from),
@@ -379,6 +387,12 @@ impl Viewer {
             });
             self.columns = columns.collect::<Result<_, _>>()?;
         }
+        let rows = self.shown(start, count);
+        Ok(Answer::Rows { start, total: self.list.count(), rows })
+    }
+
+    /// Returns rows of the list with the columns that were asked for last.
+    fn shown(&self, start: u64, count: usize) -> Vec<Row> {
         let mut previous = start.checked_sub(1).and_then(|index| self.list.nth(index));
         let mut rows = Vec::new();
         for row in self.list.rows(start, count) {
@@ -392,7 +406,7 @@ impl Viewer {
             }));
             previous = Some(row);
         }
-        Ok(Answer::Rows { start, total: self.list.count(), rows })
+        rows
     }
 
     fn begin_chart(&mut self, expressions: Option<&[String]>) -> Result<Answer, Failure> {

@@ -208,6 +208,17 @@ fn what_is_sent_over_a_link_of_300_ms_is_what_is_seen() {
 }
 
 #[test]
+fn commands_over_a_link_of_300_ms_act_on_what_is_selected() {
+    let mut stage = Stage::open(&["--parts", "links", "--part", "selected"], "1", COUNTED);
+    stage.browser.tell("begin");
+    let log = stage.finish().0;
+    let mut said = arrived(&log, 0, "chat");
+    said.retain(|body| body.starts_with("01"));
+    let all = ["a", "b", "c", "X", "e", "f", "a", "b", "c"];
+    assert_eq!(said, all.map(|it| format!("0101{:02x}", it.as_bytes()[0])));
+}
+
+#[test]
 fn a_dead_link_is_noticed_and_everything_comes_back_with_another_one() {
     let mut stage = Stage::open(&["--parts", "links", "--part", "dead"], "1", COUNTED);
     stage.browser.tell("begin");
@@ -268,6 +279,30 @@ fn presses(part: &str) {
         stage.browser.tell("begin");
         stage.finish();
     }
+}
+
+#[test]
+fn a_list_that_follows_can_always_be_read_and_has_the_newest_packet() {
+    for part in ["200_0", "2000_50", "200_150", "2000_300"] {
+        follows(part);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: `tests/run --long`"]
+fn a_list_that_follows_can_be_read_at_every_rate_and_distance() {
+    for rate in [20, 200, 2000] {
+        for trip in [0, 50, 150, 300] {
+            follows(&format!("{rate}_{trip}"));
+        }
+    }
+}
+
+/// Follows packets at a rate per second over a link with a round trip in milliseconds.
+fn follows(part: &str) {
+    let mut stage = Stage::open(&["--parts", "follow", "--part", part], "1", COUNTED);
+    stage.browser.tell("begin");
+    stage.finish();
 }
 
 #[test]

@@ -204,6 +204,13 @@ pub enum Answer {
     StillHeld {
         /// Their `number`s.
         numbers: Vec<u64>,
+        /// The number of those in the spans.
+        count: usize,
+    },
+    /// Packets in spans were decided on.
+    Decide {
+        /// Their number.
+        decided: usize,
     },
 }
 
@@ -283,7 +290,8 @@ impl From<control::Answer> for Answer {
             control::Answer::Done => Self::DONE,
             control::Answer::Held(content) => Self::Held(content),
             control::Answer::List(rows) => Self::HeldRows(rows),
-            control::Answer::Undecided(numbers) => Self::StillHeld { numbers },
+            control::Answer::Undecided(numbers, count) => Self::StillHeld { numbers, count },
+            control::Answer::Decided(decided) => Self::Decide { decided },
         }
     }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::Value as Json;
 
 use super::{Failure, HeldDecision, Request};
-use crate::control::{self, HeldId};
+use crate::control::{self, HeldId, Span};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::lang::amount::Period;
 use mitmcraft_engine::link::{Breakpoint, Decision, Payload, Side, Transmission};
@@ -22,7 +22,7 @@ impl Request {
     /// If an expression, a time or the content of a packet cannot be read.
     pub fn for_controller(&self, catalog: &Catalog) -> Option<Result<control::Request, Failure>> {
         use control::Request::{
-            Break, Content, Decide, ForwardAll, Kick, List, Send, Stop, Undecided,
+            Break, Content, Decide, DecideSpans, ForwardAll, Kick, List, Send, Stop, Undecided,
         };
         Some(match self.clone() {
             Self::Break { condition, overtaken } => {
@@ -32,13 +32,21 @@ impl Request {
             Self::HeldRows { start, count, anchor } => {
                 Ok(List { start, count: count.min(MAX_ROWS), anchor })
             }
-            Self::StillHeld { numbers } => Ok(Undecided(numbers)),
-            Self::Decide { session, held, decision } => {
+            Self::StillHeld { numbers, spans } => {
+                checked(spans).map(|spans| Undecided(numbers, spans))
+            }
+            Self::Decide { session, held, spans, decision } => {
                 let decision = match decision {
                     HeldDecision::Forward => Decision::Forward,
                     HeldDecision::Drop => Decision::Drop,
                 };
-                Ok(Decide(session, held, decision))
+                match session {
+                    Some(session) if spans.is_empty() => Ok(Decide(session, held, decision)),
+                    None if held.is_empty() => {
+                        checked(spans).map(|spans| DecideSpans(spans, decision))
+                    }
+                    _ => Err(Failure::new("there must be a `session` with `held`, or `spans`")),
+                }
             }
             Self::Forward { session, held } => Ok(Decide(session, vec![held], Decision::Forward)),
             Self::Drop { session, held } => Ok(Decide(session, vec![held], Decision::Drop)),
@@ -67,6 +75,13 @@ impl Request {
             _ => return None,
         })
     }
+}
+
+fn checked(spans: Vec<Span>) -> Result<Vec<Span>, Failure> {
+    if spans.len() > MAX_SPANS {
+        return Err(Failure::new(format!("there can be at most {MAX_SPANS} spans")));
+    }
+    Ok(spans)
 }
 
 fn breakpoint(
@@ -118,6 +133,9 @@ pub fn read_body(text: &str) -> Result<Bytes, Failure> {
 
 /// Most held packets of an answer.
 const MAX_ROWS: usize = 500;
+
+/// Most spans of held packets in a request.
+const MAX_SPANS: usize = 1000;
 
 /// The game's own interval.
 const TICK: Duration = Duration::from_millis(50);

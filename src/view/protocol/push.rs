@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::{PacketJson, SessionInfo};
+use super::{PacketJson, Row, SessionInfo};
 use crate::control;
 use crate::store::Matches;
 use crate::view::{ChartData, List, Sorting};
@@ -82,6 +82,8 @@ pub struct StoreState {
     pub limit: Option<String>,
     /// The list.
     pub list: Progress,
+    /// The rows at the end of the list, as many as were [asked for](super::Request::Rows).
+    pub newest: Vec<Row>,
     /// The packets that the search has found, if there is a search.
     pub search: Option<Progress>,
     /// The conversation, once it was asked for.

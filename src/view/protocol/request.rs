@@ -71,6 +71,9 @@ pub enum Request {
         #[serde(default)]
         #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
         columns: Vec<String>,
+        /// The number of rows at the end of the list, at most 500, that come with every `state` from now on; as before
+        /// if absent.
+        newest: Option<usize>,
     },
     /// Returns the numbers of the rows of the list.
     RowNumbers {
@@ -319,14 +322,28 @@ pub enum Request {
     /// Returns which of some packets are still held, and not decided on.
     StillHeld {
         /// The packets' `number`s.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<Vec<u64>>", optional))]
         numbers: Vec<u64>,
+        /// The first and last `number` of spans of packets, at most 1000, of which only the count is wanted.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<Vec<(u64, u64)>>", optional))]
+        spans: Vec<(u64, u64)>,
     },
-    /// Decides on held packets of a session. Those that are not held any more are left out.
+    /// Decides on held packets: those of a session, or those of all sessions in spans. Those that are not held any more
+    /// are left out.
     Decide {
-        /// The session.
-        session: u64,
+        /// The session; absent with `spans`.
+        session: Option<u64>,
         /// The packets' numbers among those held in their session.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<Vec<u64>>", optional))]
         held: Vec<u64>,
+        /// The first and last `number` of spans of packets, at most 1000. Those that are decided on already are left out,
+        /// too. The answer is then how many there were, otherwise `done`.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<Vec<(u64, u64)>>", optional))]
+        spans: Vec<(u64, u64)>,
         /// The decision.
         decision: HeldDecision,
     },

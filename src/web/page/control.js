@@ -5,6 +5,7 @@ import { make, patch, plural, press } from "./dom.js";
 import { FilterLine } from "./filter.js";
 import { PacketForm, withPath } from "./form.js";
 import { HeldList, title } from "./held.js";
+import { opening } from "./keys.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./notice.js").Notice} Notice */
@@ -51,6 +52,8 @@ export class ControlPanel {
     /** The condition that the page has put into its line last. */
     this.known = "";
     this.interfaces = 1;
+    /** `true` after everything was to be forwarded once. */
+    this.sure = false;
     const button = (/** @type {string} */ name, /** @type {() => Promise<any>} */ act) => make("button", { type: "button", onclick: () => unlessLost(act()) }, name);
     /** What is sent repeatedly, by its number. @type {Map<number, Sending>} */
     this.repeats = new Map();
@@ -183,7 +186,7 @@ export class ControlPanel {
 
   /** Begins with a packet of the list. Returns `false` if it cannot be changed. @param {number} row */
   async change(row) {
-    const answer = await this.connection.ask("form_of", { row });
+    const answer = await opening.wait(this.connection.ask("form_of", { row }));
     if (answer.error) {
       this.notice.say(answer.error.message, true);
       return false;
@@ -278,10 +281,10 @@ export class ControlPanel {
 
   /** Says what the buttons below the list act on. */
   drawTargets() {
-    const [one] = this.held.selected.values();
-    const count = this.held.selected.size;
+    const { one, spans, count } = this.held;
     const none = this.held.holding.total ? "the packet that is held longest" : "";
-    this.targets.textContent = count > 1 ? plural(count, "selected packet") : one ? title(one) : none;
+    const several = count ? plural(count, "selected packet") : "the selected packets";
+    this.targets.textContent = one ? title(one) : spans.length ? several : none;
   }
 
   /** Closes the editor if its packet is no longer held, unless something was changed there, which is kept. */
@@ -311,30 +314,52 @@ export class ControlPanel {
 
   /** Forwards everything that is held. */
   forwardAll() {
-    return this.report(this.connection.ask("forward_all", {}));
+    return this.decideSpans("forward", { spans: [[1, this.held.holding.last]], one: null }, this.held.holding.total);
+  }
+
+  /** Forwards everything that is held; several packets once that was asked for twice. */
+  async askForwardAll() {
+    const { total } = this.held.holding;
+    if (total < 2 || this.sure) {
+      this.sure = false;
+      await this.forwardAll();
+      return;
+    }
+    this.sure = true;
+    setTimeout(() => { this.sure = false; }, SURE);
+    this.notice.say(`Press the key again to forward all ${plural(total, "held packet")}.`);
   }
 
   /** Decides on the selected packets, or on the one that is held longest. @param {"forward" | "drop"} decision */
   async decide(decision) {
     const targets = await this.held.targets();
-    /** @type {Map<number, number[]>} */
-    const sessions = new Map();
-    for (const { session, held } of targets) sessions.set(session, [...sessions.get(session) ?? [], held]);
+    const { count } = this.held;
     this.held.select([]);
-    const done = `${decision === "forward" ? "Forwarded" : "Dropped"} ${targets.length === 1 && targets[0] ? title(targets[0]) : plural(targets.length, "packet")}.`;
-    for (const [session, held] of sessions) {
-      for (let at = 0; at < held.length; at += MOST) {
-        const decided = this.connection.ask("decide", { session, held: held.slice(at, at + MOST), decision });
-        if (!await this.report(decided, done)) return;
-      }
-    }
+    await this.decideSpans(decision, targets, count);
+  }
+
+  /**
+   * Decides on packets, and says on how many.
+   * @param {"forward" | "drop"} decision
+   * @param {import("./held.js").Targets} targets
+   * @param {number} wanted how many they are, as far as is known
+   */
+  async decideSpans(decision, { spans, one }, wanted) {
+    const done = decision === "forward" ? "Forwarded" : "Dropped";
+    const asked = this.connection.ask("decide", { spans, decision });
+    if (!await this.report(asked)) return;
+    const { decided = 0 } = await asked;
+    const gone = "not held any more, or decided on already";
+    if (!decided) this.notice.say(one ? `It was too late: ${title(one)} is ${gone}.` : wanted ? `It was too late: the packets are ${gone}.` : "Nothing is held.", true);
+    else if (one) this.notice.say(`${done} ${title(one)}.`);
+    else this.notice.say(`${done} ${decided < wanted ? `${decided.toLocaleString("en")} of ` : ""}${plural(Math.max(decided, wanted), "packet")}.${decided < wanted ? ` The others are ${gone}.` : ""}`);
   }
 
   /** Opens the editor of the selected packet, or of the one that is held longest. */
   async editHeld() {
-    const [held, ...others] = await this.held.targets();
-    if (held && !others.length) await this.edit(held);
-    else if (held) this.notice.say("Select one packet to edit it.", true);
+    const { spans, one } = await opening.wait(this.held.targets());
+    if (one) await opening.wait(this.edit(one));
+    else this.notice.say(spans.length ? "Select one packet to edit it." : "Nothing is held.", true);
   }
 
   /** Returns `true` if a person has changed a held packet and not sent it. */
@@ -364,8 +389,7 @@ export class ControlPanel {
     this.saveButton.disabled = false;
     this.editBox.hidden = false;
     await this.editor.open({ session, dir, state, packet }, answer.text);
-    const first = this.editBox.querySelector(".fields input, .fields select, .fields textarea");
-    if (first instanceof HTMLElement) first.focus();
+    this.editor.focus();
   }
 
   async save() {
@@ -484,5 +508,5 @@ function what({ packet, dir, session }) {
   return `${packet ?? "a packet"} to the ${dir === "serverbound" ? "server" : "client"} of session ${session}`;
 }
 
-/** Most packets of one decision. */
-const MOST = 500;
+/** Milliseconds for which a key that forwards everything waits to be pressed again. */
+const SURE = 5000;

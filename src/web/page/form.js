@@ -68,6 +68,13 @@ export class PacketForm {
     });
   }
 
+  /** Gives the focus to what is typed first. A text there is selected, so that what is typed takes its place. */
+  focus() {
+    const first = this.mode === "form" ? this.fields.querySelector("input, select, textarea") : this.editor;
+    if (first instanceof HTMLElement) first.focus();
+    if (first instanceof HTMLInputElement) first.select();
+  }
+
   /** Opens a packet. Without a text, the form has the simplest fields. @param {Place} place @param {string | null} text */
   async open(place, text) {
     this.begin(place);

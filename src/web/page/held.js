@@ -2,18 +2,16 @@
 
 import { unlessLost } from "./connection.js";
 import { make, patch, plural } from "./dom.js";
+import { Pages } from "./pages.js";
 import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").HeldPacket} HeldPacket */
 /** @typedef {import("./protocol.d.ts").Holding} Holding */
-/** @typedef {{ packets: HeldPacket[], fresh: boolean, asked: boolean }} Page */
+/** Selected packets: the first and last numbers of spans, and the packet if it is a single one. @typedef {{ spans: [number, number][], one: HeldPacket | null }} Targets */
 
-/** Packets asked for at a time. */
+/** Packets that are asked for at a time. */
 const PAGE = 100;
-
-/** Most packets of one request. */
-const MOST = 500;
 
 const COLUMNS = [["number", "No."], ["packet", "Packet"], ["fields", "Fields"], ["age", "Age"], ["decision", "Decision"]];
 
@@ -21,17 +19,25 @@ export class HeldList {
   /** @param {Connection} connection */
   constructor(connection) {
     this.connection = connection;
-    /** @type {Map<number, Page>} */
-    this.pages = new Map();
+    /** @type {Pages<HeldPacket>} */
+    this.pages = new Pages(async (start, count) => (await connection.ask("held_rows", { start, count })).packets ?? [], () => this.list.redraw());
     /** @type {Holding} */
-    this.holding = { total: 0, changes: 0 };
-    /** The selected packets by their numbers. @type {Map<number, HeldPacket>} */
-    this.selected = new Map();
+    this.holding = { total: 0, changes: 0, last: 0 };
+    /** The selected packets: the first and last numbers of spans, in their order. @type {[number, number][]} */
+    this.spans = [];
+    /** The selected packet, if it is a single one. @type {HeldPacket | null} */
+    this.one = null;
+    /** How many are selected, as far as mitmcraft has told. */
+    this.count = 0;
+    /** Ends when the selection is that of the last key or press. @type {Promise<void> | null} */
+    this.moving = null;
     /** The packet that the last click or key selected, and the one where a span of packets begins. */
     this.at = 0;
     this.from = 0;
     /** The packet that each line shows. @type {WeakMap<Element, HeldPacket>} */
     this.shown = new WeakMap();
+    /** Grows with each press: a selection from before comes too late. */
+    this.turn = 0;
     /** What is asked about another connection does not count. */
     this.generation = 0;
     /** Ends when lines and selection are in their places. @type {Promise<void> | null} */
@@ -53,7 +59,8 @@ export class HeldList {
   async take(holding) {
     const moved = holding.changes !== this.holding.changes;
     this.holding = holding;
-    for (const page of this.pages.values()) page.fresh = page.fresh && !moved && page.packets.length === PAGE;
+    if (moved) this.pages.change();
+    else this.pages.grow();
     if (moved) await this.settle();
     this.setCount();
   }
@@ -62,7 +69,7 @@ export class HeldList {
   renew() {
     this.generation++;
     this.settling = null;
-    for (const page of this.pages.values()) page.fresh = page.asked = false;
+    this.pages.renew();
     this.list.redraw();
     return this.settle();
   }
@@ -81,69 +88,22 @@ export class HeldList {
   async settleNow() {
     const { generation, holding } = this;
     const { top } = this.list;
-    const anchor = this.packetAt(Math.floor(top));
-    const numbers = [...this.selected.keys()];
+    const anchor = this.pages.at(Math.floor(top));
+    const { spans } = this;
     const [above, still] = await Promise.all([
       anchor && top >= 1 ? this.connection.ask("held_rows", { start: 0, count: 0, anchor: anchor.number }) : null,
-      numbers.length ? this.connection.ask("still_held", { numbers }) : null,
+      spans.length ? this.connection.ask("still_held", { spans }) : null,
     ]);
     if (generation !== this.generation) return;
     // What was moved or selected meanwhile stays in view.
     if (typeof above?.anchor === "number" && this.list.top === top) this.list.top = above.anchor + (top % 1);
-    if (still?.numbers && still.numbers.length < numbers.length) {
-      const gone = new Set(numbers);
-      for (const number of still.numbers) gone.delete(number);
-      this.select([...this.selected.values()].filter((it) => !gone.has(it.number)));
-    }
+    if (spans === this.spans && still) this.setCounted(still.count ?? 0);
     if (holding.changes !== this.holding.changes) await this.settleNow();
-  }
-
-  /** Returns the held packets from one number to another. @param {number} first @param {number} last */
-  async span(first, last) {
-    /** @type {HeldPacket[]} */
-    const packets = [];
-    const { anchor } = await this.connection.ask("held_rows", { start: 0, count: 0, anchor: first });
-    let start = anchor ?? 0;
-    for (;;) {
-      const answer = await this.connection.ask("held_rows", { start, count: MOST });
-      const found = answer.packets ?? [];
-      packets.push(...found.filter((it) => it.number >= first && it.number <= last));
-      start += found.length;
-      if (found.length < MOST || (found.at(-1)?.number ?? last) >= last) return packets;
-    }
-  }
-
-  /** @param {number} index @returns {HeldPacket | undefined} */
-  packetAt(index) {
-    return this.pages.get(Math.floor(index / PAGE))?.packets[index % PAGE];
-  }
-
-  /** @param {number} number of a page */
-  fetch(number) {
-    const page = this.pages.get(number) ?? { packets: [], fresh: false, asked: false };
-    this.pages.set(number, page);
-    if (page.fresh || page.asked) return;
-    page.asked = true;
-    unlessLost(this.fetchPage(number, page));
-    const [oldest] = this.pages.keys();
-    if (this.pages.size > 20 && oldest !== undefined && oldest !== number) this.pages.delete(oldest);
-  }
-
-  /** @param {number} number @param {Page} page */
-  async fetchPage(number, page) {
-    const { generation, holding } = this;
-    const answer = await this.connection.ask("held_rows", { start: number * PAGE, count: PAGE });
-    page.asked = false;
-    if (generation !== this.generation) return;
-    page.packets = answer.packets ?? [];
-    page.fresh = holding === this.holding || (holding.changes === this.holding.changes && page.packets.length === PAGE);
-    this.list.redraw();
   }
 
   /** @param {number} index @param {HTMLElement} line */
   line(index, line) {
-    this.fetch(Math.floor(index / PAGE));
-    const held = this.packetAt(index);
+    const held = this.pages.see(index);
     line.setAttribute("role", "row");
     line.setAttribute("aria-rowindex", String(index + 2));
     line.id = `held-${index}`;
@@ -153,7 +113,7 @@ export class HeldList {
       patch(line, make("span", { role: "gridcell", class: "h-fields" }, "…"));
       return;
     }
-    const chosen = this.selected.has(held.number);
+    const chosen = this.has(held);
     line.className = `line ${held.dir}${chosen ? " selected" : ""}`;
     line.setAttribute("aria-selected", String(chosen));
     this.shown.set(line, held);
@@ -164,26 +124,52 @@ export class HeldList {
     if (held.number === this.at) this.element.setAttribute("aria-activedescendant", line.id);
   }
 
-  /** @param {HeldPacket[]} packets */
-  select(packets) {
-    const before = this.selected;
-    this.selected = new Map(packets.map((it) => [it.number, it]));
+  /** Returns `true` if a packet is selected. @param {HeldPacket} held */
+  has({ number, decided }) {
+    return this.spans.some(([first, last]) => first <= number && number <= last) && (!decided || number === this.one?.number);
+  }
+
+  /** Selects spans of packets. @param {[number, number][]} spans @param {HeldPacket | null} [one] the packet, if it is a single one */
+  select(spans, one = null) {
+    const before = this.spans;
+    this.spans = spans;
+    const [single] = spans;
+    const alone = spans.length === 1 && single && single[0] === single[1] ? single[0] : null;
+    this.one = one ?? [...this.pages.known()].find((it) => it.number === alone) ?? null;
+    this.count = this.one ? 1 : 0;
     this.list.redraw();
-    if (before.size || packets.length) this.onselect();
+    if (before.length || spans.length) this.onselect();
+    if (spans.length && !this.one) unlessLost(this.countSelected());
+  }
+
+  /** Asks how many packets are selected: some can be decided on, or gone. */
+  async countSelected() {
+    const { spans } = this;
+    const { count = 0 } = await this.connection.ask("still_held", { spans });
+    if (spans === this.spans) this.setCounted(count);
+  }
+
+  /** @param {number} count of the selected packets that are still held, and not decided on */
+  setCounted(count) {
+    if (count === 0) this.select([]);
+    else if (count !== this.count) {
+      this.count = count;
+      this.onselect();
+    }
   }
 
   /** Selects the packet of a line, if it is not selected, for its menu. Returns its title. @param {HTMLElement} line */
   selectLine(line) {
     const held = this.shown.get(line);
     if (!held) return null;
-    if (!this.selected.has(held.number)) unlessLost(this.choose(held, false, false));
+    if (!this.has(held)) this.choose(held, false, false);
     return this.title;
   }
 
   /** Names the selected packets; `null` if there are none. */
   get title() {
-    const [one] = this.selected.values();
-    return this.selected.size > 1 ? plural(this.selected.size, "held packet") : one ? title(one) : null;
+    if (this.one) return title(this.one);
+    return this.spans.length ? this.count ? plural(this.count, "held packet") : "held packets" : null;
   }
 
   /** @param {MouseEvent} event */
@@ -192,35 +178,53 @@ export class HeldList {
     if (!(line instanceof HTMLElement) || line === this.head) return;
     const [span, besides] = [event.shiftKey, event.ctrlKey || event.metaKey];
     const held = this.shown.get(line);
-    // If it is not shown yet, its packet is still on its way.
-    unlessLost(held ? this.choose(held, span, besides) : this.go(Number(line.id.slice("held-".length)), span, besides));
+    this.turn++;
+    if (held) this.choose(held, span, besides);
+    // Its packet is still on its way.
+    else this.move(() => this.go(Number(line.id.slice("held-".length)), span, besides));
+  }
+
+  /** Changes the selection by what is still on its way: commands wait for it, and later keys go on from it. @param {() => Promise<void>} change */
+  move(change) {
+    const moving = (this.moving ?? Promise.resolve()).catch(() => {}).then(change).finally(() => {
+      if (this.moving === moving) this.moving = null;
+    });
+    this.moving = moving;
+    unlessLost(moving);
   }
 
   /** Selects the packet that is held at an index. @param {number} index @param {boolean} span @param {boolean} besides */
   async go(index, span, besides) {
-    const { packets } = await this.connection.ask("held_rows", { start: index, count: 1 });
-    if (packets?.[0]) await this.choose(packets[0], span, besides);
+    const { turn } = this;
+    const window = this.list.seenFrom(this.list.revealing(index));
+    if (!this.pages.has(...window)) await this.pages.load(window[0], window[1] - 1);
+    const held = this.pages.at(index);
+    // A person has selected another one meanwhile.
+    if (!held || turn !== this.turn) return;
+    this.list.reveal(index);
+    this.choose(held, span, besides);
   }
 
   /** Selects a packet: alone, with those up to it, or besides the others. @param {HeldPacket} held @param {boolean} span @param {boolean} besides */
-  async choose(held, span, besides) {
-    this.at = held.number;
+  choose(held, span, besides) {
+    const { number } = held;
+    this.at = number;
     if (span && this.from) {
-      const [first, last] = [Math.min(this.from, held.number), Math.max(this.from, held.number)];
-      this.select((await this.span(first, last)).filter((it) => !it.decided));
+      this.select([[Math.min(this.from, number), Math.max(this.from, number)]]);
       return;
     }
-    this.from = held.number;
-    const others = besides ? [...this.selected.values()] : [];
-    if (besides && this.selected.has(held.number)) this.select(others.filter((it) => it.number !== held.number));
-    else this.select([...others, held]);
+    this.from = number;
+    if (!besides || !this.spans.length) this.select([[number, number]], held);
+    else if (!this.has(held)) this.select([...this.spans, [number, number]]);
+    // The spans without it.
+    else this.select(this.spans.flatMap((span) => without(span, number)));
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     if ((event.ctrlKey || event.metaKey) && event.key === "a") {
       event.preventDefault();
-      unlessLost(this.selectAll());
+      this.selectAll();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -229,36 +233,60 @@ export class HeldList {
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: screen, PageUp: -screen, Home: -Infinity, End: Infinity };
     const step = steps[event.key];
     if (event.key === "Enter") this.onopen();
-    else if (step !== undefined) unlessLost(this.step(step, event.shiftKey));
+    else if (step !== undefined) this.step(step, event.shiftKey);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  async selectAll() {
-    this.select((await this.span(0, Infinity)).filter((it) => !it.decided));
+  /** Selects everything that is held, as far as mitmcraft has told. */
+  selectAll() {
+    this.turn++;
+    if (this.holding.last) this.select([[1, this.holding.last]]);
   }
 
   /** Selects the packet that is `by` lines away. @param {number} by @param {boolean} span */
-  async step(by, span) {
-    const { total } = this.holding;
-    if (!total) return;
-    const { anchor } = await this.connection.ask("held_rows", { start: 0, count: 0, anchor: this.at });
-    const from = this.at ? anchor ?? 0 : by > 0 ? -1 : 0;
-    const index = Math.min(Math.max(0, from + by), total - 1);
-    this.list.reveal(index);
-    await this.go(index, span, false);
+  step(by, span) {
+    if (!this.holding.total) return;
+    const from = this.at && !this.moving ? this.pages.find((it) => it.number === this.at) : null;
+    if (from !== null) {
+      const index = this.clamp(from + by);
+      const held = this.pages.at(index);
+      if (held && this.pages.has(...this.list.seenFrom(this.list.revealing(index)))) {
+        this.list.reveal(index);
+        this.choose(held, span, false);
+        return;
+      }
+    }
+    this.move(async () => {
+      const { anchor } = await this.connection.ask("held_rows", { start: 0, count: 0, anchor: this.at });
+      await this.go(this.clamp((this.at ? anchor ?? 0 : by > 0 ? -1 : 0) + by), span, false);
+    });
   }
 
-  /** The packets on which a command acts: the selected ones, or the one that is held longest. @returns {Promise<HeldPacket[]>} */
+  /** @param {number} index */
+  clamp(index) {
+    return Math.min(Math.max(0, index), this.holding.total - 1);
+  }
+
+  /** What a command acts on: the selected packets, or the one that is held longest. Waits for a selection that is on its way. @returns {Promise<Targets>} */
   async targets() {
-    if (this.selected.size) return [...this.selected.values()];
+    if (this.moving) await this.moving;
+    const { spans, one } = this;
+    if (spans.length) return { spans, one };
     for (let start = 0; ; start += PAGE) {
       const { packets = [] } = await this.connection.ask("held_rows", { start, count: PAGE });
       const first = packets.find((it) => !it.decided);
-      if (first || packets.length < PAGE) return first ? [first] : [];
+      if (first) return { spans: [[first.number, first.number]], one: first };
+      if (packets.length < PAGE) return { spans: [], one: null };
     }
   }
+}
+
+/** Returns what is left of a span without a number. @param {[number, number]} span @param {number} number @returns {[number, number][]} */
+function without([first, last], number) {
+  if (number < first || number > last) return [[first, last]];
+  return [...(first < number ? [/** @type {[number, number]} */ ([first, number - 1])] : []), ...(number < last ? [/** @type {[number, number]} */ ([number + 1, last])] : [])];
 }
 
 /** @param {HeldPacket} held */

@@ -11,7 +11,7 @@ import { comparison, explanation } from "./dialogs.js";
 import { byId, make, plural, press } from "./dom.js";
 import { exportDialog } from "./export.js";
 import { FilterLine } from "./filter.js";
-import { isTyping, keysDialog, singleKeys } from "./keys.js";
+import { isTyping, keysDialog, opening, singleKeys } from "./keys.js";
 import { Memory, settings } from "./memory.js";
 import { Notice } from "./notice.js";
 import { Packets } from "./packets.js";
@@ -87,7 +87,7 @@ const notice = new Notice(byId("notice", HTMLElement));
 const control = new ControlPanel(connection, byId("panel-control", HTMLElement), byId("tab-control", HTMLElement), notice);
 const sent = new SentList(connection, {
   again: (row) => resend([row.row]),
-  change: (row) => control.change(row.row),
+  change: (row) => change(row.row),
   open: (row) => openRow(row),
 });
 control.sentPane.prepend(sent.element);
@@ -208,7 +208,7 @@ function onState(message) {
   const shifted = state !== null && (state.first !== message.first || state.noted !== message.noted || moved);
   if (state?.noted !== message.noted) unlessLost(selectedPacket.askAgain());
   state = message;
-  unlessLost(packets.update(message.list, shifted));
+  unlessLost(packets.update(message.list, shifted, message.newest));
   const everything = !view.filter.trim() && !view.sessions.length && !view.times;
   stateLine.show(message, everything, live, listening);
   const now = Date.now();
@@ -265,17 +265,11 @@ async function openRow(row) {
   showTab("packets");
   list.focus();
   const { index, found } = await connection.ask("index", { row });
-  if (found) {
-    packets.select(index, row);
-    return;
-  }
+  if (found) return packets.jump(index, () => row);
   // One row stands for a rewritten packet and what was sent in its place.
   const counterpart = view.filter ? null : (await connection.ask("details", { row })).packet?.counterpart ?? null;
   const other = counterpart === null ? null : await connection.ask("index", { row: counterpart });
-  if (counterpart !== null && other?.found) {
-    packets.select(other.index, counterpart);
-    return;
-  }
+  if (counterpart !== null && other?.found) return packets.jump(other.index, () => counterpart);
   filterInput.value = "";
   await applyView({ filter: "" }, row);
 }
@@ -297,7 +291,8 @@ async function find(back) {
   }
   if (answer.found) {
     showTab("packets");
-    packets.select(answer.found.index, answer.found.row);
+    const { index, row } = answer.found;
+    await packets.jump(index, () => row);
   } else if (state && !answer.searching) {
     stateLine.found.textContent = "no more matches";
   }
@@ -345,14 +340,15 @@ async function rule() {
   if (packets.selected === null || byId("tab-rules", HTMLElement).hidden) return;
   const row = packets.selected;
   showTab("rules");
-  const added = await rules.add(async (text) => (await connection.ask("expression", { row, rules: text })).rule ?? null);
+  const added = await opening.wait(rules.add(async (text) => (await connection.ask("expression", { row, rules: text })).rule ?? null));
   if (!added) notice.say("There can be no rule for a packet of an unknown type.", true);
 }
 
-/** Changes the selected packet, to send it. */
-async function change() {
-  if (packets.selected === null || !controls) return;
-  if (await control.change(packets.selected)) showTab("control");
+/** Changes a packet, to send it. @param {number | null} [row] the selected packet if absent */
+async function change(row = packets.selected) {
+  if (row === null || !controls || !await control.change(row)) return;
+  showTab("control");
+  control.fields.focus();
 }
 
 /** Adds a condition on the selected packet's type to the filter. @param {boolean} only */
@@ -399,7 +395,7 @@ async function nextMark(back) {
   const { found } = await connection.ask("next_mark", { row, back });
   if (found) {
     showTab("packets");
-    packets.select(found.index, found.row);
+    await packets.jump(found.index, () => found.row);
   } else {
     notice.say("There is no other marked packet in the list.");
   }
@@ -481,17 +477,25 @@ function lines() {
   return tab === "conversation" ? conversation : packets;
 }
 
-/** Does something with the packet that is held. @param {(panel: ControlPanel) => any} action */
+/** Does something with the packets that are held, where they are seen. @param {(panel: ControlPanel) => any} action */
 function withHeld(action) {
-  return tab === "control" ? action(control) : undefined;
+  if (tab === "control" && controls) return action(control);
+  notice.say(controls ? "Held packets are decided on in Control." : "Nothing is held here: this is a capture.", true);
 }
 
 const palette = new Palette(run);
 
-/** Runs an action. @param {string} name */
+/** Runs an action; one on selected packets once the selection is that of the last key or press. @param {string} name */
 function run(name) {
-  unlessLost(Promise.resolve(ACTIONS[name]?.()));
+  const act = async () => ACTIONS[name]?.();
+  const waits = packets.moving !== null && ON_SELECTED.includes(name);
+  const acted = waits ? packets.moving?.then(act) ?? act() : act();
+  unlessLost(waits && FORMS.includes(name) ? opening.wait(acted) : acted);
 }
+
+/** The actions on selected packets, and those of them that open a form. */
+const FORMS = ["comment", "edit", "export", "rule"];
+const ON_SELECTED = [...FORMS, "compare", "explain", "hide", "hide_type", "mark", "next_mark", "only_type", "open", "previous_mark", "resend", "select"];
 
 /** What each action does, by its name in the program's table. @type {Record<string, () => any>} */
 const ACTIONS = {
@@ -576,7 +580,7 @@ const ACTIONS = {
   overtake: () => withControl((it) => it.overtaken.click()),
   forward: () => withHeld((it) => it.decide("forward")),
   drop: () => withHeld((it) => it.decide("drop")),
-  forward_all: () => withControl((it) => it.forwardAll()),
+  forward_all: () => withHeld((it) => it.askForwardAll()),
   kick: () => withControl((it) => it.text.focus()),
 };
 
@@ -584,7 +588,7 @@ const menus = new ContextMenus(ACTIONS, run, list);
 
 /** Offers to choose the colours of packets. */
 async function chooseColors() {
-  const { colors, file = null } = await connection.ask("highlight", {});
+  const { colors, file = null } = await opening.wait(connection.ask("highlight", {}));
   if (colors) showDialog("Colours", colorDialog(connection, colors, file, () => packets.forget()));
 }
 
@@ -597,7 +601,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key.length === 1 && !control && !singleKeys()) return;
   if (control && event.key === "a" && event.target === list) {
     event.preventDefault();
-    unlessLost(packets.chooseAll());
+    packets.chooseAll();
     return;
   }
   if (event.shiftKey && event.target === list && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
@@ -607,10 +611,9 @@ document.addEventListener("keydown", (event) => {
   }
   const key = control ? `Control+${event.key}` : event.key;
   const name = actions.find((it) => it.keys.includes(key))?.name;
-  const action = own || !name ? undefined : ACTIONS[name];
-  if (!action) return;
+  if (own || !name || !ACTIONS[name]) return;
   event.preventDefault();
-  unlessLost(Promise.resolve(action()));
+  run(name);
 });
 
 searchInput.addEventListener("keydown", (event) => {
@@ -692,6 +695,7 @@ menus.offer(byId("session-list", HTMLElement), "session", (line) => {
   return `Session #${session}`;
 });
 press.watch(document);
+opening.watch(document);
 setInterval(countAgain, COUNT_AGAIN);
 addEventListener("beforeunload", (event) => {
   if (rules.changed.size || control.isWriting()) event.preventDefault();

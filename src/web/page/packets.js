@@ -4,6 +4,7 @@ import { Columns } from "./columns.js";
 import { unlessLost } from "./connection.js";
 import { clock, make, patch } from "./dom.js";
 import { Pages } from "./pages.js";
+import { Tail } from "./tail.js";
 import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
@@ -13,6 +14,12 @@ import { VirtualList } from "./virtual_list.js";
 /** @typedef {{ total: number, done: number, all: number }} Progress */
 
 const TIMES = ["absolute", "relative", "delta"];
+
+/** Rows at the end of the list that come with each state, besides those that fit. */
+const MORE = 5;
+
+/** Most of them. */
+const MOST_NEWEST = 500;
 
 /** Most rows that are selected at once. */
 const MOST = 10_000;
@@ -41,7 +48,11 @@ export class Packets {
     this.from = 0;
     /** Grows with each selection: the answer to an earlier one comes too late. */
     this.turn = 0;
+    /** Ends when the selection is that of the last key or press; `null` if it is. @type {Promise<void> | null} */
+    this.moving = null;
     this.follow = true;
+    /** The number of newest rows that come with each state. */
+    this.newest = 0;
     this.time = 0;
     /** Called when other rows are selected. */
     this.onchoose = () => {};
@@ -59,6 +70,7 @@ export class Packets {
     /** The number of the row to select as soon as it is found. @type {number | null} */
     this.wanted = null;
     this.list = new VirtualList(element, (index, line) => this.line(index, line), columns.head);
+    this.tail = new Tail(this.list, this.pages, () => this.follow);
     this.list.onmove = () => this.setFollow(this.list.top >= this.list.last - 0.5);
     element.addEventListener("click", (event) => this.click(event));
     this.drawBusy();
@@ -77,6 +89,7 @@ export class Packets {
       return answer;
     }
     this.pages.clear();
+    this.tail.total = 0;
     this.list.setCount(0);
     this.chosen = new Set(this.selected === null ? [] : [this.selected]);
     this.wanted = wanted;
@@ -92,6 +105,7 @@ export class Packets {
     this.renewed = false;
     await this.askView(view);
     this.renewed = true;
+    this.newest = 0;
     this.pages.renew();
     this.begin();
     if (this.selected !== null) this.onSelect(this.selected);
@@ -121,10 +135,11 @@ export class Packets {
     this.element.setAttribute("aria-busy", String(this.asked > 0 || !this.complete));
   }
 
-  /** @param {Progress} progress @param {boolean} shifted */
-  async update(progress, shifted) {
+  /** @param {Progress} progress @param {boolean} shifted @param {Row[]} [newest] the rows at the end of the list */
+  async update(progress, shifted, newest = []) {
     if (!this.renewed) return;
     this.progress = progress;
+    this.askNewest();
     const settled = progress.done === progress.all;
     const { top, visible } = this.list;
     // What is selected stays in its place if it is in view, and what is at the upper edge otherwise.
@@ -134,8 +149,10 @@ export class Packets {
     const moves = shifted || !settled || !this.settled;
     if (moves) this.pages.change();
     else this.pages.grow();
+    this.pages.take(progress.total - newest.length, newest);
     this.settled = settled;
     const generation = this.generation;
+    unlessLost(this.tail.take(progress.total));
     if (anchor !== null && moves) {
       // Rows that are found later stand before those on the screen.
       const { index, found } = await this.connection.ask("index", { row: anchor });
@@ -152,11 +169,19 @@ export class Packets {
     // A later state can have come while this one waited.
     const { total, done, all } = this.progress;
     this.element.setAttribute("aria-rowcount", String(total + 1));
-    this.list.setCount(total);
-    if (this.follow) this.list.moveTo(this.list.last);
+    if (!this.follow) this.list.setCount(total);
     this.complete = done === all;
     this.drawBusy();
     await this.selectWanted();
+  }
+
+  /** Asks for the newest rows with each state while the end of the list is in view. */
+  askNewest() {
+    const ends = this.follow || this.list.top + this.list.visible >= this.list.count;
+    const wanted = ends ? Math.min(Math.ceil(this.list.visible) + MORE, MOST_NEWEST) : 0;
+    if (wanted === this.newest) return;
+    this.newest = wanted;
+    unlessLost(this.connection.ask("rows", { start: 0, count: 0, columns: this.columns.names, newest: wanted }));
   }
 
   /** Selects the row that is to be selected, if it was found by now. */
@@ -265,18 +290,44 @@ export class Packets {
     const [start, end] = [Math.min(this.from, target), Math.max(this.from, target)];
     // The next key goes on from here, also if it is pressed before the answer comes.
     this.index = target;
-    const turn = ++this.turn;
-    const { rows = [] } = await this.connection.ask("row_numbers", { start, count: Math.min(end - start + 1, MOST) });
-    const row = rows[target === start ? 0 : rows.length - 1];
-    if (row === undefined || turn !== this.turn) return;
-    this.showSelected(target, row);
-    this.setChosen(rows);
+    const count = Math.min(end - start + 1, MOST);
+    const known = Array.from({ length: count }, (_, at) => this.pages.at(start + at)?.row);
+    const choose = (/** @type {number[]} */ rows) => {
+      const row = rows[target === start ? 0 : rows.length - 1];
+      if (row === undefined) return;
+      this.showSelected(target, row);
+      this.setChosen(rows);
+    };
+    const rows = known.flatMap((row) => row ?? []);
+    if (rows.length === count) {
+      this.turn++;
+      choose(rows);
+    } else {
+      await this.move(async () => (await this.connection.ask("row_numbers", { start, count })).rows ?? [], choose);
+    }
   }
 
   /** Selects all rows of the list, as far as so many can be selected. */
-  async chooseAll() {
-    const { rows = [] } = await this.connection.ask("row_numbers", { start: 0, count: MOST });
-    this.setChosen(rows);
+  chooseAll() {
+    const all = this.connection.ask("row_numbers", { start: 0, count: MOST });
+    return this.move(async () => (await all).rows ?? [], (rows) => this.setChosen(rows));
+  }
+
+  /**
+   * Changes the selection by what is still on its way, unless it changes otherwise meanwhile. Commands wait for it.
+   * @template T
+   * @param {() => Promise<T>} ask
+   * @param {(answer: T) => void} change
+   */
+  async move(ask, change) {
+    const turn = ++this.turn;
+    const moving = ask().then((answer) => {
+      if (turn === this.turn) change(answer);
+    }).finally(() => {
+      if (this.moving === moving) this.moving = null;
+    });
+    this.moving = moving;
+    await moving;
   }
 
   /** @param {number[]} rows */
@@ -313,15 +364,27 @@ export class Packets {
   async go(index) {
     if (this.list.count === 0) return;
     const target = Math.min(Math.max(0, index), this.list.count - 1);
-    let row = this.pages.at(target);
-    if (!row) {
-      this.index = target;
-      const turn = ++this.turn;
-      const answer = await this.connection.ask("rows", { start: target, count: 1 });
-      if (turn !== this.turn) return;
-      row = answer.rows?.[0];
+    await this.jump(target, () => this.pages.at(target)?.row);
+  }
+
+  /**
+   * Selects a row of the list. What is on the screen stays until the rows around it can be read.
+   * @param {number} index
+   * @param {() => number | undefined} row its number
+   */
+  async jump(index, row) {
+    const window = this.list.seenFrom(this.list.revealing(index));
+    const select = () => {
+      const found = row();
+      if (found !== undefined) this.select(index, found);
+    };
+    if (this.pages.has(...window)) {
+      select();
+      return;
     }
-    if (row) this.select(target, row.row);
+    // The next key goes on from here, also if it is pressed before the answer comes.
+    this.index = index;
+    await this.move(() => this.pages.load(window[0], window[1] - 1), select);
   }
 
   /** @param {boolean} follow */
@@ -330,7 +393,7 @@ export class Packets {
       this.follow = follow;
       this.onfollow();
     }
-    if (follow) this.list.moveTo(this.list.last);
+    if (follow) unlessLost(this.tail.take(this.tail.total));
   }
 
   /** Shows times in another form, and returns its name. */

@@ -1,4 +1,4 @@
-// Pages of a long list, which are asked for as their lines become visible.
+// Pages of a long list, which are asked for as their lines become visible, or come unasked.
 
 import { unlessLost } from "./connection.js";
 
@@ -8,7 +8,10 @@ const PAGE = 100;
 /** Most pages that are kept. */
 const MOST = 60;
 
-/** @template T @typedef {{ items: T[], fresh: boolean, asked: boolean }} Page items, whether they are still right, and whether they were asked for */
+/**
+ * `fresh`: all items that there were have come. `stale`: those that are known may be others by now.
+ * @template T @typedef {{ items: (T | undefined)[], fresh: boolean, stale: boolean, asked: boolean }} Page
+ */
 
 /** @template T */
 export class Pages {
@@ -22,6 +25,10 @@ export class Pages {
     /** @type {Map<number, Page<T>>} */
     this.pages = new Map();
     this.generation = 0;
+    /** How often items have become others: an answer from before is shown, but asked for again. */
+    this.changes = 0;
+    /** How often there were more: a page that was not full is asked for again when one of them is seen. */
+    this.growths = 0;
   }
 
   /** Returns an item, if it is known. @param {number} index @returns {T | undefined} */
@@ -29,11 +36,26 @@ export class Pages {
     return this.pages.get(Math.floor(index / PAGE))?.items[index % PAGE];
   }
 
+  /** Returns `true` if all items from one to before another are known. @param {number} first @param {number} end */
+  has(first, end) {
+    for (let index = first; index < end; index++) if (this.at(index) === undefined) return false;
+    return true;
+  }
+
   /** @param {number} number @returns {Page<T>} */
   page(number) {
-    const page = this.pages.get(number) ?? { items: [], fresh: false, asked: false };
+    const page = this.pages.get(number) ?? { items: [], fresh: false, stale: false, asked: false };
     this.pages.set(number, page);
     return page;
+  }
+
+  /** Takes items that came unasked. @param {number} start @param {T[]} items */
+  take(start, items) {
+    items.forEach((item, at) => {
+      const index = start + at;
+      this.page(Math.floor(index / PAGE)).items[index % PAGE] = item;
+    });
+    this.limit(Math.floor((start + items.length) / PAGE));
   }
 
   /** Asks for the pages of items that are about to be seen, unless they are right. @param {number} first @param {number} last */
@@ -41,7 +63,8 @@ export class Pages {
     const answers = [];
     for (let number = Math.floor(first / PAGE); number * PAGE <= last; number++) {
       const page = this.page(number);
-      if (!page.fresh) answers.push(this.fetch(number, page));
+      const known = this.has(Math.max(first, number * PAGE), Math.min(last + 1, (number + 1) * PAGE));
+      if (page.stale || !(page.fresh || known)) answers.push(this.fetch(number, page));
     }
     await Promise.all(answers);
   }
@@ -50,34 +73,44 @@ export class Pages {
   see(index) {
     const number = Math.floor(index / PAGE);
     const page = this.page(number);
-    if (!page.fresh && !page.asked) unlessLost(this.fetch(number, page));
+    const item = page.items[index % PAGE];
+    if (!page.asked && (page.stale || !(page.fresh || item !== undefined))) unlessLost(this.fetch(number, page));
+    this.limit(number);
+    return item;
+  }
+
+  /** Forgets a page if there are too many. @param {number} number of a page that is needed */
+  limit(number) {
     const [oldest] = this.pages.keys();
     // Those asked for first are the farthest away, as a rule.
     if (this.pages.size > MOST && oldest !== undefined && oldest !== number) this.pages.delete(oldest);
-    return page.items[index % PAGE];
   }
 
   /** @param {number} number @param {Page<T>} page */
   async fetch(number, page) {
-    const { generation } = this;
+    const { generation, changes, growths } = this;
     page.asked = true;
     const items = await this.ask(number * PAGE, PAGE);
     if (generation !== this.generation) return;
-    page.items = items;
-    page.fresh = true;
+    // Items behind those may have come unasked meanwhile.
+    page.items = [...items, ...page.items.slice(items.length)];
+    page.stale = changes !== this.changes;
+    page.fresh = !page.stale && (growths === this.growths || items.length === PAGE);
     page.asked = false;
     this.onload();
   }
 
   /** Iterates over all items that are known. */
   *known() {
-    for (const page of this.pages.values()) yield* page.items;
+    for (const page of this.pages.values()) {
+      for (const item of page.items) if (item !== undefined) yield item;
+    }
   }
 
   /** Returns the index of a known item, or `null`. @param {(item: T) => boolean} test */
   find(test) {
     for (const [number, page] of this.pages) {
-      const place = page.items.findIndex(test);
+      const place = page.items.findIndex((item) => item !== undefined && test(item));
       if (place >= 0) return number * PAGE + place;
     }
     return null;
@@ -85,18 +118,29 @@ export class Pages {
 
   /** There are more items behind those that there were. */
   grow() {
-    for (const page of this.pages.values()) page.fresh = page.fresh && page.items.length === PAGE;
+    this.growths++;
+    for (const page of this.pages.values()) page.fresh = page.fresh && this.full(page);
+  }
+
+  /** @param {Page<T>} page */
+  full({ items }) {
+    return items.length === PAGE && !items.includes(undefined);
   }
 
   /** The items may be others: they are asked for again, and shown until then. */
   change() {
-    for (const page of this.pages.values()) page.fresh = false;
+    this.changes++;
+    for (const page of this.pages.values()) {
+      page.fresh = false;
+      page.stale = true;
+    }
   }
 
   /** As `change`, and what is on its way does not count. */
   renew() {
     this.generation++;
-    for (const page of this.pages.values()) page.fresh = page.asked = false;
+    this.change();
+    for (const page of this.pages.values()) page.asked = false;
   }
 
   /** The list is another one. */

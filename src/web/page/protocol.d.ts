@@ -161,7 +161,12 @@ export type Answer = { "answer": "done", }
   faults: Array<RulesFault>, }
 | { "answer": "save_rules" } & SavedRules | { "answer": "held" } & HeldContent | { "answer": "held_rows" } & HeldRows | { "answer": "still_held",
   /** Their `number`s. */
-  numbers: Array<number>, };
+  numbers: Array<number>,
+  /** The number of those in the spans. */
+  count: number, }
+| { "answer": "decide",
+  /** Their number. */
+  decided: number, };
 
 /** A condition on what is held. */
 export type BreakCondition = {
@@ -485,7 +490,9 @@ export type Holding = {
   /** The packets that are held. */
   total: number,
   /** A number that changes when packets were decided on or released, but not when others are held. */
-  changes: number, };
+  changes: number,
+  /** The `number` of the packet that was held last; 0 if none was. */
+  last: number, };
 
 /** The state of one leg. */
 export type LegInfo = {
@@ -646,7 +653,12 @@ export type Message = {
   faults: Array<RulesFault>, }
 | { "answer": "save_rules" } & SavedRules | { "answer": "held" } & HeldContent | { "answer": "held_rows" } & HeldRows | { "answer": "still_held",
   /** Their `number`s. */
-  numbers: Array<number>, }) | {
+  numbers: Array<number>,
+  /** The number of those in the spans. */
+  count: number, }
+| { "answer": "decide",
+  /** Their number. */
+  decided: number, }) | {
   /** The number of the request, if it could be read. */
   id: number | null,
   /** The reason. */
@@ -789,7 +801,12 @@ export type Request = { "do": "view",
   /** The most rows to return, at most 500. */
   count: number,
   /** More columns: names and expressions of the filter language, at most 20. */
-  columns?: Array<string>, }
+  columns?: Array<string>,
+/**
+ * The number of rows at the end of the list, at most 500, that come with every `state` from now on; as before
+ * if absent.
+ */
+newest?: number | null, }
 | { "do": "row_numbers",
   /** The index of the first one in the list. */
   start: number,
@@ -964,12 +981,19 @@ text?: string | null,
   anchor?: number | null, }
 | { "do": "still_held",
   /** The packets' `number`s. */
-  numbers: Array<number>, }
+  numbers?: Array<number>,
+  /** The first and last `number` of spans of packets, at most 1000, of which only the count is wanted. */
+  spans?: Array<[number, number]>, }
 | { "do": "decide",
-  /** The session. */
-  session: number,
+  /** The session; absent with `spans`. */
+  session?: number | null,
   /** The packets' numbers among those held in their session. */
-  held: Array<number>,
+  held?: Array<number>,
+/**
+ * The first and last `number` of spans of packets, at most 1000. Those that are decided on already are left out,
+ * too. The answer is then how many there were, otherwise `done`.
+ */
+spans?: Array<[number, number]>,
   /** The decision. */
   decision: HeldDecision, }
 | { "do": "forward",
@@ -1212,6 +1236,8 @@ export type StoreState = {
   limit: string | null,
   /** The list. */
   list: Progress,
+  /** The rows at the end of the list, as many as were [asked for](super::Request::Rows). */
+  newest: Array<Row>,
   /** The packets that the search has found, if there is a search. */
   search: Progress | null,
   /** The conversation, once it was asked for. */

@@ -3,6 +3,7 @@
 import { unlessLost } from "./connection.js";
 import { clock, make, patch, plural } from "./dom.js";
 import { Pages } from "./pages.js";
+import { Tail } from "./tail.js";
 import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
@@ -56,7 +57,8 @@ export class SentList {
       event.preventDefault();
       event.stopPropagation();
     });
-    this.setCount(0);
+    this.tail = new Tail(this.list, this.pages, () => this.list.top >= this.list.last - 0.5);
+    this.show(0);
   }
 
   /** Shows what was sent only, or lets it be sent again. @param {boolean} only */
@@ -70,28 +72,28 @@ export class SentList {
   /** Begins to list what was sent. */
   async begin() {
     this.pages.renew();
+    this.list.redraw();
     const { total = 0 } = await this.connection.ask("sent", { start: 0, count: 0 });
-    this.setCount(total);
+    this.take(total);
   }
 
   /** Takes the news of how many were sent. @param {number} total */
   take(total) {
-    if (total !== this.list.count) {
+    if (total !== this.tail.total) {
       // Those that are found later can stand before the others.
       this.pages.change();
-      const follows = this.list.top >= this.list.last - 0.5;
-      this.setCount(total);
-      if (follows) this.list.moveTo(this.list.last);
+      this.show(total);
+      if (!this.tail.follows()) this.list.setCount(total);
+      unlessLost(this.tail.take(total));
     }
     if (this.selected && Date.now() - this.selected.at < 2 * PATIENCE) unlessLost(this.ask(this.selected));
   }
 
-  /** @param {number} total */
-  setCount(total) {
+  /** Shows the list if it has packets, and what it is for otherwise. @param {number} total */
+  show(total) {
     this.none.hidden = total > 0;
     this.grid.hidden = this.bar.hidden = total === 0;
     this.grid.setAttribute("aria-rowcount", String(total + 1));
-    this.list.setCount(total);
   }
 
   /** Selects a packet. @param {number} index */

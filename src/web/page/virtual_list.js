@@ -32,7 +32,7 @@ export class VirtualList {
     this.onmove = () => {};
     element.addEventListener("scroll", () => this.scrolled(), { passive: true });
     element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    new ResizeObserver(() => this.draw()).observe(element);
+    new ResizeObserver(() => this.resized()).observe(element);
   }
 
   /** The lines that fit. */
@@ -63,8 +63,19 @@ export class VirtualList {
 
   /** Scrolls as little as possible so that a line is visible. @param {number} index */
   reveal(index) {
-    if (index < this.top) this.moveTo(index);
-    else if (index + 1 > this.top + this.visible) this.moveTo(index + 1 - this.visible);
+    const top = this.revealing(index);
+    if (top !== this.top) this.moveTo(top);
+  }
+
+  /** Returns where the upper edge is once a line is visible. @param {number} index */
+  revealing(index) {
+    if (index < this.top) return index;
+    return index + 1 > this.top + this.visible ? index + 1 - this.visible : this.top;
+  }
+
+  /** Returns the first line that is visible with that upper edge, and the one after the last. @param {number} top @returns {[number, number]} */
+  seenFrom(top) {
+    return [Math.max(0, Math.floor(top)), Math.min(this.count, Math.ceil(top + this.visible))];
   }
 
   /** Draws all lines anew before the next frame. */
@@ -75,6 +86,12 @@ export class VirtualList {
       this.scheduled = false;
       press.draw(this, () => this.draw());
     });
+  }
+
+  /** The element has another height: a list that moved while it was hidden may have room before its first line now. */
+  resized() {
+    if (this.top > this.last) this.moveTo(this.last);
+    this.draw();
   }
 
   draw() {

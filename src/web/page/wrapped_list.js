@@ -47,6 +47,10 @@ export class WrappedList extends VirtualList {
     this.redraw();
   }
 
+  resized() {
+    this.draw();
+  }
+
   /** @param {number} top */
   moveTo(top) {
     this.atEnd = false;

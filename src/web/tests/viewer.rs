@@ -38,6 +38,34 @@ fn rows_of_the_list_have_what_its_columns_show() {
 }
 
 #[test]
+fn the_newest_rows_come_with_the_state_if_they_are_asked_for() {
+    let open = Arc::new(Store::new(StoreOptions::whole()));
+    fill(&open, 0, 5);
+    let mut viewer = Viewer::new(Arc::clone(&open), Arc::new(Catalog::embedded().clone()));
+    let newest = |viewer: &mut Viewer| {
+        let state = viewer.settle().pop().unwrap();
+        (state["list"]["total"].as_u64().unwrap(), state["newest"].clone())
+    };
+    assert_eq!(newest(&mut viewer), (5, json!([])));
+    let request = json!({ "do": "rows", "start": 0, "count": 0, "columns": ["age"], "newest": 3 });
+    viewer.ask(&request);
+    fill(&open, 5, 7);
+    let (total, rows) = newest(&mut viewer);
+    assert_eq!((total, numbers(rows.as_array().unwrap())), (7, vec![4, 5, 6]));
+    assert_eq!((&rows[0]["delta"], &rows[0]["columns"]), (&json!(0.001), &json!(["4"])));
+    // They are those of the list, and as many as there are.
+    viewer.ask(&json!({ "do": "view", "filter": "chat" }));
+    let (total, rows) = newest(&mut viewer);
+    assert_eq!((total, numbers(rows.as_array().unwrap())), (1, vec![0]));
+    viewer.ask(&json!({ "do": "rows", "start": 0, "count": 1 }));
+    viewer.ask(&json!({ "do": "view", "filter": "" }));
+    assert_eq!(newest(&mut viewer).1.as_array().unwrap().len(), 3, "as before");
+    viewer.ask(&json!({ "do": "rows", "start": 0, "count": 0, "newest": 0 }));
+    fill(&open, 7, 8);
+    assert_eq!(newest(&mut viewer), (8, json!([])));
+}
+
+#[test]
 fn a_page_writes_colours_only_into_their_file_and_only_those_that_compile() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("colors.json");

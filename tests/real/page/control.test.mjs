@@ -127,3 +127,34 @@ test('each receiver keeps the packet that was being written for it', async () =>
   connection.waiting.splice(0).forEach(it => it.resolve({ names: [] }))
   await back
 })
+
+test('how many held packets were decided on is said, also if it is fewer than were selected', async () => {
+  const decide = async (wanted, decided) => {
+    control.held.select([[1, 9]])
+    await connection.answer('still_held', { numbers: [], count: wanted })
+    const done = control.decide('drop')
+    await settled()
+    assert.deepStrictEqual(await connection.answer('decide', { decided }), { spans: [[1, 9]], decision: 'drop' })
+    await done
+    return said.textContent
+  }
+  assert.strictEqual(await decide(9, 9), 'Dropped 9 packets.')
+  assert.strictEqual(await decide(9, 7), 'Dropped 7 of 9 packets. The others are not held any more, or decided on already.')
+  assert.match(await decide(9, 0), /^It was too late: the packets are not held/)
+})
+
+test('everything is forwarded by a key that is pressed twice, unless it is one packet', async () => {
+  const press = async total => {
+    control.held.holding = { total, changes: 0, last: 12 }
+    control.askForwardAll()
+    await settled()
+    return connection.waiting.filter(it => it.what === 'decide').length
+  }
+  assert.deepStrictEqual([await press(4), said.textContent], [0, 'Press the key again to forward all 4 held packets.'])
+  assert.strictEqual(await press(4), 1)
+  assert.deepStrictEqual(await connection.answer('decide', { decided: 4 }), { spans: [[1, 12]], decision: 'forward' })
+  assert.strictEqual(said.textContent, 'Forwarded 4 packets.')
+  assert.deepStrictEqual([await press(4), await press(4)], [0, 1], 'it is asked for each time')
+  await connection.answer('decide', { decided: 4 })
+  assert.strictEqual(await press(1), 1)
+})

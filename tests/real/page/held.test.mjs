@@ -12,7 +12,7 @@ beforeEach(() => {
   held = new HeldList(connection)
   held.element.clientHeight = 242
   selections = []
-  held.onselect = () => selections.push([...held.selected.keys()])
+  held.onselect = () => selections.push(held.spans)
 })
 
 const packet = (number, more) => ({ session: 1, held: number, number, since: 0, dir: 'serverbound', state: 'play', packet: 'chat', size: 3, summary: `message="${number}"`, in_order: null, decided: null, ...more })
@@ -22,7 +22,7 @@ const lines = () => [...held.list.lines.entries()].sort(([one], [other]) => one 
 
 // As many are held, and the first hundred are shown.
 async function hold (total) {
-  await held.take({ total, changes: 0 })
+  await held.take({ total, changes: 0, last: total })
   page.frame()
   await connection.answer('held_rows', rows(0, count(1, Math.min(total, 100)), total))
   page.frame()
@@ -33,7 +33,7 @@ test('only visible packets are asked for, and nothing is asked again when others
   assert.strictEqual(lines().length, 11)
   const [first] = lines()
   assert.match(first.textContent, /^1#1 → chatmessage="1"/)
-  await held.take({ total: 10_001, changes: 0 })
+  await held.take({ total: 10_001, changes: 0, last: 10_001 })
   page.frame()
   assert.deepStrictEqual(connection.waiting, [])
   assert.strictEqual(lines()[0], first)
@@ -43,78 +43,106 @@ test('only visible packets are asked for, and nothing is asked again when others
 test('what was seen is selected, also if the list has moved since the press', async () => {
   await hold(3)
   const [, second] = lines()
-  held.pages.get(0).packets.shift()
+  held.pages.page(0).items.shift()
   second.dispatchEvent(event('click'))
   await settled()
-  assert.deepStrictEqual(selections, [[2]])
-  assert.deepStrictEqual((await held.targets()).map(it => it.number), [2])
+  assert.deepStrictEqual(selections, [[[2, 2]]])
+  assert.deepStrictEqual(await held.targets(), { spans: [[2, 2]], one: packet(2) })
 })
 
 test('a line whose packet is still on its way is selected, too', async () => {
-  await held.take({ total: 3, changes: 0 })
+  await held.take({ total: 3, changes: 0, last: 3 })
   page.frame()
   const [, second] = lines()
   assert.strictEqual(second.textContent, '…')
   second.dispatchEvent(event('click'))
+  await settled()
   connection.waiting.shift() // the page of lines, which does not come
-  assert.deepStrictEqual(await connection.answer('held_rows', rows(1, [2], 3)), { start: 1, count: 1 })
-  assert.deepStrictEqual(selections, [[2]])
+  // A command waits for it.
+  const targets = held.targets()
+  await connection.answer('held_rows', rows(0, [1, 2, 3], 3))
+  assert.deepStrictEqual([selections, await targets], [[[[2, 2]]], { spans: [[2, 2]], one: packet(2) }])
 })
 
 test('what has gone is selected no more, and the lines stay in their places', async () => {
   await hold(10_000)
-  await held.choose(packet(50), false, false)
-  await held.choose(packet(60), false, true)
-  held.list.moveTo(40)
-  const taken = held.take({ total: 9_990, changes: 10 })
-  assert.strictEqual((await connection.answer('held_rows', { start: 0, total: 9_990, packets: [], anchor: 30 })).anchor, 41)
-  assert.deepStrictEqual(await connection.answer('still_held', { numbers: [60] }), { numbers: [50, 60] })
-  await taken
-  assert.deepStrictEqual(selections.at(-1), [60])
-  assert.strictEqual(held.list.top, 30)
-})
-
-test('the title names what is still held of the selected packets', async () => {
-  await hold(10)
-  const [first] = lines()
-  assert.strictEqual(held.selectLine(first), 'packet 1, chat, of session #1')
-  await held.choose(packet(2), false, true)
+  held.choose(packet(50), false, false)
+  held.choose(packet(60), false, true)
+  assert.deepStrictEqual(await connection.answer('still_held', { numbers: [], count: 2 }), { spans: [[50, 50], [60, 60]] })
   assert.strictEqual(held.title, '2 held packets')
-  const taken = held.take({ total: 9, changes: 1 })
-  await connection.answer('still_held', { numbers: [2] })
+  held.list.moveTo(40)
+  const taken = held.take({ total: 9_990, changes: 10, last: 10_000 })
+  assert.strictEqual((await connection.answer('held_rows', { start: 0, total: 9_990, packets: [], anchor: 30 })).anchor, 41)
+  await connection.answer('still_held', { numbers: [], count: 1 })
   await taken
-  assert.strictEqual(held.title, 'packet 2, chat, of session #1')
-  const gone = held.take({ total: 8, changes: 2 })
-  await connection.answer('still_held', { numbers: [] })
+  assert.strictEqual(held.title, '1 held packet')
+  assert.strictEqual(held.list.top, 30)
+  const gone = held.take({ total: 9_980, changes: 20, last: 10_000 })
+  await connection.answer('held_rows', { start: 0, total: 9_980, packets: [], anchor: 20 })
+  await connection.answer('still_held', { numbers: [], count: 0 })
   await gone
-  assert.strictEqual(held.title, null)
+  assert.deepStrictEqual([held.title, held.spans], [null, []])
 })
 
-test('a span is selected from the last click on, without those that are decided', async () => {
+test('a span is selected from the last click on at once, and counted without those that are decided', async () => {
   await hold(10)
-  await held.choose(packet(3), false, false)
-  const chosen = held.choose(packet(7), true, false)
-  await connection.answer('held_rows', { start: 0, total: 10, packets: [], anchor: 2 })
-  const found = [3, 4, 5, 6, 7, 8].map(it => packet(it, { decided: it === 5 ? 'drop' : null }))
-  await connection.answer('held_rows', { start: 2, total: 10, packets: found, anchor: null })
-  await chosen
-  assert.deepStrictEqual(selections.at(-1), [3, 4, 6, 7])
+  held.choose(packet(3), false, false)
+  held.choose(packet(7), true, false)
+  assert.deepStrictEqual([held.spans, await held.targets()], [[[3, 7]], { spans: [[3, 7]], one: null }])
+  assert.deepStrictEqual(await connection.answer('still_held', { numbers: [], count: 4 }), { spans: [[3, 7]] })
+  assert.strictEqual(held.count, 4)
+  assert.deepStrictEqual([held.has(packet(5)), held.has(packet(5, { decided: 'drop' })), held.has(packet(8))], [true, false, false])
+  // One of them less, and one more.
+  held.choose(packet(5), false, true)
+  held.choose(packet(9), false, true)
+  assert.deepStrictEqual(held.spans, [[3, 4], [6, 7], [9, 9]])
+  held.choose(packet(3), false, true)
+  held.choose(packet(9), false, true)
+  assert.deepStrictEqual(held.spans, [[4, 4], [6, 7]])
+})
+
+test('everything is selected at once, with one request, and nothing that comes later', async () => {
+  await hold(10)
+  await held.take({ total: 23_000, changes: 0, last: 23_010 })
+  held.selectAll()
+  assert.deepStrictEqual(await held.targets(), { spans: [[1, 23_010]], one: null })
+  await held.take({ total: 23_100, changes: 0, last: 23_110 })
+  assert.deepStrictEqual(held.spans, [[1, 23_010]])
+  assert.deepStrictEqual(connection.waiting.map(it => it.what), ['still_held'])
+})
+
+test('keys move at once through lines that are known, and one after the other through others', async () => {
+  await hold(250)
+  held.choose(packet(1), false, false)
+  held.step(1, false)
+  held.step(1, true)
+  assert.deepStrictEqual(held.spans, [[2, 3]])
+  held.step(Infinity, false)
+  held.step(-1, false)
+  const targets = held.targets()
+  await settled()
+  await connection.answer('held_rows', { start: 0, total: 250, packets: [], anchor: 2 })
+  assert.deepStrictEqual(lines()[0].textContent.slice(0, 3), '1#1', 'what is on the screen stays until then')
+  await connection.answer('held_rows', rows(200, count(201, 250), 250))
+  assert.deepStrictEqual(held.spans, [[250, 250]])
+  assert.deepStrictEqual(await connection.answer('held_rows', { start: 0, total: 250, packets: [], anchor: 249 }), { start: 0, count: 0, anchor: 250 })
+  assert.deepStrictEqual((await targets).spans, [[249, 249]])
 })
 
 test('without a selection, the packet that is held longest is meant', async () => {
   await hold(2)
   const targets = held.targets()
   await connection.answer('held_rows', { start: 0, total: 2, packets: [packet(1, { decided: 'forward' }), packet(2)], anchor: null })
-  assert.deepStrictEqual((await targets).map(it => it.number), [2])
+  assert.deepStrictEqual(await targets, { spans: [[2, 2]], one: packet(2) })
 })
 
 test('a new connection asks again, and keeps the selection', async () => {
   await hold(2)
-  await held.choose(packet(2), false, false)
-  await held.take({ total: 250, changes: 0 })
+  held.choose(packet(2), false, false)
+  await held.take({ total: 250, changes: 0, last: 250 })
   await connection.lose()
   const renewed = held.renew()
-  assert.deepStrictEqual(await connection.answer('still_held', { numbers: [2] }), { numbers: [2] })
+  assert.deepStrictEqual(await connection.answer('still_held', { numbers: [], count: 1 }), { spans: [[2, 2]] })
   await renewed
-  assert.deepStrictEqual([...held.selected.keys()], [2])
+  assert.deepStrictEqual(held.spans, [[2, 2]])
 })

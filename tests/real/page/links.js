@@ -8,7 +8,7 @@ const { open } = require('./browser')
 const { decide, released } = require('./held')
 const { join } = require('./live')
 
-module.exports = { slow, dead }
+module.exports = { slow, selected, dead, relay }
 
 // A relay in front of the page, which holds back everything for `delay` ms each way, or passes on nothing at all.
 async function relay (url, delay) {
@@ -82,6 +82,74 @@ async function slow (it) {
   player.end()
   await far.context.close()
   await it.apply('')
+}
+
+// With 300 ms from a request to its answer, commands act on what was selected just before, and what is typed after a
+// key that opens a form goes into it, or nowhere.
+async function selected (it) {
+  const link = await relay(it.url, 150)
+  const far = await open(it.context.browser(), { ...it, url: link.url, hold: 100 })
+  const { page, shows, until, click, press } = far
+  await shows('#state', /live$/)
+  await click('#tab-control')
+  await page.fill('#break', 'serverbound and chat')
+  await press('Enter')
+  await shows('#break-state', /chat are held/)
+  const player = await join(it.port)
+  const say = async texts => {
+    for (const message of texts) player.write('chat', { message })
+    await shows('#tab-control', RegExp(`\\(${texts.length}\\)`))
+    await shows('#held', RegExp(`message="${texts.at(-1)}"`))
+  }
+  await say([...'0123456789'])
+  await click(page.locator('#held-0'))
+  await press('Control+a')
+  await press('D')
+  await shows('#notice', /^Dropped 10 packets\.$/)
+  await shows('#tab-control', /^Control$/)
+  await say([...'abcdef'])
+  await click(page.locator('#held-0'))
+  await page.keyboard.down('Shift')
+  await click(page.locator('#held-2'))
+  await page.keyboard.up('Shift')
+  await press('F')
+  await shows('#notice', /^Forwarded 3 packets\.$/)
+  await shows('#tab-control', /\(3\)/)
+  await until(async () => /message="d"/.test(await page.locator('#held-0').textContent()), 'the first one that is left')
+  await click(page.locator('#held-0'))
+  // Nothing of this is a command.
+  await press('E')
+  await page.keyboard.type('Drop A Fox', { delay: 60 })
+  await shows('#edit-title', /^Edit packet 14, chat/)
+  const message = page.locator('[id="edit/message"]')
+  await until(async () => await message.evaluate(it => document.activeElement === it).catch(() => false), 'it has the focus')
+  await page.keyboard.type('X')
+  assert.match(await message.inputValue(), /^[A-Za-z ]*X$/)
+  await shows('#tab-control', /\(3\)/)
+  assert(!await page.locator('#dialog').isVisible(), 'no key has opened a dialog')
+  await message.fill('X')
+  await click('text="Send edited"')
+  await shows('#notice', /^Edited packet 14, chat/)
+  await shows('#tab-control', /\(2\)/)
+  await page.focus('#held')
+  await press('A')
+  await shows('#notice', /^Press the key again to forward all 2 held packets\.$/)
+  await press('A')
+  await shows('#notice', /^Forwarded 2 packets\.$/)
+  await click('text="Hold no more"')
+  await shows('#break-state', /Nothing is held/)
+  await far.apply('serverbound and chat and pkt.verdict == "pass"')
+  await page.focus('#list')
+  await press('Home')
+  await far.selected(0, /message="a"/)
+  for (let i = 0; i < 2; i++) await press('Shift+ArrowDown')
+  await press('r')
+  await shows('#notice', /^Sent 3 packets again\.$/)
+  await press('A')
+  await shows('#notice', /^Held packets are decided on in Control\.$/)
+  player.end()
+  far.sound()
+  await far.context.close()
 }
 
 // A link that passes on nothing any more is noticed, and everything comes back with another one.

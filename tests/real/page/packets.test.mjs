@@ -61,6 +61,41 @@ test('the newest packets are shown, and followed', async () => {
   assert.strictEqual(text(304), 'packet 304')
 })
 
+test('a list that follows moves only onto rows that it has, which come with the state', async () => {
+  await show({ filter: '' })
+  const begun = packets.update(found(300), false)
+  assert.deepStrictEqual(await connection.answer('rows', {}), { start: 0, count: 0, columns: [], newest: 15 })
+  page.frame()
+  assert.deepStrictEqual(lines(), [], 'nothing is drawn that is not there')
+  await give(upTo(300))
+  await begun
+  assert.strictEqual(text(299), 'packet 299')
+  for (let total = 310; total < 400; total += 10) {
+    await packets.update(found(total), false, upTo(total).slice(-15).map(n => row(n)))
+    page.frame()
+    assert.deepStrictEqual([text(total - 10), text(total - 1)], [`packet ${total - 10}`, `packet ${total - 1}`])
+  }
+  assert.deepStrictEqual(connection.waiting, [], 'nothing is asked for')
+  // More than those came: the rows before them stay until the newest are there, but no longer than that.
+  for (const total of [450, 500, 550]) {
+    await packets.update(found(total), false)
+    page.frame()
+    assert.deepStrictEqual([text(389), packets.list.count], ['packet 389', 390])
+  }
+  assert.deepStrictEqual(connection.waiting.map(it => it.more.start), [400])
+  await connection.answer('rows', { rows: upTo(500).slice(400).map(n => row(n)) })
+  page.frame()
+  assert.deepStrictEqual([text(449), packets.list.count], ['packet 449', 450])
+  await give(upTo(550))
+  assert.strictEqual(text(549), 'packet 549')
+  // Nobody looks at them any more.
+  const went = packets.go(100)
+  await give(upTo(550))
+  await went
+  await packets.update(found(551), false)
+  assert.deepStrictEqual(connection.waiting.map(it => it.more.newest), [0])
+})
+
 test('rows are asked for by the page, once, and a page that is not full again when there are more', async () => {
   await open(150)
   packets.list.redraw()
@@ -173,9 +208,13 @@ test('keys and the mouse select a row, which ends following', async () => {
 test('a row that is not there yet is fetched before it is selected', async () => {
   await open(1000)
   const went = packets.go(500)
-  assert.deepStrictEqual(await connection.answer('rows', { rows: [row(500)] }), { start: 500, count: 1 })
+  // What is on the screen stays until then.
+  page.frame()
+  assert.deepStrictEqual([text(999), packets.selected], ['packet 999', null])
+  await give(upTo(1000))
   await went
-  assert.deepStrictEqual([packets.selected, packets.index], [500, 500])
+  page.frame()
+  assert.deepStrictEqual([packets.selected, packets.index, text(500)], [500, 500, 'packet 500'])
 })
 
 test('packets that are found before those on the screen do not move them', async () => {
@@ -240,6 +279,7 @@ test('the selected packet stays selected and in view when a filter is set and cl
   const updated = packets.update(found(80), false)
   await connection.answer('index', { index: 30, found: true })
   await updated
+  await give(upTo(80))
   assert.deepStrictEqual([packets.list.top, packets.selected], [70, 250])
 })
 
@@ -394,10 +434,8 @@ test('several rows are selected: single ones, spans and all', async () => {
   click(3, { ctrlKey: true })
   assert.deepStrictEqual(packets.targets, [6])
   click(8, { shiftKey: true })
-  assert.deepStrictEqual(await connection.answer('row_numbers', { rows: [6, 7, 8] }), { start: 6, count: 3 })
   assert.deepStrictEqual([packets.targets, packets.selected], [[6, 7, 8], 8])
   click(5, { shiftKey: true })
-  await connection.answer('row_numbers', { rows: [5, 6] })
   assert.deepStrictEqual([packets.targets, packets.selected], [[5, 6], 5], 'from where it began')
   const all = packets.chooseAll()
   await connection.answer('row_numbers', { rows: upTo(30) })
@@ -408,6 +446,21 @@ test('several rows are selected: single ones, spans and all', async () => {
   await marked
   click(2)
   assert.deepStrictEqual(packets.targets, [2])
+})
+
+test('a selection that is on its way can be waited for, and a later press counts instead', async () => {
+  await open(1000)
+  packets.select(999, 999)
+  const span = packets.chooseSpan(500)
+  const { moving } = packets
+  assert.deepStrictEqual(await connection.answer('row_numbers', { rows: upTo(1000).slice(500) }), { start: 500, count: 500 })
+  await Promise.all([span, moving])
+  assert.deepStrictEqual([packets.targets.length, packets.moving], [500, null])
+  const all = packets.chooseAll()
+  packets.select(998, 998)
+  await connection.answer('row_numbers', { rows: upTo(1000) })
+  await all
+  assert.deepStrictEqual(packets.targets, [998])
 })
 
 test('the selected packet is found wherever it stands by now, and keeps its comment', async () => {

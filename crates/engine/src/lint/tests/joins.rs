@@ -84,13 +84,8 @@ fn what_a_join_still_waits_for_is_named_and_nothing_else() {
                     let said = said.split("its world: ").nth(1).unwrap();
                     assert!(said.starts_with(&**expected), "{name}: {said}");
                     let waits = match (part, version) {
-<<<<<<< HEAD
                         ("game_state_change", 773..) | (_, ..761) => "it waits forever",
                         _ => "after 30 s it continues without it",
-=======
-                        ("game_state_change", 773..) | (_, ..761) => "it waits without a limit",
-                        _ => "it goes on without after 30 s",
->>>>>>> docs
                     };
                     assert!(said.ends_with(waits), "{name}: {said}");
                 }
