@@ -407,7 +407,8 @@ fn the_page_on_the_login_has_the_ids_of_the_tables() {
     let versions = [47, 765, 769, 777].map(exact);
     let (mut state, mut compared) = (None, 0);
     for line in page.lines() {
-        match (&line.split_whitespace().collect::<Vec<_>>()[..], state) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match (&words[..], state) {
             ([name, "1.8", "1.20.4", "1.21.4", "26.3"], _) => state = name.parse::<State>().ok(),
             ([arrow @ ("→" | "←"), name, ids @ ..], Some(state)) => {
                 let direction = if *arrow == "→" { Serverbound } else { Clientbound };
