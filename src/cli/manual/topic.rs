@@ -28,7 +28,7 @@ macro_rules! topic {
 
 /// The topics of `help`, in the order in which they are listed: all guides. A page on a command has another name than the
 /// command.
-pub(in crate::cli) const TOPICS: [Topic; 24] = [
+pub(in crate::cli) const TOPICS: [Topic; 25] = [
     topic!("filters", "filters", "The filter language, and files of rules"),
     topic!("captures", "captures", "The formats of captures, key by key", "5"),
     topic!("capture-formats", "capture-formats", "What each format of captures keeps", "5"),
@@ -38,6 +38,7 @@ pub(in crate::cli) const TOPICS: [Topic; 24] = [
     topic!("diagnostics", "diagnostics", "What a peer would disconnect for"),
     topic!("meanings", "meanings", "What the numbers in packets mean"),
     topic!("protocol-tables", "protocol-tables", "Tables of packets, and your own"),
+    topic!("new-version", "new-version", "What to do when a version comes out"),
     topic!("versions", "versions", "Which versions were tried with which peers"),
     topic!("scripts", "scripts", "Scripts in Lua"),
     topic!("pipe", "pipe", "Programs that decide on packets"),
