@@ -244,6 +244,30 @@ pub fn scratch_file(name: &str) -> PathBuf {
     scratch().join(format!("{}-{name}", next()))
 }
 
+/// Writes the reports of a version 26.4, which has two packets, one of them new.
+pub fn write_reports(folder: &Path) {
+    let files = [
+        ("version.json", r#"{ "id": "26.4", "name": "26.4", "protocol_version": 778 }"#),
+        (
+            "packets.json",
+            r#"{ "play": { "clientbound": {
+                "minecraft:keep_alive": { "protocol_id": 0 }, "minecraft:blink": { "protocol_id": 1 }
+            } } }"#,
+        ),
+        (
+            "registries.json",
+            r#"{ "minecraft:item": { "protocol_id": 7, "entries": {
+                "minecraft:air": { "protocol_id": 0 }, "minecraft:kite": { "protocol_id": 1 }
+            } } }"#,
+        ),
+        ("blocks.json", r#"{ "minecraft:air": { "states": [{ "id": 0, "default": true }] } }"#),
+    ];
+    std::fs::create_dir_all(folder).unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+}
+
 /// Reads a capture's lines.
 pub fn read_lines(path: &Path) -> Vec<Json> {
     let text = std::fs::read_to_string(path).unwrap();

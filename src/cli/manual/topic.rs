@@ -39,6 +39,7 @@ pub(in crate::cli) const TOPICS: [Topic; 25] = [
     topic!("diagnostics", "diagnostics", "What a peer would disconnect for"),
     topic!("meanings", "meanings", "What the numbers in packets mean"),
     topic!("protocol-tables", "protocol-tables", "Tables of packets, and your own"),
+    topic!("new-version", "new-version", "What to do when a version comes out"),
     topic!("versions", "versions", "Which versions were tried with which peers"),
     topic!("scripts", "scripts", "Scripts in Lua"),
     topic!("pipe", "pipe", "Programs that decide on packets"),

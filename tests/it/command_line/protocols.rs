@@ -1,6 +1,8 @@
 //! `protocols`, and `check`, which reads the same descriptions.
 
-use crate::support::{Program, refuses, scratch_file, text};
+use serde_json::{Value as Json, json};
+
+use crate::support::{Program, fails, refuses, root, scratch_file, text, write_reports};
 
 #[test]
 fn check_tells_every_fault_of_a_filter_file_with_its_place() {
@@ -164,4 +166,130 @@ fn the_dissector_is_written_to_a_folder_that_does_not_exist_yet() {
     let file = scratch_file("plugins").join("wireshark/minecraft.lua");
     Program::mitmcraft(&["wireshark", "47", "-o", text(&file)]).succeed();
     assert!(std::fs::read_to_string(&file).unwrap().contains("Proto("));
+}
+
+#[test]
+fn import_describes_a_version_by_its_reports() {
+    let (folder, file) = (scratch_file("reports"), scratch_file("new.json"));
+    write_reports(&folder);
+    let import = ["protocols", "import", text(&folder), "--extends", "26.3", "-o", text(&file)];
+    let (_, said) = Program::mitmcraft(&import).succeed_with_errors();
+    assert!(
+        said.contains("26.4 (protocol 778), with the layouts of 26.3 (protocol 777):"),
+        "{said}"
+    );
+    assert!(
+        said.contains(
+            "1 new: without a layout, read as bytes\n  play          clientbound 0x01  blink\n"
+        ),
+        "{said}"
+    );
+    assert!(said.contains("\n  play clientbound: keep_alive\n"), "{said}");
+    assert!(said.contains("gone") && said.contains(" (level_chunk_with_light)"), "{said}");
+    // The file is refused when it exists, and its number is not that of its name.
+    let before = std::fs::read(&file).unwrap();
+    let said = refuses(&import);
+    assert!(said.contains("--overwrite"), "{said}");
+    let show = ["protocols", "26.4", "play", "clientbound", "--protocol", text(&file)];
+    let packets = Program::mitmcraft(&show).succeed();
+    assert!(
+        packets.contains("0x00  keep_alive\n") && packets.contains("0x01  blink\n"),
+        "{packets}"
+    );
+    assert_eq!(packets.lines().count(), 2, "{packets}");
+    let listed = Program::mitmcraft(&[&import[..], &["--overwrite", "--json"]].concat()).succeed();
+    let listed: Json = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["extends"], json!({ "protocol": 777, "version": "26.3" }));
+    let basis = |name: &str| {
+        let packets = listed["packets"].as_array().unwrap();
+        let found = packets.iter().find(|it| it["packet"] == name && it["state"] == "play");
+        found.unwrap()["basis"].clone()
+    };
+    assert_eq!(["map_chunk", "blink", "chat_message"].map(basis), ["gone", "new", "unproven"]);
+    assert_eq!(listed["names"]["item"]["count"], 2);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    let to_stdout = Program::mitmcraft(&import[..5]).succeed();
+    assert_eq!(to_stdout.as_bytes(), before);
+    let jar = scratch_file("the server.jar");
+    std::fs::write(&jar, "").unwrap();
+    let command = Program::mitmcraft(&["protocols", "import", text(&jar)]).succeed();
+    let start = "java -DbundlerMainClass=net.minecraft.data.Main -jar '/";
+    assert!(
+        command.starts_with(start) && command.ends_with("the server.jar' --reports\n"),
+        "{command}"
+    );
+}
+
+#[test]
+fn import_tells_what_is_wrong_with_reports_and_writes_nothing() {
+    let file = scratch_file("none.json");
+    let refused = |change: &dyn Fn(&std::path::Path), more: &[&str]| {
+        let folder = scratch_file("reports");
+        write_reports(&folder);
+        change(&folder);
+        let said =
+            refuses(&[&["protocols", "import", text(&folder), "-o", text(&file)], more].concat());
+        assert!(!file.exists(), "{said}");
+        said
+    };
+    let gone = |name: &'static str| {
+        move |folder: &std::path::Path| std::fs::remove_file(folder.join(name)).unwrap()
+    };
+    let said = refused(&gone("packets.json"), &[]);
+    assert!(
+        said.contains("has no `packets.json`, which the game's data generator writes since 1.21"),
+        "{said}"
+    );
+    let said = refused(&gone("blocks.json"), &[]);
+    assert!(said.contains("cannot read `") && said.contains("/blocks.json`: "), "{said}");
+    let said = refused(&gone("version.json"), &["--number", "778"]);
+    assert!(said.contains("name it with `--number N --name VERSION`"), "{said}");
+    let said = refused(
+        &|folder| {
+            std::fs::write(
+                folder.join("packets.json"),
+                r#"{ "play": { "clientbound": { "a": {} } } }"#,
+            )
+            .unwrap()
+        },
+        &[],
+    );
+    assert!(said.contains("packets.json: play.clientbound.a: no `protocol_id`"), "{said}");
+    let said = refused(&|folder| std::fs::write(folder.join("version.json"), "{}").unwrap(), &[]);
+    assert!(
+        said.contains("/version.json` has no `protocol_version`: name it with `--number`"),
+        "{said}"
+    );
+    let said = refuses(&["protocols", "import", "no-such-folder"]);
+    assert!(said.contains("`no-such-folder` is not a folder, nor the jar of a server"), "{said}");
+}
+
+#[test]
+fn prove_tells_which_layouts_packets_fit() {
+    let session = root().join("captures/session-26.3.jsonl");
+    let file = scratch_file("mine.json");
+    let prove = ["protocols", "prove", text(&session), "--protocol", text(&file)];
+    std::fs::write(&file, r#"{ "extends": "26.3" }"#).unwrap();
+    let text_of = Program::mitmcraft(&prove).succeed();
+    assert!(
+        text_of.contains("(protocol 777): ") && text_of.contains("would fit anything"),
+        "{text_of}"
+    );
+    let wrong = r#"{ "extends": "26.3", "play": { "toClient": { "types": {
+        "packet_kick_disconnect": ["container", [{ "name": "a", "type": "u16" }]]
+    } } } }"#;
+    std::fs::write(&file, wrong).unwrap();
+    let (status, said) = Program::mitmcraft(&prove).finish();
+    assert_eq!(status.code(), Some(1), "{said}");
+    let misfit = "  kick_disconnect (disconnect): 1 packet\n    1 stops at byte 3 of ";
+    assert!(said.contains("1 do not fit:") && said.contains(misfit), "{said}");
+    let (status, said) = Program::mitmcraft(&[&prove[..], &["--json"]].concat()).finish();
+    assert_eq!(status.code(), Some(1), "{said}");
+    let said: Json = serde_json::from_str(&said).unwrap();
+    let misfits = said["packets"].as_array().unwrap().iter().filter(|it| it["result"] == "misfit");
+    let misfits: Vec<&Json> = misfits.collect();
+    assert_eq!((misfits.len(), &misfits[0]["misfits"][0]["at"]), (1, &json!(3)));
+    std::fs::write(&file, r#"{ "extends": "26.3", "number": 778 }"#).unwrap();
+    let said = fails(&prove, 2);
+    assert!(said.contains("the captures have packets of protocol 777, none of 778"), "{said}");
 }

@@ -23,6 +23,7 @@ const PARSED: &[(&[&str], &str)] = &[
     (&["--web"], "serves until it is interrupted, on a fixed port"),
     (&["--tui"], "needs a terminal"),
     (&["view"], "needs a terminal"),
+    (&["prove"], "needs packets of a version that is not out yet"),
     (&["demo"], "plays for seconds; the tests of the demo run it"),
 ];
 

@@ -15,7 +15,9 @@ use mitmcraft::proxy::Clock;
 use mitmcraft_engine::query::{FullStat, QueryServer};
 
 use super::page::Command;
-use crate::support::{Program, convert, mitmcraft, root, scratch_file, text, wait_for};
+use crate::support::{
+    Program, convert, mitmcraft, root, scratch_file, text, wait_for, write_reports,
+};
 
 /// Where commands run.
 pub(crate) struct Place {
@@ -43,6 +45,10 @@ impl Place {
         let parquet = made("made.parquet");
         let version = folder.join("778.json");
         fs::write(&version, r#"{ "extends": "26.3" }"#).unwrap();
+        let reports = folder.join("generated/reports");
+        write_reports(&reports);
+        let jar = folder.join("server.jar");
+        fs::write(&jar, "").unwrap();
         let pcapng = root().join("captures/session-1.8-encrypted.pcapng");
         let settings = folder.join("settings.toml");
         fs::write(&settings, "").unwrap();
@@ -60,6 +66,8 @@ impl Place {
             (gz, &["session.jsonl.gz"]),
             (parquet, &["session.parquet"]),
             (version, &["778.json"]),
+            (folder.join("generated"), &["generated", "reports"]),
+            (jar, &["server.jar"]),
             (wire, &["evening.pcapng"]),
             (runs, &["runs.jsonl"]),
             (settings, &["other.toml", "normal.toml"]),

@@ -235,9 +235,20 @@ impl Section<'_> {
                 basis: known.map_or(Basis::New, |known| self.basis(known)),
             });
         }
-        // A report without a section has nothing to say of it.
+        // Reports without a section say nothing of it.
         if imported.is_empty() {
-            return imported;
+            let kept = old.into_iter().filter_map(|(official, packet)| {
+                Some(ImportedPacket {
+                    state,
+                    direction,
+                    name: packet.name().to_string(),
+                    official: official.to_owned(),
+                    id: Some(u16::try_from(packet.id()).ok()?),
+                    was: Some(packet.id()),
+                    basis: self.basis(packet),
+                })
+            });
+            return kept.collect();
         }
         imported.extend(old.into_iter().map(|(official, gone)| ImportedPacket {
             state,

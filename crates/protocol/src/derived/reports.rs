@@ -53,14 +53,14 @@ impl Reports {
     /// [`ReportError`] with the file and the place in it.
     pub fn parse(packets: &str, registries: &str, blocks: &str) -> Result<Self, ReportError> {
         Ok(Self {
-            packets: read_packets(&File::parse(Self::PACKETS, packets)?)?,
-            registries: read_registries(&File::parse(Self::REGISTRIES, registries)?)?,
-            blocks: read_blocks(&File::parse(Self::BLOCKS, blocks)?)?,
+            packets: read_packets(&Report::parse(Self::PACKETS, packets)?)?,
+            registries: read_registries(&Report::parse(Self::REGISTRIES, registries)?)?,
+            blocks: read_blocks(&Report::parse(Self::BLOCKS, blocks)?)?,
         })
     }
 }
 
-fn read_packets(file: &File) -> Result<Vec<ReportedPacket>, ReportError> {
+fn read_packets(file: &Report) -> Result<Vec<ReportedPacket>, ReportError> {
     let mut packets = Vec::new();
     for (word, sides) in file.object("", &file.json)? {
         let state = if word == "handshake" { Some(State::Handshaking) } else { word.parse().ok() };
@@ -85,7 +85,7 @@ fn read_packets(file: &File) -> Result<Vec<ReportedPacket>, ReportError> {
     }
 }
 
-fn read_registries(file: &File) -> Result<BTreeMap<String, Vec<(i64, String)>>, ReportError> {
+fn read_registries(file: &Report) -> Result<BTreeMap<String, Vec<(i64, String)>>, ReportError> {
     let registries = file.object("", &file.json)?.iter().map(|(name, registry)| {
         let at = format!("{name}.entries");
         let entries = registry.get("entries").unwrap_or(&Json::Null);
@@ -96,7 +96,7 @@ fn read_registries(file: &File) -> Result<BTreeMap<String, Vec<(i64, String)>>, 
 
 /// Reads blocks, and checks that their states have the numbers that follow from their properties: the last property
 /// counts fastest.
-fn read_blocks(file: &File) -> Result<Vec<String>, ReportError> {
+fn read_blocks(file: &Report) -> Result<Vec<String>, ReportError> {
     let mut blocks = Vec::new();
     for (name, block) in file.object("", &file.json)? {
         file.check_name(name, name)?;
@@ -165,12 +165,13 @@ pub(super) fn bare(name: &str) -> &str {
     name.strip_prefix("minecraft:").unwrap_or(name)
 }
 
-struct File {
+/// The JSON of a report.
+struct Report {
     name: &'static str,
     json: Json,
 }
 
-impl File {
+impl Report {
     fn parse(name: &'static str, text: &str) -> Result<Self, ReportError> {
         let fault = |error: serde_json::Error| {
             let cause = format!("no JSON: {error}");

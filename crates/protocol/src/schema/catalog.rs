@@ -134,7 +134,8 @@ impl Catalog {
         let (number, own_name) =
             own.map(|own| (own.remove(NUMBER), own.remove(NAME))).unwrap_or_default();
         let version = number.map(|it| own_number(&it)).transpose()?.or(version);
-        let name = own_name.as_ref().and_then(Json::as_str).unwrap_or(name);
+        let own_name = own_name.as_ref().map(own_version_name).transpose()?;
+        let name = own_name.unwrap_or(name);
         let extended = description.get(EXTENDS).map(|it| self.extended(it)).transpose()?;
         let Some(version) = version.or(extended) else {
             let cause = "no protocol number: end the file's name in it (`47.json`), or name the \
@@ -287,6 +288,17 @@ impl Catalog {
         self.entries.iter().map(|(number, entry)| (*number, &*entry.names))
     }
 }
+
+/// Reads the game version that a description has.
+fn own_version_name(json: &Json) -> Result<&str, SchemaError> {
+    let plain =
+        |name: &&str| (1..=MAX_NAME).contains(&name.len()) && !name.contains(char::is_control);
+    let cause = || format!("expected a text of up to {MAX_NAME} bytes, this is {json}");
+    json.as_str().filter(plain).ok_or_else(|| SchemaError { at: NAME.into(), cause: cause() })
+}
+
+/// Greatest length of the name of a version in bytes. Captures allow twice that.
+const MAX_NAME: usize = 100;
 
 /// Reads the protocol number that a description has.
 fn own_number(json: &Json) -> Result<i32, SchemaError> {
@@ -491,6 +503,10 @@ mod tests {
         assert!(freed.packet(State::Play, Direction::Clientbound, 0).is_none());
         for (description, fault) in [
             (json!({ "extends": 47, "number": "x" }), "number: \"x\" is no protocol number"),
+            (
+                json!({ "extends": 47, "name": "" }),
+                "name: expected a text of up to 100 bytes, this is \"\"",
+            ),
             (
                 json!({ "extends": 47, "play": { "toClient": { "packets": { "0": "chat", "0x0": "login" } } } }),
                 "play.toClient.packets: `0x0` has two names",

@@ -191,23 +191,26 @@ impl OwnRegistries {
     }
 
     /// Reads the lists of names of a description. Names are borrowed for as long as the program runs, so equal ones
-    /// are kept once.
+    /// are read once.
     pub(super) fn read(json: &Json) -> Result<&'static Self, SchemaError> {
         /// The text of registries, and what was read from it.
-        static KEPT: Mutex<Vec<(String, &'static OwnRegistries)>> = Mutex::new(Vec::new());
-        let fault = |kind: &str, cause: &str| {
-            let at = [REGISTRIES, kind].join(".").trim_end_matches('.').to_owned();
-            SchemaError { at, cause: cause.to_owned() }
-        };
+        static KEPT: Mutex<Vec<(String, Result<&'static OwnRegistries, SchemaError>)>> =
+            Mutex::new(Vec::new());
         let text = json.to_string();
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = kept.iter().find(|(known, _)| *known == text) {
-            return Ok(known);
+            return known.clone();
         }
         let size: usize = kept.iter().map(|(text, _)| text.len()).sum();
         if size + text.len() > MOST_KEPT {
             return Err(fault("", "too many different lists of names were read"));
         }
+        let read = Self::parse(json).map(|own| &*Box::leak(Box::new(own)));
+        kept.push((text, read.clone()));
+        read
+    }
+
+    fn parse(json: &Json) -> Result<Self, SchemaError> {
         let mut registries = BTreeMap::new();
         for (name, list) in object(REGISTRIES, json)? {
             let kind = RegistryKind::ALL.into_iter().find(|it| it.name() == name);
@@ -228,17 +231,20 @@ impl OwnRegistries {
             let cause = "numbers must increase and end below 2^32";
             registries.insert(kind, registry.ok_or_else(|| fault(name, cause))?);
         }
-        let own: &'static Self = Box::leak(Box::new(Self(registries)));
-        kept.push((text, own));
-        Ok(own)
+        Ok(Self(registries))
     }
+}
+
+fn fault(kind: &str, cause: &str) -> SchemaError {
+    let at = if kind.is_empty() { REGISTRIES.to_owned() } else { format!("{REGISTRIES}.{kind}") };
+    SchemaError { at, cause: cause.to_owned() }
 }
 
 /// The key of a description under which it has names of numbers.
 pub(super) const REGISTRIES: &str = "registries";
 
-/// Bytes of JSON with names that are kept at most. One version has 200,000.
-const MOST_KEPT: usize = 32 << 20;
+/// Bytes of JSON with names that are kept at most, the faulty ones among them. One version has 200,000.
+const MOST_KEPT: usize = 8 << 20;
 
 #[cfg(test)]
 mod tests {

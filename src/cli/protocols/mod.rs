@@ -1,11 +1,15 @@
+mod import;
+mod prove;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io;
 use std::sync::LazyLock;
 
 use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use mitmcraft_engine::lang::closest;
+use mitmcraft_engine::text::Escaped;
 use mitmcraft_protocol::schema::{
     Catalog, Direction, LayoutField, Name, PacketType, Protocol, State, json_schema, typescript,
 };
@@ -16,9 +20,11 @@ use super::exit::Done;
 use super::output::Output;
 use super::version;
 
-/// List versions, the packets of one, or what differs between two
+/// List versions, packets and what differs; describe a new version
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
   mitmcraft protocols
   mitmcraft protocols latest
   mitmcraft protocols 1.8.9 play clientbound
@@ -30,8 +36,14 @@ use super::version;
   mitmcraft protocols diff 1.20.4 1.21.1 configuration clientbound
   mitmcraft protocols diff 1.8.9 1.21.1 map_chunk
   mitmcraft protocols 1.21.4 --emit json-schema > packets.schema.json
-  mitmcraft protocols 1.8.9 play --emit typescript > packets.d.ts")]
+  mitmcraft protocols 1.8.9 play --emit typescript > packets.d.ts
+  mitmcraft protocols import generated/reports -o 778.json
+  mitmcraft protocols prove session.jsonl --protocol 778.json"
+)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+
     /// A protocol number or a version of the game: `47`, `1.8.9`, `latest`, `beta-1.7.3`, `alpha-5`,
     /// `legacy-ping`, `query`; or `diff` and two of them
     #[arg(value_parser = Suggested::new(versions), hide_possible_values = true)]
@@ -52,6 +64,12 @@ pub(crate) struct Arguments {
     protocols: Protocols,
 }
 
+#[derive(Debug, Subcommand)]
+enum Action {
+    Import(import::Arguments),
+    Prove(prove::Arguments),
+}
+
 /// Returns what the first argument can be.
 fn versions() -> &'static [String] {
     static WORDS: LazyLock<Vec<String>> =
@@ -69,6 +87,11 @@ enum Emit {
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    match &arguments.action {
+        Some(Action::Import(arguments)) => return import::run(arguments, output),
+        Some(Action::Prove(arguments)) => return prove::run(arguments, output),
+        None => {}
+    }
     let catalog = arguments.protocols.catalog()?;
     match (arguments.version.as_deref(), &arguments.select[..]) {
         (None, _) => list(&catalog, arguments.json, output),
@@ -304,6 +327,20 @@ fn field_json(field: &LayoutField) -> Json {
         json["if"] = json!(condition);
     }
     json
+}
+
+/// Lists packets, those of one state and direction in one line.
+fn by_section(packets: impl Iterator<Item = (State, Direction, String)>) -> String {
+    let mut sections: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for (state, direction, name) in packets {
+        let key = (state as usize, direction.to_string());
+        sections.entry((key, state)).or_default().push(Escaped(&name).to_string());
+    }
+    let mut text = String::new();
+    for (((_, direction), state), names) in sections {
+        let _ = writeln!(text, "  {state} {direction}: {}", names.join(", "));
+    }
+    text
 }
 
 /// Levels of nested fields that are listed: types of later versions are recursive.
