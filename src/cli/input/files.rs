@@ -124,11 +124,12 @@ fn natural(part: Component<'_>) -> Vec<(String, u64)> {
     runs
 }
 
-/// Returns whether a name is that of a capture, compressed or not, or of an incident file.
+/// Returns whether a name is that of a capture, compressed or not, of an incident file, or of a recording of
+/// ReplayMod.
 fn is_capture(path: &Path) -> bool {
     let name = without_compression(path);
     Incident::is_name(name)
-        || [".jsonl", ".pcapng", ".parquet"].iter().any(|ending| name.ends_with(ending))
+        || [".jsonl", ".pcapng", ".parquet", ".mcpr"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// Returns whether a name is that of a recording, compressed or not. tcpdump numbers files after `.pcap`.
@@ -159,6 +160,7 @@ mod tests {
             "p10.jsonl",
             "p2.jsonl.zst",
             "incident-1.zip",
+            "old.mcpr",
             "host=a/x.parquet",
             "host=a/.raw/p.jsonl",
         ];
@@ -167,7 +169,7 @@ mod tests {
         let found = find_captures(&[folder.path().to_owned()]).unwrap();
         assert_eq!(
             names(&found),
-            ["host=a/x.parquet", "incident-1.zip", "p2.jsonl.zst", "p10.jsonl"]
+            ["host=a/x.parquet", "incident-1.zip", "old.mcpr", "p2.jsonl.zst", "p10.jsonl"]
         );
         let found = find_captures(&[at("*.jsonl*"), at("host=a/x.parquet")]).unwrap();
         assert_eq!(names(&found), ["p2.jsonl.zst", "p10.jsonl", "x.parquet"]);

@@ -2,7 +2,7 @@
 //!
 //! An [`Entry`] goes to a [`Sink`]. [`JsonlSink`], [`PcapngSink`] and [`PcapSink`] write files;
 //! [`create_sink`] chooses one of them by the file's name. [`open_capture`] reads the entries of a
-//! JSONL or pcapng file back, also from a zip archive. `docs/captures.md` and `docs/capture-formats.md` specify
+//! JSONL or pcapng file back, also from a zip archive, and of a recording of ReplayMod. `docs/captures.md` and `docs/capture-formats.md` specify
 //! the formats.
 
 mod body_places;
@@ -36,6 +36,7 @@ use body_places::{NotedPlaces, PartLength};
 use drain::drain;
 pub use entry_ring::{EntryRing, LeftOut};
 use entry_writer::EntryWriter;
+use files::spool;
 pub use files::{
     CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, CompactedPart, Compression,
     CreateError, CreateOptions, Entries, FileType, Format, Keep, Lake, NamedFiles, OpenLake,
@@ -49,7 +50,8 @@ pub use joined_sessions::JoinedSessions;
 use jsonl::edit_line;
 pub use jsonl::{JsonlReader, JsonlSink, raw_content, write_packet};
 pub(crate) use jsonl::{packet_json, write_question};
-pub use mcpr::{McprError, McprSink};
+pub use mcpr::{McprError, McprFault, McprSink};
+use mcpr::{McprReader, Metadata};
 pub use pcap::PcapSink;
 pub(crate) use pcap::Window;
 use pcapng::edit_block;
@@ -62,7 +64,7 @@ pub use ring_sink::RingSink;
 pub use sink::{Sink, Unrecorded};
 pub use where_sink::WhereSink;
 pub use wire::{Wire, WireKind, WireLeg};
-use zipped::{MEMBER, read_zipped};
+use zipped::{MEMBER, ZippedForm, read_zipped};
 pub use zipped::{ZipFault, ZipReader};
 
 pub use mitmcraft_protocol::packet::Outcome;

@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind};
 
 use thiserror::Error;
 
-use super::ZipFault;
 use super::jsonl::FORMAT_VERSION;
+use super::{McprFault, ZipFault};
 use mitmcraft_protocol::schema::EncodeError;
 use mitmcraft_protocol::wire::bytes;
 
@@ -53,6 +53,9 @@ pub enum ReadError {
     /// A zip archive is damaged, or a member of it cannot be read. Reading may continue.
     #[error(transparent)]
     Zip(#[from] ZipFault),
+    /// A recording of ReplayMod cannot be read.
+    #[error(transparent)]
+    Recording(#[from] McprFault),
     /// The file is a pcapng file that mitmcraft did not write.
     #[error("not a capture of mitmcraft: a pcapng file without records of what its packets mean")]
     Foreign,
@@ -109,6 +112,8 @@ pub enum FilePosition {
     Byte(u64),
     /// The number of a row of a table, counted from 1.
     Row(u64),
+    /// The number of a record in a recording of ReplayMod, counted from 1.
+    Record(u64),
 }
 
 impl fmt::Display for FilePosition {
@@ -117,6 +122,7 @@ impl fmt::Display for FilePosition {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Byte(byte) => write!(f, "block at byte {byte}"),
             Self::Row(row) => write!(f, "row {row}"),
+            Self::Record(record) => write!(f, "packet {record} of the recording"),
         }
     }
 }

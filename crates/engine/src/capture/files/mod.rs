@@ -18,6 +18,7 @@ mod retention;
 mod rotating_sink;
 mod rotation;
 mod session_sink;
+mod spool;
 mod unpack;
 
 pub use claim::{ClaimError, check_file, check_file_name, claim_file};
@@ -32,4 +33,5 @@ pub use name_pattern::UnknownPlaceholder;
 pub use named_files::NamedFiles;
 pub use open::{Entries, is_table, open_capture, open_table, read_capture, read_capture_within};
 pub use rotation::Rotation;
+pub(super) use spool::spool;
 pub use unpack::{is_packed, unpack};

@@ -3,8 +3,8 @@ use std::io::{self, BufRead, BufReader, Read as _, Seek as _};
 use std::path::Path;
 
 use super::super::{
-    Entry, FilePosition, JsonlReader, MEMBER, ParquetReader, PcapngReader, ReadError, ZipFault,
-    read_zipped,
+    Entry, FilePosition, JsonlReader, MEMBER, McprReader, ParquetReader, PcapngReader, ReadError,
+    ZipFault, ZippedForm, read_zipped,
 };
 use super::unpack::{peek, unpack};
 use mitmcraft_protocol::codec::MemoryBudget;
@@ -86,7 +86,12 @@ fn read_unpacked(
 ) -> Result<Entries, ReadError> {
     let (head, whole) = peek(reader).map_err(|error| ReadError::at(START, error))?;
     if head == MEMBER {
-        return read_zipped(Box::new(whole), |it| read_plain(it, catalog, memory));
+        return read_zipped(Box::new(whole), |member, form| match form {
+            ZippedForm::Plain => read_plain(member, catalog, memory),
+            ZippedForm::Recording(metadata) => {
+                Ok(Box::new(McprReader::within(member, metadata, catalog, memory)?))
+            }
+        });
     }
     read_plain(Box::new(whole), catalog, memory)
 }

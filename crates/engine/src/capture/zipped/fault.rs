@@ -70,7 +70,7 @@ pub enum ZipFault {
         found: u64,
     },
     /// No member is a capture.
-    #[error("no member of the zip is a capture (`.jsonl` or `.pcapng`)")]
+    #[error("no member of the zip is a capture (`.jsonl`, `.pcapng` or `recording.tmcpr`)")]
     NoCapture,
     /// There is a second capture.
     #[error("`{0}` in the zip is left out: only the first capture of a zip is read")]

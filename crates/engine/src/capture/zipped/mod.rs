@@ -9,4 +9,4 @@ mod zipped_capture;
 pub use fault::ZipFault;
 pub(super) use reader::MEMBER;
 pub use reader::ZipReader;
-pub(super) use zipped_capture::read_zipped;
+pub(super) use zipped_capture::{ZippedForm, read_zipped};

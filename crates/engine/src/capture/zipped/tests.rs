@@ -306,7 +306,7 @@ fn a_capture_with_a_fault_is_read_up_to_it_and_the_fault_is_named() {
     }
     assert_eq!(
         entries(archive(&[])).1,
-        ["no member of the zip is a capture (`.jsonl` or `.pcapng`)"]
+        ["no member of the zip is a capture (`.jsonl`, `.pcapng` or `recording.tmcpr`)"]
     );
     let error = read_capture_within(Cursor::new(b"PK\x03\x04"), Catalog::embedded(), 100).err();
     assert!(matches!(error, Some(ReadError::Zip(ZipFault::CutOff(None)))), "{error:?}");
