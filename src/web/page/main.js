@@ -428,6 +428,7 @@ async function search() {
   findings += 1;
   const answer = await connection.ask("search", { text: searchInput.value });
   stateLine.found.textContent = answer.error?.message ?? "";
+  stateLine.searched = !searchInput.value;
 }
 
 /** @param {string} title @param {HTMLElement} body */
