@@ -84,7 +84,9 @@ pub struct App {
     pub(super) in_editor: Option<(Purpose, String)>,
     /// A warning about sending the text that is being edited in the person's editor.
     pub(super) warning: Option<&'static str>,
-    quits: bool,
+    pub(super) quits: bool,
+    /// `true` after the person wanted to leave although players are in, until another key is pressed.
+    pub(super) leaves: bool,
     /// `true` if the program is to be stopped as a job of the shell.
     pub(super) suspends: bool,
     /// The lines that fit on the screen.
@@ -138,6 +140,7 @@ impl App {
             in_editor: None,
             warning: None,
             quits: false,
+            leaves: false,
             suspends: false,
             height: 0,
         };
@@ -226,6 +229,11 @@ impl App {
     /// Handles a key.
     pub fn on_key(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        self.leaves &= match key.code {
+            KeyCode::Char('c') => control,
+            KeyCode::Char('q') => self.prompt.is_none(),
+            _ => false,
+        };
         let code = match key.code {
             // Enter, typed before the terminal was taken over.
             KeyCode::Char('j') if control => KeyCode::Enter,
@@ -233,10 +241,7 @@ impl App {
                 self.act(Action::Palette);
                 return;
             }
-            KeyCode::Char('c') if control => {
-                self.quits = true;
-                return;
-            }
+            KeyCode::Char('c') if control => return self.leave(),
             KeyCode::Char('z') if control => {
                 self.suspends = !self.live;
                 if self.live {
@@ -320,7 +325,7 @@ impl App {
     pub(super) fn act(&mut self, action: Action) {
         let page = i64::try_from(self.cursor.height()).unwrap_or(1).max(1);
         match action {
-            Action::Quit => self.quits = true,
+            Action::Quit => self.leave(),
             Action::Keys => self.show(View::Help),
             Action::Palette => self.ask(Purpose::Palette, String::new()),
             Action::Packets => self.show(View::Packets),
@@ -482,7 +487,7 @@ impl App {
     }
 
     /// Marks what is wrong with the line that is being typed. Returns what it says.
-    fn check(&mut self) -> Option<Line> {
+    pub(super) fn check(&mut self) -> Option<Line> {
         let prompt = self.prompt.as_ref()?;
         let parsed = self.parse(&prompt.purpose, &prompt.text);
         let (line, error) = parsed.map_or_else(|error| (None, Some(error)), |it| (Some(it), None));
@@ -548,7 +553,7 @@ impl App {
 }
 
 /// What a line says.
-enum Line {
+pub(super) enum Line {
     Filter(Option<Expr>),
     /// The text that is searched.
     Search(String),

@@ -1,6 +1,7 @@
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::text::Span;
 
 use super::{App, Column, Purpose, TimeMode, View};
 use crate::store::{Annotation, Snapshot};
@@ -155,7 +156,9 @@ impl<'a> Painter<'a> {
 
     fn lines(&mut self, app: &App) {
         let height = usize::from(self.area.height.saturating_sub(3));
-        for (y, line) in (1..).zip(app.lines.iter().skip(app.first_line).take(height)) {
+        let width = usize::from(self.area.width).max(1);
+        let lines = app.lines.iter().skip(app.first_line).flat_map(|line| wrapped(line, width));
+        for (y, line) in (1..).zip(lines.take(height)) {
             self.text(0, y, line, Style::new());
         }
     }
@@ -267,6 +270,23 @@ impl<'a> Painter<'a> {
             self.buffer.set_stringn(x, y, text, usize::from(right - x), style);
         }
     }
+}
+
+/// Returns the parts of a line that fit on the screen one below the other.
+fn wrapped(line: &str, width: usize) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let line = rest.take()?;
+        let mut used = 0;
+        let fits = line.char_indices().find(|(at, char)| {
+            used += Span::raw(char.encode_utf8(&mut [0; 4]) as &str).width();
+            // One that is wider than the screen is cut.
+            used > width && *at > 0
+        });
+        let Some((end, _)) = fits else { return Some(line) };
+        rest = Some(&line[end..]);
+        Some(&line[..end])
+    })
 }
 
 /// The head of a column.

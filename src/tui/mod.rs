@@ -14,6 +14,7 @@ mod draw_lists;
 mod expressions;
 mod history;
 mod inbox;
+mod leaving;
 mod modes;
 mod palette;
 mod picks;

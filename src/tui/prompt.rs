@@ -164,6 +164,14 @@ impl Prompt {
         self.text.replace_range(range, "");
     }
 
+    /// Inserts a text at the cursor.
+    pub(super) fn insert(&mut self, text: &str) {
+        self.names.clear();
+        self.name = 0;
+        self.text.insert_str(self.cursor, text);
+        self.cursor += text.len();
+    }
+
     /// Handles a key that edits the line.
     pub(super) fn edit(&mut self, key: KeyCode) {
         self.names.clear();

@@ -9,8 +9,8 @@ use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::event::{
-    DisableMouseCapture, EnableMouseCapture, Event, KeyEventKind, MouseButton, MouseEvent,
-    MouseEventKind, poll, read,
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
+    KeyEventKind, MouseButton, MouseEvent, MouseEventKind, poll, read,
 };
 use ratatui_crossterm::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -135,6 +135,7 @@ impl Screen {
 
     fn on_event(&self, app: &mut App, event: &Event) -> io::Result<()> {
         match event {
+            Event::Paste(text) => app.on_paste(text),
             Event::Key(key) if key.kind != KeyEventKind::Release => app.on_key(*key),
             Event::Mouse(mouse) => {
                 let size = self.terminal.size()?;
@@ -223,7 +224,10 @@ pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, area: Rect) {
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)
+    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)?;
+    // Old consoles of Windows cannot tell what is pasted.
+    let _ = execute!(io::stdout(), EnableBracketedPaste);
+    Ok(())
 }
 
 /// Waits until there is something to read, or the time is over. Returns `false` if the terminal is gone:
@@ -261,6 +265,7 @@ fn give_back() {
         return;
     }
     // A terminal that is gone needs nothing back.
+    let _ = execute!(io::stdout(), DisableBracketedPaste);
     let _ = execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }

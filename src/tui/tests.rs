@@ -146,6 +146,78 @@ impl Table {
 }
 
 #[test]
+fn leaving_a_run_with_players_in_is_asked_once_and_a_capture_is_left_at_once() {
+    let ctrl_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    let asks = "1 player is in, and would be disconnected: q or Ctrl-C again ends the run";
+    for first in [KeyEvent::from(KeyCode::Char('q')), ctrl_c] {
+        for second in [KeyEvent::from(KeyCode::Char('q')), ctrl_c] {
+            let mut table = Table::new(80, 24);
+            table.chats("hello");
+            table.app.on_key(first);
+            assert!(!table.app.quits());
+            assert!(table.lines().iter().any(|it| it.contains(asks)), "{:#?}", table.lines());
+            // Another key is another thought.
+            table.key(KeyCode::Down);
+            table.app.on_key(first);
+            assert!(!table.app.quits());
+            table.app.on_key(second);
+            assert!(table.app.quits());
+        }
+    }
+    // Not in a capture, and not without a player.
+    let mut table = Table::new(80, 24);
+    table.app.live = false;
+    table.key(KeyCode::Char('q'));
+    assert!(table.app.quits());
+    let store = Arc::new(Store::new(StoreOptions::default()));
+    let mut app = App::new(store, Arc::new(Catalog::embedded().clone()), true);
+    app.on_key(ctrl_c);
+    assert!(app.quits());
+}
+
+#[test]
+fn a_comparison_shows_both_of_two_long_values_however_narrow_the_screen() {
+    for width in [80, 17, 1] {
+        let mut table = Table::new(width, 200);
+        let (one, other) = ("first ".repeat(12), "日本 ".repeat(12));
+        table.chats(&one);
+        table.chats(&other);
+        table.types("mkx");
+        let shown: String = table.lines().concat().split_whitespace().collect();
+        for text in [one, other] {
+            let text: String = text.split_whitespace().collect();
+            assert!(width == 1 || shown.contains(&text), "{width}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn pasted_text_goes_into_the_line_that_is_typed_and_is_no_key_otherwise() {
+    let mut table = Table::new(80, 24);
+    table.chats("the quick fox");
+    table.app.on_paste("q\nKDAFrLE");
+    assert!(!table.app.quits() && table.requests().is_empty());
+    assert!(table.lines().iter().any(|it| it.contains("pasted text goes only into a line")));
+    table.types("/");
+    table.app.on_paste("chat\r\nand serverbound\nq\u{1b}[2J\n");
+    let prompt = table.app.prompt.as_ref().unwrap();
+    assert_eq!(prompt.text, "chat and serverbound q [2J");
+    assert_eq!(prompt.cursor, prompt.text.len());
+    assert!(prompt.error.is_some(), "it is checked");
+    assert!(!table.app.quits());
+    // The template of a packet gives way to the packet, but not to a part of it.
+    table.key(KeyCode::Esc);
+    table.types("S");
+    table.app.on_paste("{\n  \"to\": \"client\"\n}\n");
+    assert_eq!(table.app.prompt.as_ref().unwrap().text, "{   \"to\": \"client\" }");
+    table.key(KeyCode::Left);
+    table.app.on_paste(", \"packet\": \"chat\"");
+    assert!(
+        table.app.prompt.as_ref().unwrap().text.ends_with("\"client\" , \"packet\": \"chat\"}")
+    );
+}
+
+#[test]
 fn the_palette_finds_an_action_by_its_words_and_runs_it() {
     let mut table = Table::new(80, 24);
     table.chats("hello");
@@ -533,7 +605,7 @@ fn sessions_conversation_statistics_and_keys_are_shown() {
     assert!(table.lines().join("\n").contains("f          follow the newest packet"));
     (0..2).for_each(|_| table.key(KeyCode::PageDown));
     assert!(table.lines().join("\n").contains("A          forward all held packets"));
-    table.types("q");
+    table.types("qq");
     assert!(table.app.quits());
 }
 

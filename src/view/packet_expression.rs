@@ -2,13 +2,14 @@ use serde_json::Value as Json;
 
 use super::has_name;
 use super::picked_field::comparison;
+use mitmcraft_engine::analysis::Ignore;
 use mitmcraft_engine::lang::{Condition, Expr, Path, Subject, Vocabulary};
 use mitmcraft_engine::text::toml_string;
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Catalog, Value};
 
-/// Returns a condition that a packet meets, by its direction, its name and its first fields; and packets
-/// like it. `None` if its type is not known.
+/// Returns a condition that a packet and those like it meet, by its direction, its name and its first fields, without
+/// those that are another one in every packet. `None` if its type is not known.
 #[must_use]
 pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<Condition> {
     let vocabulary = Vocabulary::new(catalog);
@@ -25,8 +26,12 @@ pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<Condition
     // What was decoded before an error is of use.
     let _ = packet.write_json(&mut fields);
     let fields = serde_json::from_slice::<Json>(&fields).unwrap_or_default();
+    let unique = Ignore::default();
     let mut terms = 0;
     for (name, value) in fields.as_object().into_iter().flatten() {
+        if UNIQUE.contains(&name.as_str()) || unique.field(packet, name) {
+            continue;
+        }
         let comparison = Path::named(name).and_then(|path| {
             let value = Value::from_json(value);
             comparison(path, &value, MAX_TEXT)
@@ -62,6 +67,51 @@ fn rule_name(name: &str, number: usize) -> String {
     let number = if number > 1 { format!(" {number}") } else { String::new() };
     toml_string(&format!("{name} from a packet{number}"))
 }
+
+/// Returns what a [`packet_rule`] can do instead, as comments of a filter file: with the first field that the condition
+/// compares, if there is one.
+#[must_use]
+pub fn rule_choices(packet: &Packet, condition: &Condition) -> String {
+    let mut fields = Vec::new();
+    let _ = packet.write_json(&mut fields);
+    let fields = serde_json::from_slice::<Json>(&fields).unwrap_or_default();
+    let compared = condition.to_string();
+    let field = fields.as_object().into_iter().flatten().find(|(name, value)| {
+        compared.contains(&format!(" and {name} ==")) && (value.is_number() || value.is_string())
+    });
+    let set = field.map(|(name, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), toml_string);
+        format!("# set   = {{ {name} = {value} }}\n")
+    });
+    let set = set.unwrap_or_default();
+    format!("# Instead of the tag, a rule can:\n# drop  = true\n{set}# delay = \"1s\"\n")
+}
+
+/// Fields whose value is another one in nearly every packet, besides those that [`Ignore`] knows: where something is,
+/// how it moves, and which one it is.
+const UNIQUE: [&str; 21] = [
+    "x",
+    "y",
+    "z",
+    "dx",
+    "dy",
+    "dz",
+    "dX",
+    "dY",
+    "dZ",
+    "yaw",
+    "pitch",
+    "headYaw",
+    "headPitch",
+    "velocityX",
+    "velocityY",
+    "velocityZ",
+    "location",
+    "entityId",
+    "objectUUID",
+    "entityUUID",
+    "sequence",
+];
 
 /// Most bytes of a text that is compared.
 const MAX_TEXT: usize = 80;

@@ -4,7 +4,7 @@ use super::packet_form::packet_form;
 use super::{Export, Viewer};
 use crate::control::HeldContent;
 use crate::view::protocol::{Answer, ConditionSource, ExportFormat, Exported, Failure, FormPlace};
-use crate::view::{Combination, has_name, next_rule, packet_expression, packet_rule};
+use crate::view::{Combination, has_name, next_rule, packet_expression, packet_rule, rule_choices};
 use mitmcraft_engine::lang::{Condition, Path};
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Direction, State};
@@ -46,9 +46,10 @@ impl Viewer {
         let found = packet.as_ref().and_then(|packet| {
             Some((packet.kind()?.name(), packet_expression(packet, &self.catalog)?))
         });
-        let rule = found
-            .as_ref()
-            .map(|(name, condition)| packet_rule(name, condition, next_rule(name, rules)));
+        let rule = found.as_ref().zip(packet.as_ref()).map(|((name, condition), packet)| {
+            let rule = packet_rule(name, condition, next_rule(name, rules));
+            format!("{rule}{}", rule_choices(packet, condition))
+        });
         Answer::Expression { expression: found.map(|(_, it)| it.to_string()), rule }
     }
 

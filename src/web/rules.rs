@@ -101,6 +101,7 @@ fn files(editor: &RuleEditor) -> Vec<RuleFile> {
     let files = files.map(|(file, path)| {
         let (text, error) = match editor.read(file) {
             Ok(text) => (Some(text), None),
+            Err(_) if editor.is_awaited() => (None, None),
             Err(error) => (None, Some(error.to_string())),
         };
         RuleFile { path: path.display().to_string(), text, error }

@@ -239,7 +239,7 @@ fn a_player_is_kicked_by_the_last_key_before_the_interface_is_left() {
     let client = Program::node("client.js", &["--port", &port]);
     until(&mut terminal, "(1)");
     // All at once: the interface is gone before anything is answered.
-    terminal.tell("K<<<<<<<<out of here~q");
+    terminal.tell("K<<<<<<<<out of here~qq");
     assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
     let client = client.succeed();
     assert!(client.contains("out of here"), "{client}");

@@ -23,7 +23,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Opens a page that has no packets yet. The browser runs the parts that `parts` names once it is told to.
+    /// Opens a page that has no packets yet; without filter files if there are no `rules`. The browser runs the parts that `parts` names once it is told to.
     fn open(parts: &[&str], sessions: &str, rules: &str) -> Self {
         let log = scratch_file("server.log");
         let options = ["--port", "0", "--threshold", "64", "--encrypt", "--allow-quit"];
@@ -34,10 +34,12 @@ impl Stage {
         let other = scratch_file("more.toml");
         fs::write(&other, format!("# more rules\n{}", "# a line\n".repeat(200))).unwrap();
         let capture = scratch_file("noted.pcapng");
-        let files = ["-f", text(&file), "-f", text(&other), "-w", text(&capture)];
+        let files = ["-w", text(&capture), "-f", text(&file), "-f", text(&other)];
+        let files = if rules.is_empty() { &files[..2] } else { &files[..] };
         let upstream = format!("127.0.0.1:{}", server.port());
         let config = scratch_file("config");
-        let options = [&["--web", "127.0.0.1:0"], &files[..]].concat();
+        fs::create_dir_all(&config).unwrap();
+        let options = [&["--web", "127.0.0.1:0"], files].concat();
         let mut proxy = Program::proxy_with_config(&config, &upstream, &options);
         let port = proxy.listening().to_string();
         let url = page_of(&mut proxy);
@@ -318,13 +320,29 @@ fn a_player_is_kicked_from_the_page_while_a_packet_is_held() {
 
 #[test]
 fn filter_files_are_changed_on_the_page_and_act_on_the_next_session() {
-    let mut stage = Stage::open(&["--parts", "rules"], "2", COUNTED);
+    let mut stage = Stage::open(&["--parts", "rules", "--part", "rules"], "2", COUNTED);
     stage.play_to_the_end();
     stage.browser.tell("played");
     assert_eq!(stage.browser.event()["event"], "saved");
     stage.play_to_the_end();
     let log = stage.finish().0;
     assert_eq!([slots(&log, 0), slots(&log, 1)], [["090003"], ["090006"]]);
+}
+
+#[test]
+fn a_rule_is_begun_on_a_page_without_filter_files_and_acts_on_the_next_session() {
+    let mut stage = Stage::open(&["--parts", "rules", "--part", "first"], "2", "");
+    stage.play_to_the_end();
+    stage.browser.tell("played");
+    assert_eq!(stage.browser.event()["event"], "saved");
+    stage.play_to_the_end();
+    let config = stage.config.clone();
+    let log = stage.finish().0;
+    assert_eq!([slots(&log, 0), slots(&log, 1)], [["090003"], ["090006"]]);
+    let names = fs::read_dir(&config).unwrap().map(|it| it.unwrap().file_name());
+    let names: Vec<_> = names.map(|it| it.to_string_lossy().into_owned()).collect();
+    let rules = names.iter().filter(|it| it.starts_with("rules-") && it.ends_with(".toml"));
+    assert_eq!(rules.count(), 1, "{names:?}");
 }
 
 /// A rule that changes nothing.

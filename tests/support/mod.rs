@@ -53,11 +53,11 @@ impl Program {
         Self::mitmcraft(&[&["proxy", upstream, "-l", "127.0.0.1:0", "-q"], options].concat())
     }
 
-    /// Starts a proxy like [`Self::proxy`], with the configuration and the colours of a folder.
+    /// Starts a proxy like [`Self::proxy`] in a folder, with the configuration and the colours there.
     pub fn proxy_with_config(folder: &Path, upstream: &str, options: &[&str]) -> Self {
         let mut command = mitmcraft();
         command.args(["proxy", upstream, "-l", "127.0.0.1:0", "-q"]).args(options);
-        command.env("XDG_CONFIG_HOME", folder);
+        command.env("XDG_CONFIG_HOME", folder).current_dir(folder);
         Self::start("mitmcraft", command)
     }
 

@@ -53,7 +53,7 @@ fn store() -> anyhow::Result<AccountStore> {
 }
 
 /// Returns the folder of what the program keeps for the user.
-fn state_folder() -> anyhow::Result<PathBuf> {
+pub(super) fn state_folder() -> anyhow::Result<PathBuf> {
     let folder = std::env::var_os("MITMCRAFT_STATE_DIR").filter(|folder| !folder.is_empty());
     Ok(match folder {
         Some(folder) => PathBuf::from(folder),

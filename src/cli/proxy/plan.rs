@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use mitmcraft::proxy::{
-    FilterFiles, KeyLog, Listener, Loaded, LogOptions, NamedSink, Notices, PipeCommand, Proxy,
-    ProxyOptions, QueryProxyOptions, Resolver, RunNotice, Stop, UpstreamName, Watch,
+    FilterFiles, KeyLog, Listener, LoadError, Loaded, LogOptions, NamedSink, Notices, PipeCommand,
+    Proxy, ProxyOptions, QueryProxyOptions, Resolver, RunNotice, Stop, UpstreamName, Watch,
 };
 use mitmcraft::web::WebOptions;
 use mitmcraft_engine::auth::Secret;
@@ -25,7 +25,7 @@ use crate::cli::expectations::PlannedExpectations;
 use crate::cli::listen::bind;
 use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
-use crate::cli::rules::{PlannedRings, load, reloaded};
+use crate::cli::rules::{PlannedRings, first_rules, load, reloaded};
 use crate::cli::run::{Run, with_record};
 use crate::cli::screen::Screen;
 use crate::cli::services::Services;
@@ -77,7 +77,10 @@ impl Plan {
         let (pipe, asking) = pipe.unzip();
         config.asking = asking;
         let credentials = arguments.accounts.check()?;
-        let files = FilterFiles::new(arguments.filters.clone(), catalog.clone());
+        let files = match arguments.filters.is_empty() && arguments.web.is_on() {
+            true => first_rules(&catalog),
+            false => FilterFiles::new(arguments.filters.clone(), catalog.clone()),
+        };
         let loaded = load(&files, output)?;
         let overwrite = arguments.captures.files.overwrite;
         let expect = std::mem::take(&mut arguments.expect);
@@ -112,7 +115,15 @@ impl Plan {
         let queried = self.look_up().await?;
         let Self { arguments, mut config, shown, breakpoint, pipe, credentials, .. } = self;
         let stderr = *output;
-        let watch = self.files.clone().watch(self.loaded, move |it| reloaded(it, &stderr))?;
+        let report = move |it: Result<&Loaded, &LoadError>| reloaded(it, &stderr);
+        let mut files = self.files;
+        let mut watch = files.clone().watch(self.loaded, report);
+        if watch.is_err() && files.is_awaited() {
+            // Nobody has asked for rules.
+            files = FilterFiles::new(Vec::new(), config.catalog.clone());
+            watch = files.clone().watch(load(&files, output)?, report);
+        }
+        let watch = watch?;
         let (pipeline, sets) = (watch.pipelines(), watch.subscribe());
 
         let is_on_web = arguments.web.is_on() || arguments.control.is_on();
@@ -124,7 +135,7 @@ impl Plan {
             }
             false => arguments.highlights.compile(&config.catalog).map(|_| None)?,
         };
-        let shows = browsing.as_ref().map(|it| it.web(self.files, sets.clone()));
+        let shows = browsing.as_ref().map(|it| it.web(files, sets.clone()));
         let per_session = self.captures.files_per_session();
         let (listener, mut services, page) =
             bind_all(&arguments, &watch, queried, shows, per_session).await?;

@@ -1,6 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -19,6 +20,8 @@ use mitmcraft_protocol::schema::Catalog;
 pub struct FilterFiles {
     paths: Vec<PathBuf>,
     catalog: Catalog,
+    /// For a file that is not there yet: `true` once it was.
+    created: Option<Arc<AtomicBool>>,
 }
 
 /// The valid rules of all filter files.
@@ -80,7 +83,19 @@ impl FilterFiles {
     /// Creates a list of files, in the order of their rules.
     #[must_use]
     pub fn new(paths: Vec<PathBuf>, catalog: Catalog) -> Self {
-        Self { paths, catalog }
+        Self { paths, catalog, created: None }
+    }
+
+    /// Creates a list of one file that has no rules until somebody creates it.
+    #[must_use]
+    pub fn awaited(path: PathBuf, catalog: Catalog) -> Self {
+        Self { paths: vec![path], catalog, created: Some(Arc::default()) }
+    }
+
+    /// Returns `true` while the file is not there that somebody is going to create.
+    #[must_use]
+    pub fn is_awaited(&self) -> bool {
+        self.created.as_ref().is_some_and(|created| !created.load(Ordering::Relaxed))
     }
 
     /// Returns the files.
@@ -105,7 +120,15 @@ impl FilterFiles {
         for path in &self.paths {
             let fault = |kind| FileFault { path: path.clone(), kind };
             let text = match read_source(path) {
-                Ok(text) => text,
+                Ok(text) => {
+                    if let Some(created) = &self.created {
+                        created.store(true, Ordering::Relaxed);
+                    }
+                    text
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound && self.is_awaited() => {
+                    String::new()
+                }
                 Err(error) => {
                     faults.push(fault(FileFaultKind::Unreadable(Arc::new(error))));
                     usable = false;
@@ -344,6 +367,24 @@ mod tests {
         let mut sets = watch.subscribe();
         let changed = sets.wait_for(|sets| !sets[0].counts().is_empty());
         tokio::time::timeout(Duration::from_secs(60), changed).await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_yet_has_no_rules_until_it_is_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.toml");
+        let files = FilterFiles::awaited(path.clone(), Catalog::embedded().clone());
+        let loaded = files.load().unwrap();
+        assert!(loaded.sets[0].counts().is_empty() && files.is_awaited());
+        let watch = files.clone().watch(loaded, |_| ()).unwrap();
+        std::fs::write(&path, RULE).unwrap();
+        let mut sets = watch.subscribe();
+        let changed = sets.wait_for(|sets| !sets[0].counts().is_empty());
+        tokio::time::timeout(Duration::from_secs(60), changed).await.unwrap().unwrap();
+        // As any other file then: its rules stay active when it is deleted.
+        assert!(!files.is_awaited());
+        std::fs::remove_file(&path).unwrap();
+        assert!(files.load().is_err());
     }
 
     /// Pages and metrics showed the old rules after the message.

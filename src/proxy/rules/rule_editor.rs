@@ -62,6 +62,12 @@ impl RuleEditor {
         Ok(read_source(path)?)
     }
 
+    /// Returns `true` while the file of the run is not there that the first rule creates.
+    #[must_use]
+    pub fn is_awaited(&self) -> bool {
+        self.files.is_awaited()
+    }
+
     /// Checks a text as the rules of a file.
     #[must_use]
     pub fn check(&self, text: &str) -> Vec<SourceFault> {

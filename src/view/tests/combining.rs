@@ -8,15 +8,20 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value as Json, json};
 
 use super::cases::CasePacket;
 use super::{Driver, store};
 use crate::store::{Snapshot, Store};
-use crate::view::{Combination, PickedField, next_rule, packet_expression, packet_rule};
+use crate::view::{
+    Combination, PickedField, next_rule, packet_expression, packet_rule, rule_choices,
+};
 use mitmcraft_engine::filter::{Effects, Filter, RuleSet};
-use mitmcraft_engine::lang::Expr;
-use mitmcraft_protocol::schema::Catalog;
+use mitmcraft_engine::lang::{Expr, Subject};
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::Direction::{Clientbound, Serverbound};
+use mitmcraft_protocol::schema::{Catalog, State, Value};
 use mitmcraft_protocol::wire::is_unseen;
 
 const PACKETS: &[CasePacket] = &[
@@ -74,6 +79,54 @@ fn a_rule_for_packets_like_one_is_valid_and_matches_it_whatever_a_peer_says() {
         rules.filter().apply(&packet, &mut effects);
         assert_eq!(effects.notes.tags, ["seen"], "{rule}");
         assert_eq!(next_rule("chat", &rule), 2);
+    }
+}
+
+/// A rule with values that are others in every packet never matched again.
+#[test]
+fn a_rule_for_packets_like_one_leaves_out_what_is_unique_to_it_and_offers_what_it_can_do() {
+    let catalog = Catalog::embedded();
+    let protocol = catalog.find(765).unwrap().protocol;
+    let packet = |name: &str, fields: Json| {
+        let kind = protocol.named(State::Play, Serverbound, name).unwrap();
+        let body = protocol.encode(kind, &Value::from_json(&fields)).unwrap();
+        let context = Context {
+            version: Some(765),
+            ..Context::new(1, Timestamp(0), ([127, 0, 0, 1], 1).into(), Arc::clone(&protocol))
+        };
+        let content = Content::Frame(Frame::from_body(body.into()));
+        Packet::new(context.into(), 1, Timestamp(0), Serverbound, State::Play, content)
+    };
+    let said = |message: &str, number: u64| {
+        packet(
+            "chat_message",
+            json!({ "message": message, "timestamp": number, "salt": number, "signature": null,
+                "offset": number, "acknowledged": "AAAA" }),
+        )
+    };
+    let walked = packet(
+        "position_look",
+        json!({ "x": 1.5, "y": 2, "z": 3, "yaw": 1, "pitch": 2, "onGround": true }),
+    );
+    let found = |packet: &Packet| packet_expression(packet, catalog).unwrap();
+    let told = found(&said("m 1", 7));
+    assert_eq!(told.to_string(), "serverbound and chat_message and message == \"m 1\"");
+    let (expr, _) = Expr::parse(&told.to_string(), catalog).unwrap();
+    assert!(expr.matches(Subject::from(&said("m 1", 8))), "it matches the next one");
+    assert!(!expr.matches(Subject::from(&said("m 2", 8))));
+    assert_eq!(found(&walked).to_string(), "serverbound and position_look and onGround");
+    assert_eq!(
+        found(&packet("keep_alive", json!({ "keepAliveId": 5 }))).to_string(),
+        "serverbound and keep_alive"
+    );
+    // Whatever a person takes the comment from is a rule.
+    let rule = packet_rule("chat_message", &told, 1) + &rule_choices(&said("m 1", 7), &told);
+    for line in ["drop  = true", "set   = { message = \"m 1\" }", "delay = \"1s\""] {
+        let text = rule.replacen("tag  = \"seen\"\n", "", 1);
+        let text = text.replacen(&format!("# {line}"), line, 1);
+        assert!(text.contains(&format!("\n{line}\n")), "{rule}");
+        let checked = RuleSet::parse(&text, catalog);
+        assert!(checked.rules.is_some(), "{text}: {:?}", checked.faults);
     }
 }
 

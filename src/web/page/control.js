@@ -44,7 +44,9 @@ export class ControlPanel {
     this.overtaken = make("input", { type: "checkbox", id: "overtaken", onchange: () => this.hold(this.condition) });
     const hold = make("button", { type: "button", class: "primary", onclick: () => this.line.apply(this.where.value) }, "Hold");
     const off = make("button", { type: "button", onclick: () => this.hold("") }, "Hold no more");
-    this.state = make("p", { id: "break-state", role: "status" }, "Nothing is held.");
+    /** What is held, and how many still are: a number that runs is not spoken. */
+    this.state = make("span", { role: "status" }, "Nothing is held.");
+    this.rest = make("span", {});
     /** The condition that was set when the last page had gone. */
     this.earlier = make("p", { id: "earlier", hidden: "" });
     /** The condition on what is held; empty if nothing is. */
@@ -107,7 +109,7 @@ export class ControlPanel {
         make("h2", {}, "Held packets"),
         make("div", { class: "form-row wide" }, make("label", { for: "break" }, "Packets that match"), make("div", { class: "bar" }, field, hold)), fault,
         make("div", { class: "bar" }, make("label", {}, this.overtaken, " later packets may overtake"), off),
-        this.state, this.earlier, this.held.element, this.bar),
+        make("p", { id: "break-state" }, this.state, this.rest), this.earlier, this.held.element, this.bar),
       make("section", { class: "pane", "aria-label": "Editor" },
         this.editBox,
         make("h2", {}, "Send a packet"),
@@ -302,8 +304,11 @@ export class ControlPanel {
   drawState() {
     const others = this.interfaces > 1 ? ` ${plural(this.interfaces, "interface")} are attached.` : "";
     const { total } = this.held.holding;
-    const still = total ? `No more packets are held; ${plural(total, "packet")} still wait${total === 1 ? "s" : ""}.` : "Nothing is held.";
-    this.state.textContent = (this.condition ? `Packets that match ${this.condition} are held.` : still) + others;
+    const waits = !this.condition && total > 0;
+    const state = (this.condition ? `Packets that match ${this.condition} are held.` : total ? "No more packets are held" : "Nothing is held.") + (waits ? "" : others);
+    // A text that is set again is spoken again.
+    if (this.state.textContent !== state) this.state.textContent = state;
+    this.rest.textContent = waits ? `; ${plural(total, "packet")} still wait${total === 1 ? "s" : ""}.${others}` : "";
   }
 
   /** Closes the editor. */

@@ -340,7 +340,16 @@ async function rule() {
   if (packets.selected === null || byId("tab-rules", HTMLElement).hidden) return;
   const row = packets.selected;
   showTab("rules");
-  const added = await opening.wait(rules.add(async (text) => (await connection.ask("expression", { row, rules: text })).rule ?? null));
+  let matched = "";
+  const added = await opening.wait(rules.add(async (text) => {
+    const { expression = null, rule = null } = await connection.ask("expression", { row, rules: text });
+    matched = expression ?? "";
+    return rule;
+  }, () => {
+    showTab("packets");
+    filterInput.value = matched;
+    unlessLost(applyView({ filter: matched }));
+  }));
   if (!added) notice.say("There can be no rule for a packet of an unknown type.", true);
 }
 
@@ -419,6 +428,7 @@ async function search() {
   findings += 1;
   const answer = await connection.ask("search", { text: searchInput.value });
   stateLine.found.textContent = answer.error?.message ?? "";
+  stateLine.searched = !searchInput.value;
 }
 
 /** @param {string} title @param {HTMLElement} body */

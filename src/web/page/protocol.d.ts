@@ -1098,9 +1098,9 @@ export type Row = {
 export type RuleFile = {
   /** Its path. */
   path: string,
-  /** Its text; `null` if it cannot be read. */
+  /** Its text; `null` if it cannot be read, or is not there yet. */
   text: string | null,
-  /** Why it cannot be read. */
+  /** Why it cannot be read; `null` also for a file that is created when it is saved for the first time. */
   error: string | null, };
 
 /** The counts of a rule in all sessions so far. */

@@ -63,7 +63,7 @@ export class RulesPanel {
     this.changed.clear();
     this.conflicts.clear();
     if (!files.length) {
-      this.element.replaceChildren(make("p", {}, "There are no filter files. Start the proxy with ",
+      this.element.replaceChildren(make("p", {}, "No filter file can be created: neither the folder in which the proxy was started nor that of its state can be written. Start it with ",
         make("code", {}, "-f rules.toml"), " to see and change rules here."));
       return;
     }
@@ -151,8 +151,12 @@ export class RulesPanel {
     if (this.text.value !== shown) this.text.value = shown;
     if (document.activeElement === this.text) this.text.setSelectionRange(selectionStart, selectionEnd);
     this.text.scrollTop = scrollTop;
-    this.text.disabled = text === null && !this.changed.has(file);
-    if (text === null && this.changed.has(file)) this.say(`The file cannot be read (${error}); its rules stay active. Save to write it again.`, true);
+    // It is created when it is saved for the first time.
+    const awaited = text === null && !error;
+    this.text.disabled = text === null && !awaited && !this.changed.has(file);
+    this.text.placeholder = awaited ? FIRST : "";
+    if (awaited) this.say(this.changed.has(file) ? `Not saved. Saving creates ${this.files[file]?.path}.` : "");
+    else if (text === null && this.changed.has(file)) this.say(`The file cannot be read (${error}); its rules stay active. Save to write it again.`, true);
     else if (error) this.say(error, true);
     else this.say(this.changed.has(file) ? "Not saved." : "");
     this.showConflict();
@@ -164,9 +168,11 @@ export class RulesPanel {
 
   edited() {
     const text = this.text.value;
-    if (text === this.files[this.file]?.text) this.changed.delete(this.file);
+    const { path = "", text: known = null, error } = this.files[this.file] ?? {};
+    const awaited = known === null && !error;
+    if (text === (awaited ? "" : known)) this.changed.delete(this.file);
     else this.changed.set(this.file, text);
-    this.say(this.changed.has(this.file) ? "Not saved." : "");
+    this.say(this.changed.has(this.file) ? awaited ? `Not saved. Saving creates ${path}.` : "Not saved." : "");
     this.showConflict();
     unlessLost(this.check());
   }
@@ -237,9 +243,11 @@ export class RulesPanel {
       throw error;
     });
     if (answer.outcome === "saved") {
+      const first = file.text === null && !file.error;
       [file.text, file.error] = [text, null];
       this.changed.delete(this.file);
-      this.say("Saved.");
+      this.text.placeholder = "";
+      this.say(first ? `Saved: ${file.path}. Start the proxy with -f and this file to have its rules again.` : "Saved.");
       return;
     }
     if (answer.error) {
@@ -256,8 +264,12 @@ export class RulesPanel {
     this.showConflict();
   }
 
-  /** Adds a rule at the end of the file, if there is one. @param {(text: string) => Promise<string | null>} rule gives it for a file with this text */
-  async add(rule) {
+  /**
+   * Adds a rule at the end of the file, if there is one.
+   * @param {(text: string) => Promise<string | null>} rule gives it for a file with this text
+   * @param {() => any} show shows the packets that it matches
+   */
+  async add(rule, show) {
     if (!this.files.length) await this.read();
     const added = await rule(this.text.value);
     if (added === null) return false;
@@ -265,6 +277,7 @@ export class RulesPanel {
     this.text.value = `${text}${text ? "\n\n" : ""}${added}`;
     this.text.scrollTop = this.text.scrollHeight;
     this.edited();
+    this.actions.replaceChildren(make("button", { type: "button", onclick: show }, "Show what it matches"));
     this.text.focus();
     return true;
   }
@@ -285,3 +298,10 @@ export class RulesPanel {
     this.actions.replaceChildren();
   }
 }
+
+/** What a file that has no rules yet shows. */
+const FIRST = `# A rule says which packets it is about, and what is done with them:
+[[rule]]
+name = "greeting"
+when = 'serverbound and chat.message == "hi"'
+set = { message = "hello" }`;

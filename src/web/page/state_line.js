@@ -11,11 +11,24 @@ export class StateLine {
     this.empty = byId("empty", HTMLElement);
     /** How many packets the search has found. */
     this.found = byId("search-count", HTMLElement);
+    /** What is read out: a change of kind, once, and no number that runs. */
+    this.spoken = byId("spoken", HTMLElement);
+    /** The state that was read out. */
+    this.kind = "";
+    /** `false` from when a search begins until its matches are read out. */
+    this.searched = true;
+  }
+
+  /** Has a text read out. @param {string} text */
+  speak(text) {
+    this.spoken.textContent = text;
   }
 
   /** Says that there is no connection. @param {string} why */
   fail(why) {
     this.element.textContent = why;
+    this.kind = why;
+    this.speak(why);
   }
 
   /**
@@ -34,7 +47,8 @@ export class StateLine {
       parts.push(`${plural(message.first, "older packet")} not held${why}`);
     }
     const read = message.complete ? 1 : message.read ?? 1;
-    parts.push(message.complete ? "complete" : live ? "live" : `reading… ${Math.floor(read * 100)} %`);
+    const phase = message.complete ? "complete" : live ? "live" : "reading…";
+    parts.push(message.complete || live ? phase : `${phase} ${Math.floor(read * 100)} %`);
     if (message.fault) parts.push(message.fault);
     if (message.hidden) parts.push(`${message.hidden} hidden`);
     if (message.cleared) parts.push(`${message.cleared.toLocaleString("en")} cleared`);
@@ -42,6 +56,9 @@ export class StateLine {
     if (message.sorting === "too_many") parts.push("not sorted: filter the list to at most 1,000,000 packets");
     if (message.saved) parts.push(message.saved);
     this.element.textContent = parts.join(", ");
+    const kind = [phase, message.fault ? "packets are missing" : "", message.sorting === "busy" ? "sorting…" : "", message.saved ?? ""].filter(Boolean).join(", ");
+    if (kind !== this.kind) this.speak(kind);
+    this.kind = kind;
     const { empty } = this;
     const waiting = live && listening !== null && message.end === 0;
     const unmatched = held > 0 && total === 0 && done === all && !everything;
@@ -53,6 +70,9 @@ export class StateLine {
     this.progress.hidden = found === 1 && read === 1;
     this.progress.value = read < 1 ? read : found;
     const search = message.search;
+    const searched = !search || search.done === search.all;
+    if (search && searched && !this.searched) this.speak(plural(search.total, "match").replace(/matchs$/, "matches"));
+    if (searched) this.searched = true;
     this.found.textContent = search ? `${plural(search.total, "match").replace(/matchs$/, "matches")}${search.done < search.all ? "…" : ""}` : "";
   }
 }

@@ -60,7 +60,7 @@ export class TimelinePanel {
     this.canvas = make("canvas", { id: "chart", role: "img", "aria-label": "Traffic over time" });
     this.from = make("input", { id: "chart-from", type: "number", min: "0", step: "any", onchange: () => this.typed() });
     this.to = make("input", { id: "chart-to", type: "number", min: "0", step: "any", onchange: () => this.typed() });
-    this.caption = make("p", { id: "chart-caption", role: "status" });
+    this.caption = make("p", { id: "chart-caption" });
     element.replaceChildren(
       make("div", { class: "bar" },
         make("label", { for: "chart-quantity" }, "Show"), this.what, make("label", {}, this.trips, " round trips"),

@@ -5,7 +5,7 @@ const assert = require('assert')
 const fs = require('fs')
 const { emit } = require('../common')
 
-module.exports = { rules }
+module.exports = { rules, first }
 
 // The filter file: what its rules did, errors in their places, a rule from a packet, and no file lost. The rule acts on
 // the next session.
@@ -116,6 +116,32 @@ async function rules ({ page, apply, selected, shows, until, accessible, picture
   assert.match(fs.readFileSync(file, 'utf8'), /# theirs\n\n\[\[rule\]\]\nname = "held_item_slot from a packet"/)
   assert(!await unload(), 'everything is saved')
   await shows('#rule-counts', /held_item_slot from a packet\s*0/) // it was reloaded
+  emit('saved')
+  await shows('#rule-counts', /held_item_slot from a packet\s*1\s*1\s*0/)
+}
+
+// The run has no filter file: the first rule creates one, and acts on the next session.
+async function first ({ page, apply, applied, selected, shows, until, press, click, text }) {
+  await click('#tab-rules')
+  assert.strictEqual(await page.inputValue('#rule-text'), '')
+  await shows('#rule-message', /^$/)
+  await apply('held_item_slot and serverbound and pkt.origin == "client"')
+  await page.focus('#list')
+  await press('Home')
+  await selected(0, /slotId=3/)
+  await press('R')
+  await until(async () => /when = "serverbound and held_item_slot and slotId == 3"/.test(await page.inputValue('#rule-text')), 'the rule of the packet')
+  await shows('#rule-message', /^Not saved\. Saving creates .*rules-\d{8}T\d{6}Z\.toml\.$/)
+  await click('text="Show what it matches"')
+  await until(applied, 'the packets that it matches')
+  assert.strictEqual(await page.inputValue('#filter'), 'serverbound and held_item_slot and slotId == 3')
+  assert.strictEqual(await text('#list', 'aria-rowcount'), '2')
+  await click('#tab-rules')
+  const changed = (await page.inputValue('#rule-text')).replace(/tag {2}= "seen"\n/, '').replace('# set   = { slotId = 3 }', 'set   = { slotId = 6 }')
+  await page.fill('#rule-text', changed)
+  await press('Control+s')
+  await shows('#rule-message', /^Saved: .*rules-.*\.toml\. Start the proxy with -f/)
+  await shows('#rule-counts', /held_item_slot from a packet\s*0/)
   emit('saved')
   await shows('#rule-counts', /held_item_slot from a packet\s*1\s*1\s*0/)
 }

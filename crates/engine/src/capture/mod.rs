@@ -41,8 +41,8 @@ pub use files::{
     CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, CompactedPart, Compression,
     CreateError, CreateOptions, Entries, FileType, Format, Keep, Lake, NamedFiles, OpenLake,
     Rotation, UnknownPlaceholder, check_capture_name, check_file, check_file_name, claim_file,
-    create_sink, is_packed, is_table, open_capture, open_table, read_capture, read_capture_within,
-    unpack, write_sink,
+    create_sink, file_time, is_packed, is_table, open_capture, open_table, read_capture,
+    read_capture_within, unpack, write_sink,
 };
 pub use head::RawKind;
 pub use inflation_budget::InflationBudget;

@@ -2,7 +2,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use mitmcraft_protocol::packet::{FieldPath, Glob, Packet, PathStep};
+use mitmcraft_protocol::packet::{FieldPath, Glob, Packet, PathStep, glob_matches};
 
 /// The packets and fields whose differences are ignored.
 ///
@@ -68,6 +68,14 @@ impl Ignore {
         let Some(kind) = packet.kind() else { return false };
         let mut whole = self.rules.iter().filter(|rule| rule.field.is_none());
         whole.any(|rule| rule.packets.matches(kind.name()))
+    }
+
+    /// Returns `true` if all of a field of a packet, which is not within another one, is ignored.
+    #[must_use]
+    pub fn field(&self, packet: &Packet, name: &str) -> bool {
+        let is =
+            |path: &&[PathStep]| matches!(path, [PathStep::Name(glob)] if glob_matches(glob, name));
+        self.packet(packet) || self.fields(packet).iter().any(is)
     }
 
     /// Returns the paths of the ignored fields of a packet. Their names are globs.

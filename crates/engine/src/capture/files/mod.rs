@@ -29,7 +29,7 @@ pub use create::{
 pub use file_type::{Compression, FileType, Format};
 pub use keep::Keep;
 pub use lake::{CompactedPart, Lake, OpenLake};
-pub use name_pattern::UnknownPlaceholder;
+pub use name_pattern::{UnknownPlaceholder, file_time};
 pub use named_files::NamedFiles;
 pub use open::{Entries, is_table, open_capture, open_table, read_capture, read_capture_within};
 pub use rotation::Rotation;

@@ -69,7 +69,7 @@ impl NamePattern {
                 Part::Text(text) => name.push_str(text),
                 Part::Session => name.push_str(&context.session.to_string()),
                 Part::Player => name.push_str(&safe(context.player.as_deref().unwrap_or_default())),
-                Part::Time => name.push_str(&stamp(at)),
+                Part::Time => name.push_str(&file_time(at)),
             }
         }
         name.into()
@@ -111,8 +111,9 @@ fn safe(player: &str) -> String {
     }
 }
 
-/// Formats a time as `20261120T123107Z`, which sorts and is valid on every system.
-fn stamp(at: Timestamp) -> String {
+/// Formats a time as the names of files have it: `20261120T123107Z`, which sorts and is valid on every system.
+#[must_use]
+pub fn file_time(at: Timestamp) -> String {
     let text = at.to_string();
     let whole = text.split_once('.').map_or(&*text, |(whole, _)| whole);
     let digits: String = whole.chars().filter(|char| !['-', ':'].contains(char)).collect();

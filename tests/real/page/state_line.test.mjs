@@ -1,0 +1,50 @@
+import assert from 'node:assert'
+import { beforeEach, test } from 'node:test'
+import { make } from '../../../src/web/page/dom.js'
+import { StateLine } from '../../../src/web/page/state_line.js'
+import { openDocument } from './fake_dom.mjs'
+
+let line, spoken
+
+beforeEach(() => {
+  openDocument()
+  const kinds = { state: 'p', progress: 'progress', empty: 'p', 'search-count': 'span', spoken: 'p' }
+  const all = Object.fromEntries(Object.entries(kinds).map(([id, kind]) => [id, make(kind, { id })]))
+  document.getElementById = id => all[id]
+  globalThis.HTMLProgressElement ??= all.progress.constructor
+  line = new StateLine()
+  spoken = []
+  line.speak = text => spoken.push(text)
+})
+
+const state = (end, more) => ({ first: 0, end, complete: false, read: null, fault: null, hidden: 0, cleared: 0, sorting: null, saved: null, limit: null, search: null, list: { total: end, done: end, all: end }, ...more })
+const show = (end, more) => line.show(state(end, more), true, true, null)
+
+test('a number that runs is not read out, and what is of another kind once', () => {
+  for (let end = 0; end < 50; end++) show(end)
+  assert.deepStrictEqual(spoken, ['live'])
+  assert.strictEqual(line.element.textContent, '49 packets, live')
+  line.fail('disconnected')
+  line.fail('disconnected')
+  show(60)
+  show(60, { complete: true })
+  assert.deepStrictEqual(spoken, ['live', 'disconnected', 'disconnected', 'live', 'complete'])
+  for (let read = 0; read < 1; read += 0.1) line.show(state(9, { read }), true, false, null)
+  assert.deepStrictEqual(spoken.slice(5), ['reading…'])
+})
+
+test('how many matches there are is read out once they are found, and not while others come in', () => {
+  show(10)
+  spoken = []
+  line.searched = false
+  show(10, { search: { total: 3, done: 5, all: 10 } })
+  show(10, { search: { total: 4, done: 10, all: 10 } })
+  for (let end = 11; end < 30; end++) {
+    show(end, { search: { total: 4, done: end - 1, all: end } })
+    show(end, { search: { total: end, done: end, all: end } })
+  }
+  assert.deepStrictEqual(spoken, ['4 matches'])
+  line.searched = false
+  show(30, { search: { total: 1, done: 30, all: 30 } })
+  assert.deepStrictEqual(spoken, ['4 matches', '1 match'])
+})
