@@ -28,7 +28,7 @@ macro_rules! topic {
 
 /// The topics of `help`, in the order in which they are listed: all guides. A page on a command has another name than the
 /// command.
-pub(in crate::cli) const TOPICS: [Topic; 25] = [
+pub(in crate::cli) const TOPICS: [Topic; 26] = [
     topic!("filters", "filters", "The filter language, and files of rules"),
     topic!("captures", "captures", "The formats of captures, key by key", "5"),
     topic!("capture-formats", "capture-formats", "What each format of captures keeps", "5"),
