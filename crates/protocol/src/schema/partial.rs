@@ -71,7 +71,7 @@ fn merge_section(
     let fault = |cause: String| SchemaError { at: at.clone(), cause };
     let root = types.get("packet").cloned();
     let mut root = root.unwrap_or_else(|| packet_types("varint", Map::new(), Map::new()));
-    let (ids, known) = lists(&mut root)
+    let [ids, known] = lists(&mut root)
         .ok_or_else(|| fault("the version has an unusual list of packets".into()))?;
     let mut given = BTreeMap::new();
     for (id, name) in object(&at, packets)? {
@@ -100,11 +100,11 @@ fn merge_section(
 }
 
 /// Returns the names of packets by their ids, and their types by their names.
-fn lists(root: &mut Json) -> Option<(&mut Map<String, Json>, &mut Map<String, Json>)> {
+fn lists(root: &mut Json) -> Option<[&mut Map<String, Json>; 2]> {
     let parts = root.get_mut(1)?.as_array_mut()?;
     let [ids, types] = parts.as_mut_slice() else { return None };
     let ids = ids.get_mut("type")?.get_mut(1)?.get_mut("mappings")?.as_object_mut()?;
-    Some((ids, types.get_mut("type")?.get_mut(1)?.get_mut("fields")?.as_object_mut()?))
+    Some([ids, types.get_mut("type")?.get_mut(1)?.get_mut("fields")?.as_object_mut()?])
 }
 
 /// Gives ids to packets, all at once, so that a packet whose id goes to another one keeps its type if it gets another
