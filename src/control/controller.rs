@@ -404,7 +404,7 @@ impl Controller {
         let Some(joint) = self.joint.get_mut(&first) else { return };
         joint.open -= 1;
         joint.decided += decided;
-        joint.error = joint.error.take().or(result.err());
+        joint.error = joint.error.take().or_else(|| result.err());
         if joint.open > 0 {
             return;
         }

@@ -58,6 +58,10 @@ pub(super) struct Inner {
 }
 
 impl Inner {
+    pub(super) fn new() -> Self {
+        Self { counts: CountingSink::keeping(MAX_CLOSED), ..Self::default() }
+    }
+
     /// Takes an entry. Returns `true` if that made work for the disk.
     pub(super) fn take(
         &mut self,
@@ -331,3 +335,6 @@ const MAX_UNWRITTEN: usize = 4 << 20;
 
 /// Most rows beyond the window that wait to be written: 2 MiB.
 const MAX_LATE: u64 = 16 * CHUNK_ROWS as u64;
+
+/// Sessions that have ended, and are listed.
+const MAX_CLOSED: usize = 1000;

@@ -39,7 +39,7 @@ impl Store {
     /// Creates an empty store with its temporary files on another disk.
     pub(crate) fn on_disk(options: StoreOptions, disk: &Arc<dyn Disk>) -> Self {
         Self {
-            inner: Mutex::default(),
+            inner: Mutex::new(Inner::new()),
             spools: Mutex::new(Spools::new(disk)),
             editors: Mutex::default(),
             options,
@@ -224,6 +224,12 @@ impl Store {
             }
         });
         sessions.collect()
+    }
+
+    /// Returns the number of sessions that are not among [`sessions`](Self::sessions) any more: the oldest ones.
+    #[must_use]
+    pub fn forgotten_sessions(&self) -> u64 {
+        self.lock().counts.forgotten()
     }
 
     /// Returns what is missing.

@@ -137,8 +137,10 @@ impl Viewer {
             }
             Request::Sessions {} => {
                 let sessions = self.store.sessions();
-                let left_out = sessions.len().saturating_sub(MAX_SESSIONS);
-                let sessions = sessions[left_out..].iter().map(SessionInfo::from).collect();
+                let cut = sessions.len().saturating_sub(MAX_SESSIONS);
+                let forgotten = usize::try_from(self.store.forgotten_sessions());
+                let left_out = forgotten.unwrap_or(usize::MAX).saturating_add(cut);
+                let sessions = sessions[cut..].iter().map(SessionInfo::from).collect();
                 Answer::Sessions { sessions, left_out }
             }
             Request::Subscribe { filter, from } => {

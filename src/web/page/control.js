@@ -74,6 +74,8 @@ export class ControlPanel {
     this.saveButton = make("button", { type: "button", class: "primary", title: "Ctrl-Enter in a field", onclick: () => unlessLost(this.save()) }, "Send edited");
     this.editBox = make("div", { hidden: "" }, this.editTitle, this.editor.element, make("div", { class: "bar" }, this.saveButton,
       make("button", { type: "button", onclick: () => this.close() }, "Cancel")));
+    /** The names of the sessions that are offered. */
+    this.drawn = "";
     /** `true` once a person has chosen the session: it stays chosen after it has ended. */
     this.byHand = false;
     this.session = make("select", { id: "control-session", "aria-label": "Session", onchange: () => {
@@ -466,6 +468,7 @@ export class ControlPanel {
   chooseSession(session) {
     if (![...this.session.options].some((it) => it.value === String(session))) {
       this.session.append(make("option", { value: session, "data-key": session }, `#${session} (ended)`));
+      this.drawn = "";
     }
     this.session.value = String(session);
     this.byHand = true;
@@ -481,8 +484,13 @@ export class ControlPanel {
       const chosen = free ? "" : this.session.value;
       const offered = sessions.filter((it) => (it.closed === null && plays(it)) || String(it.session) === chosen);
       const none = make("option", { value: "", "data-key": "none" }, "none open");
-      patch(this.session, ...(offered.length ? [] : [none]), ...offered.map((it) => make("option", { value: it.session, "data-key": it.session },
-        `#${it.session} ${it.player ?? it.client}${it.closed === null ? "" : " (ended)"}`)));
+      const names = offered.map((it) => `#${it.session} ${it.player ?? it.client}${it.closed === null ? "" : " (ended)"}`);
+      // A thousand of them are made anew only if they are others.
+      const drawn = JSON.stringify(names);
+      if (drawn !== this.drawn) {
+        patch(this.session, ...(offered.length ? [] : [none]), ...offered.map((it, at) => make("option", { value: it.session, "data-key": it.session }, names[at])));
+      }
+      this.drawn = drawn;
       if (chosen && this.session.value !== chosen) this.chooseSession(Number(chosen));
       this.drawKick();
       // Each state of a session has packets of its own.

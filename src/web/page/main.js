@@ -77,7 +77,7 @@ const packets = new Packets(connection, list, (row) => unlessLost(selectedPacket
 const pair = new PairView(byId("pair", HTMLElement));
 const memory = new Memory(connection.token);
 const filter = new FilterLine(connection, filterInput, byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(applyView({ filter: text })));
-const sessions = new Sessions(byId("session-list", HTMLElement), (selected) => unlessLost(applyView({ sessions: selected })));
+const sessions = new Sessions(byId("session-list", HTMLElement), (selected) => unlessLost(applyView({ sessions: selected })), byId("session-search", HTMLInputElement), byId("session-more", HTMLElement));
 const conversation = new Conversation(connection, byId("panel-conversation", HTMLElement), (row) => unlessLost(openRow(row)));
 const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (condition) => {
   showTab("packets");
@@ -225,7 +225,7 @@ function onState(message) {
 async function askSessions() {
   const answer = await connection.ask("sessions", {});
   if (answer.error) return;
-  sessions.update(answer.sessions);
+  sessions.update(answer.sessions, answer.left_out);
   control.offer(answer.sessions);
 }
 
@@ -611,7 +611,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key.length === 1 && !control && !singleKeys()) return;
   if (control && event.key === "a" && event.target === list) {
     event.preventDefault();
-    packets.chooseAll();
+    unlessLost(packets.chooseAll());
     return;
   }
   if (event.shiftKey && event.target === list && (event.key === "ArrowDown" || event.key === "ArrowUp")) {

@@ -10,16 +10,32 @@ const PINGS = -1;
 /** Most sessions that a list selects. */
 const MOST = 500;
 
+/** Most sessions that are elements: the newest of those that are searched. */
+const SHOWN = 100;
+
+/** Sessions from which on they can be searched. */
+const MANY = 10;
+
 /** Returns `true` for a session that has only asked for the server's status. @param {Session} session */
 export function isPing({ player, legs }) {
   return player === null && legs?.state === "status";
 }
 
 export class Sessions {
-  /** @param {HTMLElement} element @param {(sessions: number[]) => void} onSelect */
-  constructor(element, onSelect) {
+  /**
+   * @param {HTMLElement} element
+   * @param {(sessions: number[]) => void} onSelect
+   * @param {HTMLInputElement} [search] what is typed there is searched
+   * @param {HTMLElement} [more] says what is not shown
+   */
+  constructor(element, onSelect, search = make("input", {}), more = make("p", {})) {
     this.element = element;
     this.onSelect = onSelect;
+    this.search = search;
+    this.more = more;
+    /** Sessions that mitmcraft does not list any more. */
+    this.forgotten = 0;
+    search.addEventListener("input", () => this.draw());
     /** @type {Session[]} */
     this.sessions = [];
     /** 0 for all, `PINGS` for those that are folded. */
@@ -40,8 +56,8 @@ export class Sessions {
       if (!step) return;
       event.preventDefault();
       event.stopPropagation();
-      const played = this.sessions.filter((it) => !isPing(it)).map((it) => it.session);
-      const all = [0, ...played, ...(played.length < this.sessions.length ? [PINGS] : [])];
+      const pings = this.sessions.some(isPing) && !this.search.value ? [PINGS] : [];
+      const all = [0, ...this.shown().map((it) => it.session), ...pings];
       const index = all.indexOf(this.selected) + step;
       this.select(all[Math.min(Math.max(0, index), all.length - 1)] ?? 0);
     });
@@ -55,13 +71,27 @@ export class Sessions {
     this.onSelect(session === PINGS ? pings : session ? [session] : []);
   }
 
+  /** The sessions that are searched, in their order; those with a player, or that may get one. */
+  found() {
+    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    return this.sessions.filter((it) => !isPing(it) && words.every((word) => textOf(it).includes(word)));
+  }
+
+  /** Those that are shown: the newest, and the one that is selected. @param {Session[]} [found] */
+  shown(found = this.found()) {
+    const newest = found.slice(-SHOWN);
+    const chosen = newest.some((it) => it.session === this.selected) ? [] : this.sessions.filter((it) => it.session === this.selected);
+    return [...chosen, ...newest];
+  }
+
   /** The sessions that have ended. */
   ended() {
     return this.sessions.filter((it) => it.closed !== null).map((it) => it.session);
   }
 
-  /** @param {Session[]} all */
-  update(all) {
+  /** @param {Session[]} all @param {number} [forgotten] sessions that are not among them any more */
+  update(all, forgotten = 0) {
+    this.forgotten = forgotten;
     const sessions = all.filter((it) => !this.cleared.has(it.session));
     const now = performance.now();
     const seconds = (now - this.at) / 1000;
@@ -83,7 +113,8 @@ export class Sessions {
         id: `session-${number}`, "data-key": number, role: "option", "data-session": number,
         "aria-selected": number === this.selected,
       }, ...parts);
-    const items = this.sessions.filter((it) => !isPing(it)).map((it) => {
+    const found = this.found();
+    const items = this.shown(found).map((it) => {
       const open = it.closed === null;
       const rate = this.rates.get(it.session);
       const state = open ? (it.legs?.state ?? "open") : "closed";
@@ -101,11 +132,24 @@ export class Sessions {
       );
     });
     const pings = this.sessions.filter(isPing);
-    const folded = pings.length ? [item(PINGS, make("strong", {}, plural(pings.length, "ping")), make("small", {}, "of the multiplayer list"))] : [];
+    const folded = pings.length && !this.search.value ? [item(PINGS, make("strong", {}, plural(pings.length, "ping")), make("small", {}, "of the multiplayer list"))] : [];
     const all = item(0, make("strong", {}, "All sessions"));
+    const rest = found.length - SHOWN;
+    const hints = [
+      rest > 0 ? `${plural(rest, "older session")}: search for them above.` : "",
+      this.search.value && !found.length ? "No session has this." : "",
+      this.forgotten ? `${plural(this.forgotten, "session")} before these ${this.forgotten === 1 ? "is" : "are"} not listed any more; a filter such as session.id == 5 finds their packets.` : "",
+    ];
     press.draw(this, () => {
+      this.search.hidden = this.sessions.length < MANY && !this.search.value;
+      this.more.textContent = hints.filter(Boolean).join(" ");
       patch(this.element, all, ...items, ...folded);
       this.element.setAttribute("aria-activedescendant", `session-${this.selected}`);
     });
   }
+}
+
+/** What is searched of a session. @param {Session} session */
+function textOf({ session, player, client, server, upstream, version, closed, waits, capture }) {
+  return [`#${session}`, player, client, server ?? upstream, version, closed === null ? "open" : `closed ${closed}`, waits, capture].filter(Boolean).join(" ").toLowerCase();
 }

@@ -342,11 +342,7 @@ fn packets_of_a_session_have_forms_over_the_protocol_of_the_page() {
             client_encrypted: false,
             server_encrypted: false,
         });
-        store.push(&Entry::Event(mitmcraft_engine::capture::Event {
-            context,
-            at: Timestamp(START),
-            kind,
-        }));
+        store.push(&Entry::Event(Event { context, at: Timestamp(START), kind }));
         let mut viewer = viewer(&store);
         for dir in ["clientbound", "serverbound"] {
             let names = viewer.ask(&json!({ "do": "packets", "session": 1, "dir": dir }));

@@ -324,6 +324,30 @@ fn packets_older_than_the_window_say_why_they_are_not_held_or_that_their_bytes_a
 }
 
 #[test]
+fn a_thousand_sessions_that_have_ended_are_listed_and_the_number_of_those_before_is_told() {
+    let store = Store::new(StoreOptions::whole());
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    for number in 1..=1010 {
+        let client = ([127, 0, 0, 1], 50000).into();
+        let protocol = Arc::clone(&protocol);
+        let context = Arc::new(Context::new(number, Timestamp(START), client, protocol));
+        let closed = EventKind::Close(Summary::default());
+        for kind in [EventKind::Open, closed] {
+            store.push(&Entry::Event(Event {
+                context: Arc::clone(&context),
+                at: Timestamp(START),
+                kind,
+            }));
+        }
+    }
+    let mut viewer = Viewer::new(Arc::new(store), Arc::new(Catalog::embedded().clone()));
+    let answer = ask(&mut viewer, &json!({ "do": "sessions" }));
+    let sessions = answer["sessions"].as_array().unwrap();
+    assert_eq!((sessions.len(), &sessions[0]["session"]), (1000, &json!(11)));
+    assert_eq!(answer["left_out"], 10);
+}
+
+#[test]
 fn very_many_rows_are_not_returned_at_once() {
     let mut viewer = viewer(1000);
     let count = |viewer: &mut Viewer, start: u64| {

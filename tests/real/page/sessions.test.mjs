@@ -48,3 +48,31 @@ test('what is selected stays the same when others come, and those that are clear
   sessions.update(sessions.sessions)
   assert.deepStrictEqual(titles(), ['All sessions', '#2 Player2'])
 })
+
+test('of many sessions, few are elements: the newest that are searched, and the selected one', () => {
+  const all = Array.from({ length: 1000 }, (_, at) => session(at + 1, { closed: at % 2 ? null : 'kicked: full', version: at % 3 ? '1.8.9' : '1.21.4' }))
+  sessions.update(all.slice(0, 5))
+  assert(sessions.search.hidden)
+  sessions.update(all, 7)
+  assert.deepStrictEqual([element.children.length, sessions.search.hidden], [101, false])
+  assert.strictEqual(titles().at(-1), '#1000 Player1000')
+  assert.match(sessions.more.textContent, /^900 older sessions: search for them above\. 7 sessions before these are not listed any more/)
+  const search = text => {
+    sessions.search.value = text
+    sessions.search.dispatchEvent(event('input'))
+    return titles().slice(1)
+  }
+  const numbered = numbers => numbers.map(it => `#${it} Player${it}`)
+  assert.deepStrictEqual(search('player77 '), numbered([77, ...Array.from({ length: 10 }, (_, at) => 770 + at)]))
+  assert.deepStrictEqual(search('PLAYER77 open'), numbered([770, 772, 774, 776, 778]))
+  assert.strictEqual(search('1.21.4 full closed').length, 100)
+  assert.deepStrictEqual(search('50003'), numbered([3]))
+  element.children[1].click()
+  assert.deepStrictEqual([shown, search('50005')], [[[3]], numbered([3, 5])], 'the selected one stays')
+  search('nobody')
+  assert.match(sessions.more.textContent, /^No session has this\./)
+  // Arrows go through what is shown.
+  search('player77 ')
+  for (let i = 0; i < 3; i++) element.dispatchEvent(event('keydown', { key: 'ArrowDown' }))
+  assert.deepStrictEqual(shown.slice(1), [[77], [770], [771]])
+})

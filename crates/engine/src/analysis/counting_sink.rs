@@ -11,7 +11,7 @@ use mitmcraft_protocol::packet::{Context, Timestamp};
 ///
 /// Memory is bounded: kinds are those of the protocol, and only the last sessions that have closed are
 /// counted separately.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CountingSink {
     sessions: BTreeMap<u64, SessionCounts>,
     /// The sum of sessions that are no longer counted separately.
@@ -20,6 +20,8 @@ pub struct CountingSink {
     pub(super) forgotten: u64,
     /// The number of closed ones in `sessions`.
     closed: usize,
+    /// The greatest number of them.
+    max_closed: usize,
 }
 
 /// The counts of a session.
@@ -37,7 +39,26 @@ pub struct SessionCounts {
     pub keep_alives: RoundTrip,
 }
 
+impl Default for CountingSink {
+    fn default() -> Self {
+        Self::keeping(MAX_CLOSED)
+    }
+}
+
 impl CountingSink {
+    /// Creates a sink that counts as many closed sessions separately, at most 1024.
+    #[must_use]
+    pub fn keeping(max_closed: usize) -> Self {
+        let (sessions, earlier) = (BTreeMap::new(), CountsByPacket::default());
+        Self { sessions, earlier, forgotten: 0, closed: 0, max_closed }
+    }
+
+    /// The number of sessions that are no longer counted separately.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
     /// Iterates over the sessions that are counted separately, in order.
     pub fn sessions(&self) -> impl Iterator<Item = &SessionCounts> {
         self.sessions.values()
@@ -62,7 +83,7 @@ impl CountingSink {
 
     /// Merges the oldest closed sessions, or the oldest ones if none has closed, into `earlier`.
     fn forget(&mut self) {
-        while self.closed > MAX_CLOSED || self.sessions.len() > MAX_SESSIONS {
+        while self.closed > self.max_closed || self.sessions.len() > MAX_SESSIONS {
             // Without this, each entry of many open sessions would search all of them.
             let sessions = (self.closed > 0).then_some(&self.sessions);
             let mut sessions = sessions.into_iter().flatten();
@@ -104,7 +125,7 @@ impl Sink for CountingSink {
     }
 }
 
-/// Closed sessions that are counted separately.
+/// Closed sessions that are counted separately unless the caller says otherwise.
 const MAX_CLOSED: usize = 64;
 
 /// Sessions that are counted separately. A capture may lack the events of their closing.

@@ -62,7 +62,7 @@ const OWN: &[&str] = &[
     "taken as the Disconnect of another state, because this state has no such packet and it decodes whole",
     // Rules, and what they may not do.
     "dropped by a rule",
-    "`{}` was to be changed, but the connection needs it as it is",
+    "`{}` was not changed, because the connection depends on it",
     "rules change chat, so the player's chat session is kept from the server, which does not insist on it: what the player says goes out unsigned",
     "a signed message was to be changed or dropped: its signature, or that of the next, would be wrong, and the session would end",
     "a message that is counted was to be dropped or repeated: the session would end over the next one",
@@ -80,7 +80,7 @@ const OWN: &[&str] = &[
     "held for {} s, then dropped",
     "held for {} s, then edited",
     "held for {} s, then forwarded: it stops the keep-alives, and its peers wait no longer than 30 s",
-    "held for {} s, then forwarded: no memory is left for packets behind it",
+    "held for {} s, then forwarded: no memory is left for the packets after it",
     "held for {} s, then forwarded: the state changed",
     "held for {} s, then forwarded: the session ended",
     "held for {} s, then dropped: the session ended",
@@ -91,7 +91,7 @@ const OWN: &[&str] = &[
     "answers the proxy, which has answered the server",
     "cannot overtake what is held: the proxy answers it",
     // The end of a session.
-    "sent behind the packet that ended the session",
+    "sent after the packet that ended the session",
     "the session ended while a peer did not read what packets before had caused",
     "the session ended before there was a key",
     "the session ended before the server's policy was known",
