@@ -25,6 +25,7 @@ mod redaction;
 pub(crate) mod registries;
 mod registry;
 mod renamed;
+pub(crate) mod rhythm;
 pub(crate) mod rows;
 pub(crate) mod session_memory;
 #[cfg(test)]
@@ -48,4 +49,5 @@ pub use redaction::{GameWords, Kept, Part};
 pub use registries::registry;
 pub use registry::{Registry, RegistryKind};
 pub use renamed::{other_fields, other_packets};
+pub use rhythm::{Rhythm, is_answered_aside};
 pub use session_memory::{About, SessionMemory};
