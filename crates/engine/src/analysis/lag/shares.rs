@@ -93,8 +93,7 @@ impl Shares {
         let direction = packet.direction();
         let Some(kind) = packet.kind() else { return };
         self.count(Item::Packet(direction, packet_name(packet).into()), bytes);
-        if let Some(mut channel) = Channels::name(packet) {
-            channel.truncate(channel.floor_char_boundary(MAX_NAME));
+        if let Some(channel) = Channels::name(packet).filter(|it| it.len() <= MAX_NAME) {
             self.count(Item::Channel(direction, channel), bytes);
         }
         if direction == Direction::Serverbound {
@@ -290,5 +289,5 @@ const MAX_ITEMS: usize = 4096;
 /// Entities whose type is known.
 const MAX_ENTITIES: usize = 1 << 14;
 
-/// Greatest length of a channel's name, in bytes.
+/// Greatest length of a channel's name that is counted, in bytes.
 const MAX_NAME: usize = 256;
