@@ -113,6 +113,11 @@ impl Answers {
         None
     }
 
+    /// Forgets the questions that are answered in order, since packets are missing.
+    pub(super) fn forget_order(&mut self) {
+        self.in_order.clear();
+    }
+
     /// Returns the answers, and whether each was late: compared with the quick ones of its kind.
     pub(super) fn trips(&self) -> Vec<Trip> {
         let mut kinds: HashMap<Question, Vec<f64>> = HashMap::new();

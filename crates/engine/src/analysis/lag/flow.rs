@@ -68,6 +68,11 @@ impl Flow {
         self.seconds[second].1 += bytes as u64;
     }
 
+    /// Forgets all gaps, since packets are missing.
+    pub(super) fn forget_gaps(&mut self) {
+        self.gaps.clear();
+    }
+
     /// Iterates over the gaps that overlap a time.
     pub(super) fn gaps(&self, from: f64, to: f64) -> impl Iterator<Item = &Gap> {
         self.gaps.iter().filter(move |gap| gap.from < to && gap.to > from)

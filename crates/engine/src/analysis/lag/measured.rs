@@ -27,6 +27,8 @@ pub struct Measured {
     pub client_silence: f64,
     /// The chunks per tick that the client reported to be able to take: how often, the least and the most.
     pub chunks: Option<(u64, f64, f64)>,
+    /// `true` if packets are missing from the capture, so that neither ticks nor silences tell anything.
+    pub is_partial: bool,
     pub(super) trips: BTreeMap<Question, RoundTrip>,
 }
 
@@ -55,6 +57,7 @@ impl Measured {
             server_silence: 0.0,
             client_silence: 0.0,
             chunks: None,
+            is_partial: false,
             trips: BTreeMap::new(),
         }
     }

@@ -39,6 +39,10 @@ pub(super) struct Observed {
     age: Option<i64>,
     /// Positions of the server that the client is about to repeat.
     teleports: u32,
+    /// The number of the last packet, and `true` once packets were missing before one: then neither ticks nor
+    /// silences tell anything.
+    seq: Option<u64>,
+    pub(super) is_partial: bool,
     /// `true` if the last packet ended the game's state, so that the others do not count.
     is_away: bool,
 }
@@ -62,6 +66,8 @@ impl Observed {
             rate: Some(TICKS),
             age: None,
             teleports: 0,
+            seq: None,
+            is_partial: false,
             is_away: false,
         }
     }
@@ -70,25 +76,35 @@ impl Observed {
     pub(super) fn next(&self, begin: Timestamp) -> Self {
         let mut next = Self::new(Arc::clone(&self.context), begin);
         (next.rate, next.age, next.teleports) = (self.rate, self.age, self.teleports);
-        next.is_away = self.is_away;
+        (next.is_away, next.seq) = (self.is_away, self.seq);
         next
     }
 
     /// Returns whether the client's ticks can be counted. Programs that play, unlike the game, send less while their
     /// player stands.
     pub(super) fn counts_ticks(&self) -> bool {
-        self.move_every.is_none() && self.moves.each_second <= SECONDS_OF_A_GAME
+        !self.is_partial && self.move_every.is_none() && self.moves.each_second <= SECONDS_OF_A_GAME
     }
 
     /// Returns the seconds in which the client sends a move at least; `None` if not even that is sure.
     pub(super) fn sure_moves(&self) -> Option<f64> {
         let gaps = self.moves.gaps(0.0, f64::INFINITY).count();
-        self.move_every.filter(|_| self.moves.each_second >= (2 * gaps).max(MIN_SECONDS))
+        let every = self.move_every.filter(|_| !self.is_partial);
+        every.filter(|_| self.moves.each_second >= (2 * gaps).max(MIN_SECONDS))
     }
 
     /// Returns a time in seconds since the beginning.
     pub(super) fn time(&self, at: Timestamp) -> f64 {
         at.since(self.begin).as_secs_f64()
+    }
+
+    /// Takes the number of a packet, also of one that the proxy made.
+    pub(super) fn number(&mut self, seq: u64) {
+        if self.seq.is_some_and(|last| seq > last + 1) {
+            self.is_partial = true;
+            self.answers.forget_order();
+        }
+        self.seq = self.seq.max(Some(seq));
     }
 
     /// Takes a packet that came from a peer.

@@ -154,6 +154,9 @@ fn write_finding(out: &mut String, finding: &LagFinding) {
 fn write_measured(out: &mut String, measured: &Measured) {
     let Measured { context, seconds: time, server, client, chunks, .. } = measured;
     let _ = writeln!(out, "\n{}, {} in the game", session(context), seconds(*time));
+    if measured.is_partial {
+        out.push_str("  packets are missing from the capture: ticks and silences tell nothing\n");
+    }
     let silences = [measured.server_silence, measured.client_silence];
     for ((name, ticks), silence) in
         [("server", server), ("client", client)].into_iter().zip(silences)
@@ -251,6 +254,7 @@ fn measured_json(measured: &Measured) -> Json {
         "session": measured.context.session,
         "player": measured.context.player,
         "seconds": measured.seconds,
+        "partial": measured.is_partial,
         "server": ticks(&measured.server),
         "client": ticks(&measured.client),
         "server_silence": measured.server_silence,

@@ -95,7 +95,12 @@ impl Lag {
             let next = followed.seen.next(at);
             std::mem::replace(&mut followed.seen, next)
         });
+        followed.seen.number(packet.seq());
         followed.seen.take(record, &mut followed.measured);
+        if followed.seen.is_partial {
+            followed.seen.down.forget_gaps();
+            followed.measured.is_partial = true;
+        }
         if let Some(seen) = full {
             followed.measured.follow(&seen, seen.time(before));
             self.judge(&seen, before, false);
@@ -152,6 +157,10 @@ impl Sink for Lag {
                 record.packet.inflate();
                 if record.outcome.came() {
                     self.take(record);
+                } else if let Some(followed) =
+                    self.sessions.get_mut(&record.packet.context().session)
+                {
+                    followed.seen.number(record.packet.seq());
                 }
             }
             Entry::Event(event) => {

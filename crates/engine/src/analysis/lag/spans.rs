@@ -74,7 +74,8 @@ impl<'o> Evidence<'o> {
         };
         let (last, _) = flow.last.filter(|(last, _)| self.end - last >= END)?;
         let missing = flow.rate(last) * (self.end - last);
-        (self.is_closed && missing >= DENSE).then_some(Span { from: last, to: self.end })
+        (self.is_closed && !self.seen.is_partial && missing >= DENSE)
+            .then_some(Span { from: last, to: self.end })
     }
 
     /// Returns the times of answers that were late, those of one kind up to the next that was not.

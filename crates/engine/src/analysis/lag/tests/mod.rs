@@ -217,6 +217,20 @@ fn what_is_hard_to_tell_is_found_and_not_named_wrongly() {
 }
 
 #[test]
+fn a_capture_without_some_packets_shows_no_lag_of_the_client() {
+    for number in [0, 4, 6] {
+        let mut entries = Plan::healthy(VERSIONS[number], 3).play();
+        let is_kept = |entry: &Entry| entry.record().is_none_or(|it| it.packet.seq() % 400 < 150);
+        entries.retain(is_kept);
+        let report = judged(&entries);
+        let mut text = String::new();
+        report.write_text(&mut text);
+        assert_eq!(report.findings().count(), 0, "{text}");
+        assert!(text.contains("packets are missing from the capture"), "{text}");
+    }
+}
+
+#[test]
 fn a_finding_has_its_packets_and_what_took_most_meanwhile() {
     let (_, plan, ..) = planted(5);
     let entries = plan.play();
