@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use mitmcraft_engine::analysis::{Sort, Stats, VersionCheck, VersionMismatch};
+use mitmcraft_engine::analysis::{Lag, Sort, Stats, VersionCheck, VersionMismatch};
 use mitmcraft_engine::capture::{Entry, Sink as _};
 use mitmcraft_engine::lang::Expr;
 
@@ -19,6 +19,7 @@ use super::output::Output;
   mitmcraft stats --sort packets --top 10 session.pcapng
   mitmcraft stats --where 'clientbound and play' --plot timeline.svg session.jsonl
   mitmcraft stats --json session.jsonl | jq '.packets[0]'
+  mitmcraft stats --lag session.jsonl
 
 Packets are counted as the peers sent them. The numbers of packets that the proxy dropped, \
 rewrote or made follow the name.
@@ -49,6 +50,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 
+    /// Print when sessions lagged, and whether that came from the server, the network or the client
+    #[arg(long, conflicts_with_all = ["condition", "sort", "top", "plot"])]
+    lag: bool,
+
     /// Also write a chart of bytes and packets per second, by packet and direction, as SVG
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     plot: Option<PathBuf>,
@@ -78,6 +83,9 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let condition = arguments.condition.compile(&catalog, output)?;
     let files = capture_files(&arguments.captures)?;
     let reading = Reading::new(&files, true, &catalog, &arguments.memory, output);
+    if arguments.lag {
+        return lag(arguments, files, reading, output);
+    }
     let selection = Selection { condition, sessions: arguments.session.clone() };
     let has_condition = selection.condition.is_some();
     let counted = InOrder::new(files.len(), move |place, outlet| {
@@ -97,9 +105,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         }
         damage.extend(counted.damage);
     }
-    if let Some(session) = arguments.session.iter().find(|it| !sessions.contains(it)) {
-        bail!("there is no session {session}");
-    }
+    has_all(&arguments.session, &sessions)?;
     if has_condition && !matched {
         output.warning("no packet matches");
     }
@@ -120,6 +126,68 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         output.lines(table.trim_end())?;
     }
     last_error(damage, output).map_or(Ok(Done::Yes), Err)
+}
+
+/// Prints when sessions lagged, and where that came from.
+fn lag(
+    arguments: &Arguments,
+    files: Vec<PathBuf>,
+    reading: Reading,
+    output: &Output,
+) -> anyhow::Result<Done> {
+    let wanted = arguments.session.clone();
+    let followed = InOrder::new(files.len(), move |place, outlet| {
+        let (mut lag, mut sessions) = (Lag::default(), BTreeSet::new());
+        let damage = follow(&files[place], &reading, &wanted, &mut lag, &mut sessions).err();
+        outlet.put((lag, sessions, damage), 0);
+    })?;
+    let (mut lag, mut sessions, mut damage) = (Lag::default(), BTreeSet::new(), Vec::new());
+    for (of_file, found, damaged) in followed {
+        lag.merge(of_file);
+        sessions.extend(found);
+        damage.extend(damaged);
+    }
+    has_all(&arguments.session, &sessions)?;
+    let report = lag.into_report();
+    if arguments.json {
+        output.json(&report.json())?;
+    } else {
+        let mut page = String::new();
+        report.write_text(&mut page);
+        output.lines(page.trim_end())?;
+    }
+    last_error(damage, output).map_or(Ok(Done::Yes), Err)
+}
+
+/// Follows the wanted sessions of a capture, or all of them, and adds those that it has.
+fn follow(
+    path: &Path,
+    reading: &Reading,
+    wanted: &[u64],
+    lag: &mut Lag,
+    sessions: &mut BTreeSet<u64>,
+) -> anyhow::Result<()> {
+    let mut input = Input::open(&[path.to_owned()], reading)?;
+    lag.begin(&path.display().to_string());
+    for entry in input.by_ref() {
+        let session = entry.context().session;
+        if wanted.is_empty() || wanted.contains(&session) {
+            if !wanted.is_empty() {
+                sessions.insert(session);
+            }
+            lag.write(&entry)?;
+        }
+    }
+    lag.finish()?;
+    input.end()
+}
+
+/// Checks that all wanted sessions were found.
+fn has_all(wanted: &[u64], found: &BTreeSet<u64>) -> anyhow::Result<()> {
+    match wanted.iter().find(|it| !found.contains(it)) {
+        Some(session) => bail!("there is no session {session}"),
+        None => Ok(()),
+    }
 }
 
 /// Which entries are counted.

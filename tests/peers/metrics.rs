@@ -36,6 +36,8 @@ fn prometheus_parses_the_metrics_and_they_contain_no_names() {
             1.0,
         ),
         ("mitmcraft_bytes_total{direction=\"serverbound\",state=\"handshaking\"}", 10.0),
+        ("mitmcraft_forward_seconds_count{to=\"client\"}", 1.0),
+        ("mitmcraft_forward_seconds_bucket{to=\"client\",le=\"+Inf\"}", 1.0),
     ] {
         assert!(after[name] >= least, "{name}: {}\n{page}", after[name]);
     }
@@ -76,14 +78,20 @@ fn samples(page: &str) -> HashMap<String, f64> {
         if let Some(kind) = line.strip_prefix("# TYPE ") {
             let (name, kind) = kind.split_once(' ').unwrap();
             assert_eq!(name, helped, "{line}");
-            assert!(["counter", "gauge"].contains(&kind), "{line}");
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
             assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
             families.push((name.to_owned(), kind.to_owned()));
             continue;
         }
         let (series, value) = line.rsplit_once(' ').unwrap();
         let name = series.split('{').next().unwrap();
-        assert_eq!(name, families.last().unwrap().0, "{line}");
+        let (family, kind) = families.last().unwrap();
+        let part = name.strip_prefix(&**family).unwrap_or_else(|| panic!("{line}"));
+        let parts: &[&str] = match &**kind {
+            "histogram" => &["_bucket", "_sum", "_count"],
+            _ => &[""],
+        };
+        assert!(parts.contains(&part), "{line}");
         let valid = |char: char| char.is_ascii_lowercase() || char == '_';
         assert!(name.chars().all(valid), "{line}");
         if let Some(labels) = series.strip_prefix(name).filter(|it| !it.is_empty()) {

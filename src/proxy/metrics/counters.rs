@@ -1,10 +1,11 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::proxy::RefusalError;
 use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome};
-use mitmcraft_engine::link::Side;
+use mitmcraft_engine::link::{PerSide, Side};
 use mitmcraft_protocol::packet::{Content, TypeCounts};
 use mitmcraft_protocol::schema::{PacketType, PerDirection, State};
 
@@ -24,6 +25,10 @@ pub struct Metrics {
     pub(super) raw_bytes: PerDirection<Counter>,
     pub(in crate::proxy) written: Counter,
     pub(in crate::proxy) left_out: Counter,
+    /// The times from reading bytes to writing them, by the side that gets them.
+    pub(in crate::proxy) forwarding: PerSide<Histogram>,
+    /// Nanoseconds for which a side took no more bytes.
+    pub(in crate::proxy) blocked: PerSide<Counter>,
     /// `true` while a sink takes nothing.
     stalled: AtomicBool,
     troubles: [Counter; Trouble::ALL.len()],
@@ -40,6 +45,40 @@ impl Counter {
 
     pub(in crate::proxy) fn get(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+}
+
+/// Counts of durations, by their length.
+#[derive(Debug, Default)]
+pub(in crate::proxy) struct Histogram {
+    /// Durations up to each of [`Self::LIMITS`], and longer ones.
+    counts: [Counter; Self::LIMITS.len() + 1],
+    nanos: Counter,
+}
+
+impl Histogram {
+    /// The upper limits, in seconds.
+    pub(super) const LIMITS: [f64; 6] = [0.0001, 0.001, 0.01, 0.05, 0.25, 1.0];
+
+    pub(in crate::proxy) fn add(&self, took: Duration) {
+        let seconds = took.as_secs_f64();
+        let place = Self::LIMITS.iter().position(|limit| seconds <= *limit);
+        self.counts[place.unwrap_or(Self::LIMITS.len())].add(1);
+        self.nanos.add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// Returns how many durations each limit has, with all shorter ones, and how many there are.
+    pub(super) fn cumulative(&self) -> [u64; Self::LIMITS.len() + 1] {
+        let mut sum = 0;
+        self.counts.each_ref().map(|count| {
+            sum += count.get();
+            sum
+        })
+    }
+
+    /// The sum, in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.nanos.get() as f64 / 1e9
     }
 }
 

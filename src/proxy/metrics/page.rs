@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::counters::{Metrics, Trouble};
+use super::counters::{Histogram, Metrics, Trouble};
 use crate::proxy::log::Depth;
 use mitmcraft_engine::capture::Outcome;
 use mitmcraft_engine::filter::RuleCount;
+use mitmcraft_engine::link::Side;
 use mitmcraft_protocol::schema::{Direction, State};
 
 /// What the page contains besides the counters.
@@ -32,6 +33,7 @@ pub(super) fn page(metrics: &Metrics, moment: &Moment) -> String {
     page.sample("start_time_seconds", &[], moment.started);
     sessions(&mut page, metrics);
     packets(&mut page, metrics);
+    forwarding(&mut page, metrics);
     rules(&mut page, &moment.rules);
     log(&mut page, metrics, moment);
     page.family("errors_total", "counter", "Errors, by kind.");
@@ -83,6 +85,28 @@ fn packets(page: &mut Page, metrics: &Metrics) {
     for direction in directions {
         let labels = [("direction", direction.name())];
         page.sample("raw_bytes_total", &labels, metrics.raw_bytes[direction].get());
+    }
+}
+
+fn forwarding(page: &mut Page, metrics: &Metrics) {
+    let help = "Time from reading bytes to writing them, by the side that gets them.";
+    page.family("forward_seconds", "histogram", help);
+    for side in Side::ALL {
+        let (histogram, to) = (&metrics.forwarding[side], ("to", side.name()));
+        let counts = histogram.cumulative();
+        let limits = Histogram::LIMITS.map(|limit| limit.to_string());
+        let limits = limits.iter().map(String::as_str).chain(["+Inf"]);
+        for (limit, count) in limits.zip(counts) {
+            page.sample("forward_seconds_bucket", &[to, ("le", limit)], count);
+        }
+        page.sample("forward_seconds_sum", &[to], histogram.seconds());
+        page.sample("forward_seconds_count", &[to], counts[counts.len() - 1]);
+    }
+    let help = "Time for which bytes waited because a side took no more.";
+    page.family("write_blocked_seconds_total", "counter", help);
+    for side in Side::ALL {
+        let seconds = metrics.blocked[side].get() as f64 / 1e9;
+        page.sample("write_blocked_seconds_total", &[("to", side.name())], seconds);
     }
 }
 
@@ -153,7 +177,31 @@ const PREFIX: &str = "mitmcraft_";
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn times_of_forwarding_are_a_histogram_of_prometheus() {
+        let metrics = Metrics::default();
+        for millis in [0, 5, 5, 2000] {
+            metrics.forwarding.client.add(Duration::from_millis(millis));
+        }
+        metrics.blocked.server.add(1_500_000_000);
+        let page = page(&metrics, &Moment::default());
+        for line in [
+            "mitmcraft_forward_seconds_bucket{to=\"client\",le=\"0.0001\"} 1",
+            "mitmcraft_forward_seconds_bucket{to=\"client\",le=\"0.01\"} 3",
+            "mitmcraft_forward_seconds_bucket{to=\"client\",le=\"1\"} 3",
+            "mitmcraft_forward_seconds_bucket{to=\"client\",le=\"+Inf\"} 4",
+            "mitmcraft_forward_seconds_sum{to=\"client\"} 2.01",
+            "mitmcraft_forward_seconds_count{to=\"client\"} 4",
+            "mitmcraft_forward_seconds_count{to=\"server\"} 0",
+            "mitmcraft_write_blocked_seconds_total{to=\"server\"} 1.5",
+        ] {
+            assert!(page.lines().any(|it| it == line), "{line}: {page}");
+        }
+    }
 
     #[test]
     fn rules_of_the_same_name_are_one_series_and_odd_names_are_escaped() {

@@ -107,6 +107,50 @@ fn stats_counts_captures_as_a_table_as_json_and_as_a_picture() {
 }
 
 #[test]
+fn stats_says_when_a_session_lagged_and_where_that_came_from() {
+    let healthy = root().join("captures/session-1.8.jsonl");
+    let page = Program::mitmcraft(&["stats", "--lag", text(&healthy)]).succeed();
+    assert!(page.starts_with("No lag in 1 session.\n"), "{page}");
+    // A server that sends the time of its world each second, and stands still for five.
+    let capture = scratch_file("lag.jsonl");
+    let begin = "2026-11-20T12:0";
+    let mut lines = format!(
+        "{{\"v\":2,\"session\":1,\"event\":\"open\",\"time\":\"{begin}0:00Z\",\"client\":{{\"address\":\
+         \"127.0.0.1:45084\"}},\"upstream\":\"a:1\",\"server\":{{\"address\":null}}}}\n"
+    );
+    for second in 0..100 {
+        let at = if second > 30 { second + 5 } else { second };
+        lines += &format!(
+            "{{\"v\":2,\"session\":1,\"seq\":{},\"time\":\"{begin}{}:{:02}Z\",\"dir\":\"clientbound\",\
+             \"origin\":\"server\",\"state\":\"play\",\"protocol\":47,\"packet\":\"update_time\",\"wire\":18,\
+             \"verdict\":\"pass\",\"fields\":{{\"age\":{},\"time\":6000}}}}\n",
+            second + 1,
+            at / 60,
+            at % 60,
+            1000 + 20 * second,
+        );
+    }
+    fs::write(&capture, lines).unwrap();
+    let page = Program::mitmcraft(&["stats", "--lag", text(&capture)]).succeed();
+    let found = "2026-11-20T12:00:30.000 for 6.0 s, #1: server, likely\n  \
+                 the server stood still for 5.0 s: its world is 5.0 s behind since\n";
+    assert!(page.contains(found), "{page}");
+    assert!(
+        page.contains("packet 31: the server sent nothing for 6.0 s after this packet"),
+        "{page}"
+    );
+    let json = Program::mitmcraft(&["stats", "--lag", "--json", text(&capture)]).succeed();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["lag"].as_array().unwrap().len(), 1, "{json}");
+    assert_eq!(json["lag"][0]["where"], "server");
+    assert_eq!(json["lag"][0]["begin"], "2026-11-20T12:00:30.000000000Z");
+    assert!(
+        refuses(&["stats", "--lag", "--session", "2", text(&capture)]).contains("no session 2")
+    );
+    assert!(refuses(&["stats", "--lag", "-Y", "chat", text(&capture)]).contains("--lag"));
+}
+
+#[test]
 fn diff_tells_by_its_exit_code_whether_captures_differ() {
     let captures = root().join("captures");
     let (a, b) =

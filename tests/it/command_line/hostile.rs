@@ -166,6 +166,7 @@ fn no_verb_prints_anything_that_a_terminal_interprets() {
             (&["show", HOSTILE], true),
             (&["stats", capture], true),
             (&["stats", capture, "--json"], true),
+            (&["stats", capture, "--lag"], false),
             (&["diff", plain, capture], true),
             (&["diff", plain, capture, "--json"], true),
             (&["lint", "--capture", capture], false),

@@ -12,6 +12,7 @@ mod diagnostic_counts;
 mod diff;
 mod exchange;
 mod join;
+mod lag;
 mod named_counts;
 mod packet_counts;
 mod redact;
@@ -34,6 +35,9 @@ pub(crate) use diff::{ends_tick, entity_ids, fingerprint};
 pub(crate) use exchange::{Exchange, ExchangeRole};
 pub(crate) use join::{Join, Waiting, game_mode};
 pub use join::{JoinCheck, StuckJoin};
+pub use lag::{
+    Lag, LagEvidence, LagFinding, LagPlace, LagReport, Measured, Share, ShareKind, Ticks,
+};
 pub use named_counts::NamedCounts;
 pub use packet_counts::PacketCounts;
 pub use redact::{RedactSink, Redactor};

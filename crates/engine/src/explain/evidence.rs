@@ -3,9 +3,8 @@ use std::sync::Arc;
 
 use super::{EndKind, Ending, Watched};
 use crate::capture::Record;
-use crate::report::{Around, Finding, Place};
+use crate::report::{Around, Certainty, Finding, Place};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::wire::named;
 
 /// A packet that speaks for a cause, and the rule that it breaks.
 #[derive(Debug, Clone)]
@@ -17,25 +16,6 @@ pub struct Evidence {
     pub seq: u64,
     /// The rule, the reason and the packet.
     pub finding: Finding,
-}
-
-named! {
-    /// How certainly something is the cause of an end; the most certain is first.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub enum Certainty {
-        /// The game ends sessions for it, and this one ended.
-        Certain => "certain",
-        /// It explains the end, and nothing speaks against it.
-        Likely => "likely",
-        /// It may have had no effect.
-        Possible => "possible",
-    }
-
-    /// All of them.
-    pub const ALL;
-
-    /// Returns `certain`, `likely` or `possible`.
-    pub fn name;
 }
 
 impl Evidence {

@@ -18,10 +18,11 @@ pub(crate) mod tests;
 mod tripwire;
 mod watched;
 
+pub use crate::report::Certainty;
 use causes::causes;
 pub use ending::{EndKind, Ending, Words};
+pub use evidence::Evidence;
 use evidence::ending_of;
-pub use evidence::{Certainty, Evidence};
 pub use explainer::Explainer;
 pub use incident::{Acquaintance, Incident};
 pub use report::{ExplainReport, Explained};

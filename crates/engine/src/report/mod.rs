@@ -3,6 +3,7 @@
 //!
 //! A judge fills a [`Report`] of its own, which prints all forms.
 
+mod certainty;
 mod finding;
 mod suite;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod tests;
 
 use serde_json::Value as Json;
 
+pub use certainty::Certainty;
 pub use finding::{Around, Finding, Place};
 pub use suite::{Annotation, Case, Suite, Verdict, github, junit};
 

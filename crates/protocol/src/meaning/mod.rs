@@ -24,6 +24,7 @@ pub(crate) mod packed;
 mod redaction;
 pub(crate) mod registries;
 mod renamed;
+pub(crate) mod rhythm;
 pub(crate) mod rows;
 pub(crate) mod session_memory;
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub use order::{Awaited, NeededRegistries, is_automatic, needs_world};
 pub use redaction::{GameWords, Kept, Part};
 pub use registries::registry;
 pub use renamed::{other_fields, other_packets};
+pub use rhythm::{Rhythm, is_answered_aside};
 pub use session_memory::{About, SessionMemory};
 
 pub use crate::schema::{Registry, RegistryKind};

@@ -89,6 +89,8 @@ fn every_row_is_of_a_packet_and_a_field_that_every_version_of_its_range_has() {
     known.check(crate::meaning::order::awaited());
     known.check(crate::meaning::order::automatic());
     known.check(crate::meaning::renamed::table());
+    known.check(crate::meaning::rhythm::rhythms());
+    known.check(crate::meaning::rhythm::asides());
     known.check(crate::meaning::client::answers());
     known.check(crate::meaning::client::order());
     for (name, row) in crate::meaning::client::rules()

@@ -1,0 +1,305 @@
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+
+use super::judge::seconds;
+use super::measured::{Measured, Ticks};
+use super::{LagFinding, LagPlace, Share, ShareKind};
+use crate::analysis::RoundTrip;
+use crate::text::{ByteSize, Escaped, count};
+use mitmcraft_protocol::packet::{Context, Timestamp};
+use mitmcraft_protocol::schema::Direction;
+
+/// When sessions lagged and where that came from, and what was measured.
+#[derive(Debug, Default)]
+pub struct LagReport {
+    /// What was found; at most [`MAX_FINDINGS`].
+    findings: Vec<LagFinding>,
+    /// The number of periods that are left out.
+    left_out: u64,
+    /// The first sessions, and the number of all.
+    measured: Vec<Measured>,
+    sessions: u64,
+}
+
+impl LagReport {
+    /// Iterates over the periods in which sessions lagged.
+    pub fn findings(&self) -> impl Iterator<Item = &LagFinding> {
+        self.findings.iter()
+    }
+
+    /// Iterates over what was measured of the first sessions.
+    pub fn measured(&self) -> impl Iterator<Item = &Measured> {
+        self.measured.iter()
+    }
+
+    pub(super) fn add(&mut self, finding: LagFinding) {
+        // A session is judged in parts.
+        if let Some(last) = self.findings.last_mut()
+            && last.context.session == finding.context.session
+            && last.source == finding.source
+            && last.place == finding.place
+            && finding.begin.since(last.end).as_secs_f64() <= PART
+        {
+            last.end = last.end.max(finding.end);
+            last.total = (last.total.0 + finding.total.0, last.total.1 + finding.total.1);
+            return;
+        }
+        if self.findings.len() < MAX_FINDINGS {
+            self.findings.push(finding);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    pub(super) fn measure(&mut self, measured: Measured) {
+        self.sessions += 1;
+        if self.measured.len() < MAX_MEASURED {
+            self.measured.push(measured);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        let room = MAX_FINDINGS - self.findings.len();
+        self.left_out += other.left_out + other.findings.len().saturating_sub(room) as u64;
+        self.findings.extend(other.findings.into_iter().take(room));
+        self.sessions += other.sessions;
+        let room = MAX_MEASURED - self.measured.len();
+        self.measured.extend(other.measured.into_iter().take(room));
+    }
+
+    /// Appends the page: the periods with their evidence, and what was measured of each session.
+    pub fn write_text(&self, out: &mut String) {
+        let total = self.findings.len() as u64 + self.left_out;
+        let sessions = count(self.sessions, "session");
+        let _ = match total {
+            0 if self.measured.iter().all(Measured::is_blind) => {
+                writeln!(out, "Nothing in {sessions} tells whether it lagged.")
+            }
+            0 => writeln!(out, "No lag in {sessions}."),
+            _ => writeln!(out, "{} of lag in {sessions}.", count(total, "period")),
+        };
+        for finding in self.findings.iter().take(MAX_SHOWN) {
+            write_finding(out, finding);
+        }
+        let others = total.saturating_sub(self.findings.len().min(MAX_SHOWN) as u64);
+        if others > 0 {
+            let _ = writeln!(
+                out,
+                "\n{} more; as JSON, the first {MAX_FINDINGS} are complete.",
+                count(others, "period")
+            );
+        }
+        for measured in self.measured.iter().take(MAX_SHOWN) {
+            write_measured(out, measured);
+        }
+    }
+
+    /// Returns the report as JSON, with times in seconds.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        json!({
+            "v": 1,
+            "lag": self.findings.iter().map(finding_json).collect::<Vec<_>>(),
+            "lag_left_out": self.left_out,
+            "sessions": self.measured.iter().map(measured_json).collect::<Vec<_>>(),
+            "sessions_left_out": self.sessions - self.measured.len() as u64,
+        })
+    }
+}
+
+fn write_finding(out: &mut String, finding: &LagFinding) {
+    let LagFinding { context, begin, end, place, certainty, reason, .. } = finding;
+    let time = seconds(end.since(*begin).as_secs_f64());
+    let _ = write!(out, "\n{} for {time}, {}: {}", moment(*begin), session(context), place.name());
+    if *place == LagPlace::Unknown {
+        let among: Vec<&str> = finding.among.iter().map(|it| it.name()).collect();
+        let _ = writeln!(out, " ({})", among.join(" or "));
+    } else {
+        let _ = writeln!(out, ", {}", certainty.name());
+    }
+    let _ = writeln!(out, "  {reason}");
+    if let Some(source) = &finding.source {
+        let _ = writeln!(out, "  in {}", Escaped(source));
+    }
+    for it in &finding.evidence {
+        let _ = writeln!(out, "  {} packet {}: {}", moment(it.at), it.seq, it.text);
+    }
+    let (packets, bytes) = finding.total;
+    let _ = writeln!(
+        out,
+        "  meanwhile {}, {}; most of them:",
+        count(packets, "packet"),
+        ByteSize(bytes)
+    );
+    for kind in ShareKind::ALL {
+        let of_kind: Vec<&Share> = finding.shares.iter().filter(|it| it.kind == kind).collect();
+        // One player alone took everything.
+        if of_kind.is_empty() || kind == ShareKind::Player && of_kind.len() == 1 {
+            continue;
+        }
+        let words = of_kind.iter().map(|share| {
+            let arrow = share.direction.map_or("", arrow);
+            format!(
+                "{arrow}{} {} in {}",
+                Escaped(&share.name),
+                ByteSize(share.bytes),
+                share.packets
+            )
+        });
+        let _ = writeln!(out, "    {:<8} {}", kind.name(), words.collect::<Vec<_>>().join("; "));
+    }
+}
+
+fn write_measured(out: &mut String, measured: &Measured) {
+    let Measured { context, seconds: time, server, client, chunks, .. } = measured;
+    let _ = writeln!(out, "\n{}, {} in the game", session(context), seconds(*time));
+    if measured.is_partial {
+        out.push_str("  packets are missing from the capture: ticks and silences tell nothing\n");
+    }
+    let silences = [measured.server_silence, measured.client_silence];
+    for ((name, ticks), silence) in
+        [("server", server), ("client", client)].into_iter().zip(silences)
+    {
+        let _ = write!(out, "  {name}: ");
+        match ticks.slowest {
+            Some(slowest) => {
+                let _ = write!(
+                    out,
+                    "{:.1} ticks per second, {slowest:.1} in the slowest 10 s; packets up to {} late; ",
+                    rate(ticks),
+                    seconds(ticks.waited)
+                );
+            }
+            None => out.push_str("its ticks cannot be counted; "),
+        }
+        let _ = writeln!(out, "silent for {} at most", seconds(silence));
+    }
+    for (question, trip) in &measured.trips {
+        let Some(mean) = trip.mean() else { continue };
+        let (there, back) = (arrow(question.asked()), arrow(question.asked().reverse()));
+        let _ = writeln!(
+            out,
+            "  {there}{back} {}: {}, {} at most, {}",
+            question.name(),
+            seconds(mean.as_secs_f64()),
+            seconds(trip.longest.as_secs_f64()),
+            count(trip.answered, "answer")
+        );
+    }
+    if let Some((reports, least, most)) = chunks {
+        let reports = count(*reports, "report");
+        let _ = writeln!(
+            out,
+            "  the client could take {least:.1} to {most:.1} chunks per tick, {reports}"
+        );
+    }
+}
+
+fn finding_json(finding: &LagFinding) -> Json {
+    let among: Vec<Json> =
+        finding.among.iter().map(|it| json!({ "where": it.key(), "leg": it.leg() })).collect();
+    let evidence = finding.evidence.iter();
+    json!({
+        "capture": finding.source.as_deref(),
+        "session": finding.context.session,
+        "player": finding.context.player,
+        "begin": finding.begin.to_string(),
+        "end": finding.end.to_string(),
+        "seconds": finding.end.since(finding.begin).as_secs_f64(),
+        "where": finding.place.key(),
+        "leg": finding.place.leg(),
+        "among": among,
+        "certainty": finding.place.key().map(|_| finding.certainty.name()),
+        "reason": finding.reason,
+        "evidence": evidence.map(|it| json!({ "time": it.at.to_string(), "seq": it.seq, "text": it.text })).collect::<Vec<_>>(),
+        "packets": finding.total.0,
+        "wire": finding.total.1,
+        "top": finding.shares.iter().map(share_json).collect::<Vec<_>>(),
+    })
+}
+
+fn share_json(share: &Share) -> Json {
+    json!({
+        "kind": share.kind.name(),
+        "name": share.name,
+        "dir": share.direction.map(Direction::name),
+        "packets": share.packets,
+        "wire": share.bytes,
+    })
+}
+
+fn measured_json(measured: &Measured) -> Json {
+    let ticks = |ticks: &Ticks| {
+        json!({
+            "seconds": ticks.seconds,
+            "lost": ticks.lost,
+            "ticks_per_second": ticks.slowest.map(|_| rate(ticks)),
+            "slowest": ticks.slowest,
+            "latest": ticks.waited,
+        })
+    };
+    let trips = measured.trips.iter().map(|(question, trip): (_, &RoundTrip)| {
+        json!({
+            "name": question.name(),
+            "asked": question.asked().name(),
+            "answered": trip.answered,
+            "mean": trip.mean().map(|it| it.as_secs_f64()),
+            "longest": trip.longest.as_secs_f64(),
+        })
+    });
+    let chunks = measured.chunks;
+    json!({
+        "capture": measured.source.as_deref(),
+        "session": measured.context.session,
+        "player": measured.context.player,
+        "seconds": measured.seconds,
+        "partial": measured.is_partial,
+        "server": ticks(&measured.server),
+        "client": ticks(&measured.client),
+        "server_silence": measured.server_silence,
+        "client_silence": measured.client_silence,
+        "answers": trips.collect::<Vec<_>>(),
+        "chunks_per_tick": chunks.map(|(reports, least, most)| json!({ "reports": reports, "least": least, "most": most })),
+    })
+}
+
+/// The ticks per second of a clock.
+fn rate(ticks: &Ticks) -> f64 {
+    20.0 * (1.0 - ticks.lost / ticks.seconds.max(ticks.lost).max(1.0))
+}
+
+fn session(context: &Context) -> String {
+    let mut name = format!("#{}", context.session);
+    if let Some(player) = &context.player {
+        let _ = write!(name, " {}", Escaped(player));
+    }
+    name
+}
+
+fn arrow(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Serverbound => "→",
+        Direction::Clientbound => "←",
+    }
+}
+
+/// Returns a moment up to its milliseconds.
+fn moment(at: Timestamp) -> String {
+    at.to_string().chars().take(MILLIS).collect()
+}
+
+/// Characters of a moment up to its milliseconds.
+const MILLIS: usize = 23;
+
+/// Periods that are kept.
+const MAX_FINDINGS: usize = 1000;
+
+/// Sessions whose measurements are kept.
+const MAX_MEASURED: usize = 200;
+
+/// Periods, and sessions, that the page has.
+const MAX_SHOWN: usize = 20;
+
+/// Seconds between parts of a period.
+const PART: f64 = 10.0;

@@ -1,0 +1,242 @@
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::finding::{LagEvidence, LagFinding, MAX_EVIDENCE};
+use super::judge::{Judgement, judge};
+use super::measured::Measured;
+use super::observed::{MAX_SECONDS, Observed};
+use super::shares::{Share, ShareKind};
+use super::{LagPlace, LagReport};
+use crate::capture::{Entry, EventKind, Record, Sink};
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::State;
+
+/// Finds out when sessions lagged, and where that came from: a sink for the entries of captures.
+///
+/// Memory is bounded: sessions are judged when they end and after every half hour, 256 are followed at a time,
+/// and of what was found the first 1,000 periods are kept.
+#[derive(Debug, Default)]
+pub struct Lag {
+    source: Option<Arc<str>>,
+    sessions: HashMap<u64, Followed>,
+    players: Players,
+    report: LagReport,
+}
+
+/// A session that has not ended.
+#[derive(Debug)]
+struct Followed {
+    seen: Observed,
+    measured: Measured,
+    /// The time of the last entry.
+    last: Timestamp,
+}
+
+/// Packets and bytes of each player, by time.
+#[derive(Debug, Default)]
+struct Players {
+    slots: BTreeMap<u64, HashMap<u64, (u64, u64)>>,
+    names: HashMap<u64, String>,
+}
+
+impl Lag {
+    /// Begins a capture, whose session numbers are independent of those of the one before.
+    pub fn begin(&mut self, source: &str) {
+        self.end();
+        self.players = Players::default();
+        self.source = Some(source.into());
+    }
+
+    /// Adds what was found in captures that follow.
+    pub fn merge(&mut self, other: Self) {
+        self.end();
+        self.report.merge(other.into_report());
+    }
+
+    /// Judges all sessions that are still open, and returns what was found.
+    #[must_use]
+    pub fn into_report(mut self) -> LagReport {
+        self.end();
+        self.report
+    }
+
+    fn end(&mut self) {
+        let mut sessions: Vec<(u64, Followed)> = self.sessions.drain().collect();
+        sessions.sort_by_key(|(session, _)| *session);
+        for (_, session) in sessions {
+            self.finish_session(session, false);
+        }
+    }
+
+    fn take(&mut self, record: &Record) {
+        let packet = &record.packet;
+        let (session, at) = (packet.context().session, packet.at());
+        if !self.sessions.contains_key(&session) && self.sessions.len() >= MAX_SESSIONS {
+            let oldest = self.sessions.iter().min_by_key(|(_, it)| it.last).map(|(id, _)| *id);
+            if let Some(followed) = oldest.and_then(|id| self.sessions.remove(&id)) {
+                self.finish_session(followed, false);
+            }
+        }
+        if packet.state() == State::Play {
+            self.players.count(packet);
+        }
+        let source = &self.source;
+        let followed = self.sessions.entry(session).or_insert_with(|| Followed {
+            seen: Observed::new(Arc::clone(packet.context()), at),
+            measured: Measured::new(source.clone(), Arc::clone(packet.context())),
+            last: at,
+        });
+        let before = followed.last;
+        followed.last = before.max(at);
+        let is_due = followed.seen.time(at) >= MAX_SECONDS;
+        let full = is_due.then(|| {
+            let next = followed.seen.next(at);
+            std::mem::replace(&mut followed.seen, next)
+        });
+        followed.seen.number(packet.seq());
+        followed.seen.take(record, &mut followed.measured);
+        if followed.seen.is_partial {
+            followed.seen.down.forget_gaps();
+            followed.measured.is_partial = true;
+        }
+        if let Some(seen) = full {
+            followed.measured.follow(&seen, seen.time(before));
+            self.judge(&seen, before, false);
+        }
+    }
+
+    fn finish_session(&mut self, session: Followed, is_closed: bool) {
+        let Followed { seen, mut measured, last } = session;
+        measured.follow(&seen, seen.time(last));
+        measured.context = Arc::clone(&seen.context);
+        self.judge(&seen, last, is_closed);
+        if measured.seconds > 0.0 {
+            self.report.measure(measured);
+        }
+    }
+
+    fn judge(&mut self, seen: &Observed, end: Timestamp, is_closed: bool) {
+        for judgement in judge(seen, seen.time(end), is_closed) {
+            let finding = self.finding(seen, judgement);
+            self.report.add(finding);
+        }
+    }
+
+    fn finding(&self, seen: &Observed, judgement: Judgement) -> LagFinding {
+        let Judgement { span, place, among, certainty, reason, mut facts } = judgement;
+        let at = |seconds: f64| seen.begin.plus(Duration::from_secs_f64(seconds.max(0.0)));
+        let (begin, end) = (at(span.from), at(span.to));
+        facts.truncate(MAX_EVIDENCE);
+        let evidence =
+            facts.into_iter().map(|it| LagEvidence { at: at(it.at), seq: it.seq, text: it.text });
+        let sums = [&seen.down, &seen.up].map(|flow| flow.sum(span.from, span.to));
+        let mut shares = self.players.top(begin, end);
+        shares.extend(seen.shares.top(span.from, span.to));
+        LagFinding {
+            source: self.source.clone(),
+            context: Arc::clone(&seen.context),
+            begin,
+            end,
+            place,
+            among: if place == LagPlace::Unknown { among.to_vec() } else { Vec::new() },
+            certainty,
+            reason,
+            evidence: evidence.collect(),
+            shares,
+            total: (sums[0].0 + sums[1].0, sums[0].1 + sums[1].1),
+        }
+    }
+}
+
+impl Sink for Lag {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        match entry {
+            Entry::Packet(record) => {
+                record.packet.inflate();
+                if record.outcome.came() {
+                    self.take(record);
+                } else if let Some(followed) =
+                    self.sessions.get_mut(&record.packet.context().session)
+                {
+                    followed.seen.number(record.packet.seq());
+                }
+            }
+            Entry::Event(event) => {
+                let session = event.context.session;
+                let is_over = matches!(event.kind, EventKind::Close(_) | EventKind::Open);
+                if is_over && let Some(mut followed) = self.sessions.remove(&session) {
+                    let is_closed = entry.is_close();
+                    if is_closed {
+                        followed.last = followed.last.max(event.at);
+                    }
+                    self.finish_session(followed, is_closed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.end();
+        Ok(())
+    }
+}
+
+impl Players {
+    fn count(&mut self, packet: &Packet) {
+        let context = packet.context();
+        let slot = self.slots.entry(packet.at().0 / SLOT).or_default();
+        let (packets, bytes) = slot.entry(context.session).or_default();
+        *packets += 1;
+        *bytes += packet.wire_size() as u64;
+        if self.slots.len() > MAX_SLOTS {
+            self.slots.pop_first();
+        }
+        if !self.names.contains_key(&context.session) {
+            if self.names.len() >= MAX_NAMES {
+                self.names.clear();
+            }
+            let name = context.player.clone().unwrap_or_else(|| format!("#{}", context.session));
+            self.names.insert(context.session, name);
+        }
+    }
+
+    /// Returns who took most bytes in a time.
+    fn top(&self, begin: Timestamp, end: Timestamp) -> Vec<Share> {
+        let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        for (_, slot) in self.slots.range(begin.0 / SLOT..=end.0 / SLOT) {
+            for (session, (packets, bytes)) in slot {
+                let sum = sums.entry(*session).or_default();
+                *sum = (sum.0 + packets, sum.1 + bytes);
+            }
+        }
+        let share = |(session, (packets, bytes))| Share {
+            kind: ShareKind::Player,
+            direction: None,
+            name: self.names.get(&session).cloned().unwrap_or_else(|| format!("#{session}")),
+            packets,
+            bytes,
+        };
+        let mut shares: Vec<Share> = sums.into_iter().map(share).collect();
+        shares.sort_by(|a, b| (b.bytes, &a.name).cmp(&(a.bytes, &b.name)));
+        shares.truncate(TOP);
+        shares
+    }
+}
+
+/// Sessions that are followed at the same time.
+const MAX_SESSIONS: usize = 256;
+
+/// Nanoseconds whose packets of players are counted together.
+const SLOT: u64 = 5_000_000_000;
+
+/// Counted times that are kept: more than sessions are observed before they are judged.
+const MAX_SLOTS: usize = 400;
+
+/// Players whose names are known.
+const MAX_NAMES: usize = 1 << 16;
+
+/// Players that are shown.
+const TOP: usize = 5;
