@@ -18,7 +18,7 @@ use sha1::{Digest as _, Sha1};
 
 use crate::support::Program;
 
-fn packet(line: &Json) -> Packet {
+pub(super) fn packet(line: &Json) -> Packet {
     let protocol = Catalog::embedded().by_name(line["version"].as_str().unwrap()).unwrap();
     let context = Context {
         version: Some(protocol.version()),

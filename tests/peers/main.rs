@@ -39,3 +39,4 @@ mod tshark;
 mod types;
 mod versions;
 mod web;
+mod worlds;

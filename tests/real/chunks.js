@@ -25,6 +25,26 @@ function count (values) {
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
 }
 
+// The name of a state with its properties, from 1.13 on: `oak_slab[type=top,waterlogged=false]`.
+function namer (registry) {
+  const known = new Map()
+  return state => {
+    if (!known.has(state)) {
+      const block = registry.blocksByStateId[state]
+      let rest = state - block.minStateId
+      const properties = []
+      for (const property of [...block.states].reverse()) {
+        const index = rest % property.num_values
+        rest = Math.floor(rest / property.num_values)
+        const values = property.type === 'bool' ? ['true', 'false'] : property.values
+        properties.push(`${property.name}=${values?.[index] ?? index}`)
+      }
+      known.set(state, `${block.name}[${properties.sort().join(',')}]`)
+    }
+    return known.get(state)
+  }
+}
+
 // Every block from the lowest up, by z and x, with the counts of names and biomes.
 function describe (registry, chunk, bottom, top) {
   const flat = registry.version['>=']('1.13')
@@ -57,6 +77,7 @@ function describe (registry, chunk, bottom, top) {
     bottom,
     top,
     states: crypto.createHash('sha1').update(bytes).digest('hex'),
+    named: flat ? crypto.createHash('sha1').update(states.map(namer(registry)).join('\n')).digest('hex') : undefined,
     names: count(states.map(name).filter(name => !AIR.includes(name))).slice(0, 5),
     biomes: count(biomes),
     light
@@ -108,6 +129,27 @@ for (const [version, directions] of Object.entries(packets)) {
       print({ version, name, body: raw.toString('base64'), entity: entity.name })
     }
   }
+}
+
+// A chunk of 1.8, of which no package has one with blocks.
+{
+  const version = '1.8.8'
+  const registry = loadRegistry(version)
+  const chunk = new (loadChunk(registry))()
+  const pos = new Vec3(0, 0, 0)
+  let seed = 1
+  for (pos.y = 0; pos.y < 256; pos.y++) {
+    for (pos.z = 0; pos.z < 16; pos.z++) {
+      for (pos.x = 0; pos.x < 16; pos.x++) {
+        seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+        chunk.setBlockStateId(pos, (seed >>> 8) % 198 << 4 | seed >>> 28)
+      }
+    }
+  }
+  const serializer = createSerializer({ state: 'play', isServer: true, version, customPackets: {} })
+  const params = { x: -9, z: 12, groundUp: true, bitMap: 0xffff, chunkData: chunk.dump() }
+  const body = serializer.createPacketBuffer({ name: 'map_chunk', params })
+  print({ version, name: 'map_chunk', body: body.toString('base64'), ...describe(registry, chunk, 0, 256) })
 }
 
 // Chunks that no package has from real servers: palettes of all widths, and none.

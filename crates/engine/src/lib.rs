@@ -31,6 +31,7 @@
 //! | [`report`] | findings, as text, JSON, JUnit's XML and annotations |
 //! | [`expect`] | expectations of filter files, judged |
 //! | [`analysis`] | statistics, differences and redaction of captures |
+//! | [`world`] | worlds of the game, made of the chunks in captures |
 //! | [`auth`] | accounts and session services |
 //! | [`link`] | the interface between an engine and its driver, and what all engines share |
 //! | [`pipe`] | packets on which a program decides, as lines of JSON |
@@ -134,6 +135,7 @@ pub mod report;
 pub mod expect;
 
 pub mod analysis;
+pub mod world;
 
 pub mod auth;
 

@@ -22,6 +22,11 @@ pub(crate) struct Redaction {
 pub(crate) struct RedactionSeed(Option<Vec<u8>>);
 
 impl Redaction {
+    /// Returns whether the user wants redacted captures.
+    pub(crate) fn is_on(&self) -> bool {
+        self.redact
+    }
+
     /// Returns the seed, random unless the user has set one.
     pub(crate) fn seed(&self) -> RedactionSeed {
         let seed = || match &self.redact_seed {

@@ -2,6 +2,7 @@ mod conversion;
 mod output_format;
 mod packet_table;
 mod whole_file;
+mod world;
 
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use self::conversion::Conversion;
 use self::output_format::OutputFormat;
 use self::packet_table::PacketTable;
 use self::whole_file::WholeFile;
+use self::world::{Moment, WorldConversion};
 use super::args::{Condition, Memory, Only, Overwrite, PcapViews, Protocols, Redaction};
 use super::exit::Done;
 use super::input::{Reading, find_captures};
@@ -31,11 +33,13 @@ use super::stdio::is_stdio;
   mitmcraft convert session.jsonl session.parquet
   mitmcraft convert --table 'chat: time, session.player, message' session.jsonl chat.parquet
   mitmcraft convert --redact session.jsonl to-share.jsonl
+  mitmcraft convert session.jsonl MyWorld/ --format world
   mitmcraft convert logs/ lake/ --format parquet
   mitmcraft convert 'run-*.jsonl' run.jsonl
   ssh host cat session.jsonl.gz | mitmcraft convert - - --format pcapng | wireshark -k -i -
 
-If OUT is a folder, each capture is converted to a file in it, several at the same time. If not, \
+With `--format world`, OUT becomes a world of the game, made of the chunks in all captures. \
+Otherwise, if OUT is a folder, each capture is converted to a file in it, several at the same time. If not, \
 several captures become one: a session that goes on in the next file is one session, and a \
 session whose number is taken gets another.
 
@@ -56,8 +60,8 @@ pub(crate) struct Arguments {
     condition: Condition,
 
     /// Format of a capture on stdout or without an ending: jsonl, pcapng or pcap, and .gz
-    /// or .zst after it; also of the files in a folder, where it may be parquet or mcpr [default: on
-    /// stdout jsonl, in a folder that of each capture]
+    /// or .zst after it; also of the files in a folder, where it may be parquet or mcpr; or world, for a folder that
+    /// the game opens [default: on stdout jsonl, in a folder that of each capture]
     #[arg(long, value_name = "FORMAT")]
     format: Option<OutputFormat>,
 
@@ -74,6 +78,11 @@ pub(crate) struct Arguments {
     /// Keep only this session
     #[arg(long, value_name = "N")]
     session: Option<u64>,
+
+    /// Write the world as it was then: seconds since the session began (`12.5`), a packet (`@120`),
+    /// or a time (`2026-11-21T02:20:01Z`) [default: as it was last seen]
+    #[arg(long, value_name = "TIME|@SEQ")]
+    at: Option<Moment>,
 
     /// Leave the packets' bytes out of JSONL and Parquet, and write only the decoded fields
     #[arg(long)]
@@ -113,7 +122,11 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
             views.pcap_view
         );
     }
-    let folder = to.is_dir() || to.to_string_lossy().ends_with(std::path::is_separator);
+    let is_world = format.as_ref().is_some_and(OutputFormat::is_world);
+    if arguments.at.is_some() && !is_world {
+        bail!("`--at` is the moment of a world: it needs `--format world`");
+    }
+    let folder = to.is_dir() || is_world || to.to_string_lossy().ends_with(std::path::is_separator);
     let on_stdout = match &format {
         Some(format) if !folder => format.on_stdout.context(
             "`--format parquet` and `mcpr` are for a folder; the name of a file ends in its format",
@@ -147,6 +160,14 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     if session.is_none() {
         // The threads that decode leave out what is not wanted.
         reading = reading.only(condition.clone());
+    }
+    if is_world {
+        let (at, overwrite) = (arguments.at, arguments.overwrite.overwrite);
+        if arguments.redaction.is_on() || arguments.only.is_some() {
+            bail!("`--redact` and `--only` are for captures, not for a world");
+        }
+        let world = WorldConversion { at, session, condition, overwrite };
+        return world.run(&paths, &to, &reading, output).map(|()| Done::Yes);
     }
     let conversion = Conversion {
         options,

@@ -15,6 +15,11 @@ pub(super) struct OutputFormat {
 }
 
 impl OutputFormat {
+    /// Returns whether the folder itself is what is written: a world of the game.
+    pub(super) fn is_world(&self) -> bool {
+        self.ending == WORLD
+    }
+
     /// Returns the name of a file in this format that is made of a file with another name.
     pub(super) fn name(&self, name: &Path) -> PathBuf {
         name.with_file_name(format!("{}.{}", stem(name), self.ending))
@@ -27,15 +32,18 @@ impl FromStr for OutputFormat {
     fn from_str(text: &str) -> Result<Self, String> {
         let ending = text.to_ascii_lowercase();
         let on_stdout = text.parse::<FileType>().ok();
-        if on_stdout.is_none() && WholeFile::named(&ending).is_none() {
+        if on_stdout.is_none() && WholeFile::named(&ending).is_none() && ending != WORLD {
             return Err(
-                "expected jsonl, pcapng or pcap, and .gz or .zst after it, or parquet or mcpr"
+                "expected jsonl, pcapng or pcap, and .gz or .zst after it, parquet, mcpr or world"
                     .to_owned(),
             );
         }
         Ok(Self { ending, on_stdout })
     }
 }
+
+/// The name of the format of worlds.
+const WORLD: &str = "world";
 
 /// Returns whether the ending of a name stands for a format.
 pub(super) fn is_known(name: &Path) -> bool {

@@ -28,7 +28,7 @@ macro_rules! topic {
 
 /// The topics of `help`, in the order in which they are listed: all guides. A page on a command has another name than the
 /// command.
-pub(in crate::cli) const TOPICS: [Topic; 27] = [
+pub(in crate::cli) const TOPICS: [Topic; 28] = [
     topic!("filters", "filters", "The filter language, and files of rules"),
     topic!("captures", "captures", "The formats of captures, key by key", "5"),
     topic!("capture-formats", "capture-formats", "What each format of captures keeps", "5"),
@@ -53,6 +53,7 @@ pub(in crate::cli) const TOPICS: [Topic; 27] = [
     topic!("wireshark-guide", "wireshark", "The dissector for Wireshark"),
     topic!("analysis", "analysis", "Statistics, differences, and redaction"),
     topic!("lag", "lag", "Where lag comes from"),
+    topic!("worlds", "worlds", "Worlds of the game, made of captures"),
     topic!("lake", "lake", "Months of captures in DuckDB and pandas"),
     topic!("online-mode", "online-mode", "Servers that verify accounts"),
     topic!("security", "security", "What an attacker can do, and what not"),

@@ -32,3 +32,4 @@ mod signals;
 mod start;
 mod tables;
 mod terminal;
+mod worlds;

@@ -5,8 +5,9 @@ use bytes::Bytes;
 
 use super::Contents;
 use super::changes::Changes;
+use crate::meaning::{RegistryKind, registry};
 use crate::packet::{Packet, SentRegistries};
-use crate::schema::{PacketType, Protocol};
+use crate::schema::{PacketType, Protocol, Release};
 
 /// The blocks of one packet. Each thread keeps those of the last packet about which it was asked, because
 /// rules and columns ask for many blocks of a packet, and reading a chunk takes much longer than finding a
@@ -59,7 +60,7 @@ impl Lookup {
         reads::READS.set(reads::READS.get() + 1);
         let blocks = match Contents::has(kind) {
             true => Contents::read(packet).and_then(Result::ok).map(Found::Chunks),
-            false => Changes::read(packet, kind).map(Found::Changes),
+            false => Changes::read(packet).and_then(Result::ok).map(Found::Changes),
         };
         let context = packet.context();
         let (protocol, sent) = (Arc::clone(&context.protocol), Arc::clone(&context.registries));
@@ -78,7 +79,13 @@ impl Lookup {
     fn block(&self, x: i32, y: i32, z: i32) -> Option<String> {
         match self.blocks.as_ref()? {
             Found::Chunks(contents) => contents.block(x, y, z),
-            Found::Changes(changes) => changes.block(x, y, z),
+            Found::Changes(changes) => {
+                let state = changes.state(x, y, z)?;
+                let has_data = self.protocol.release() < Release::V1_13;
+                let number = if has_data { state >> 4 } else { state };
+                let name = registry(&self.protocol, RegistryKind::Block)?.name(number.into());
+                Some(name.map_or_else(|| format!("block {number}"), str::to_owned))
+            }
         }
     }
 }

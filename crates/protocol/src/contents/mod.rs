@@ -25,6 +25,7 @@ mod tests;
 
 pub use biome_map::BiomeMap;
 pub use blocks::Blocks;
+pub use changes::Changes;
 pub use column::{Column, Missing};
 pub use container::{Container, Palette};
 pub use contents::Contents;

@@ -416,7 +416,10 @@ impl Packet {
     }
 
     /// Decodes the fields to be read only: lists of single bytes are [`Value::Bytes`].
-    pub(crate) fn packed_value(&self) -> Result<Value, Undecoded> {
+    ///
+    /// # Errors
+    /// [`Undecoded`]: the reason why the fields could not be decoded.
+    pub fn packed_value(&self) -> Result<Value, Undecoded> {
         self.with_type(Protocol::decode_packed)
     }
 

@@ -61,6 +61,16 @@ impl SentRegistries {
         Self { packets, contents: OnceLock::new() }
     }
 
+    /// Returns whether the server has sent the same in both sessions.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same = |((protocol, body), (other, theirs)): (&(_, Bytes), &(_, Bytes))| {
+            Arc::ptr_eq(protocol, other) && body == theirs
+        };
+        self.packets.len() == other.packets.len()
+            && self.packets.iter().zip(&other.packets).all(same)
+    }
+
     /// Returns the name of a number in a registry, without `minecraft:`.
     #[must_use]
     pub fn name(&self, registry: &str, number: i64) -> Option<&str> {

@@ -87,6 +87,8 @@ impl Release {
     pub const V1_21_4: Self = Self::numbered(Family::Java, 769);
     /// 1.21.5.
     pub const V1_21_5: Self = Self::numbered(Family::Java, 770);
+    /// 1.21.9 and 1.21.10.
+    pub const V1_21_9: Self = Self::numbered(Family::Java, 773);
     /// 1.21.11.
     pub const V1_21_11: Self = Self::numbered(Family::Java, 774);
     /// 26.1 to 26.1.2.

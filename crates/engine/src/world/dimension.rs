@@ -1,0 +1,87 @@
+use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::schema::{Release, Value};
+
+/// A dimension of a world, as the server names it: `minecraft:overworld`; up to 1.15 its number is known, and those of the
+/// game have their later names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Dimension {
+    /// The name with its namespace, or `DIM5`.
+    pub(super) name: String,
+    /// The type of the dimension, if the server names it.
+    pub(super) kind: Option<String>,
+}
+
+impl Dimension {
+    /// The dimension of packets before anything says where the player is.
+    pub(super) fn overworld() -> Self {
+        Self { name: OVERWORLD.to_owned(), kind: None }
+    }
+
+    /// Reads where a `login` or a `respawn` brings the player; `None` for other packets.
+    pub(super) fn read(packet: &Packet) -> Option<Self> {
+        let kind = packet.kind()?;
+        if !matches!(&**kind.name(), "login" | "respawn") {
+            return None;
+        }
+        let fields = packet.value().ok()?;
+        let release = packet.context().protocol.release();
+        let state = fields.get("worldState");
+        let name = state.and_then(|it| it.get("name")).or_else(|| fields.get("worldName"));
+        if release >= Release::V1_16_RC1 {
+            let name = safe(name.and_then(Value::as_text)?);
+            let of = state.unwrap_or(&fields).get("dimension");
+            let number = of.and_then(Value::as_int);
+            let sent = number.and_then(|number| {
+                packet.context().registries.name("minecraft:dimension_type", number)
+            });
+            let kind = of.and_then(Value::as_text).or(sent).map(safe);
+            return Some(Self { name, kind });
+        }
+        let name = match fields.get("dimension").and_then(Value::as_int)? {
+            0 => OVERWORLD.to_owned(),
+            -1 => NETHER.to_owned(),
+            1 => END.to_owned(),
+            number => format!("DIM{number}"),
+        };
+        Some(Self { name, kind: None })
+    }
+
+    /// Returns the folder with the regions, in the layout of a version.
+    pub(super) fn folder(&self, release: Release) -> String {
+        let (space, path) = self.name.split_once(':').unwrap_or(("minecraft", &self.name));
+        match &*self.name {
+            _ if release >= Release::V26_1 => format!("dimensions/{space}/{path}/region"),
+            OVERWORLD => "region".to_owned(),
+            NETHER => "DIM-1/region".to_owned(),
+            END => "DIM1/region".to_owned(),
+            name if !name.contains(':') => format!("{name}/region"),
+            _ => format!("dimensions/{space}/{path}/region"),
+        }
+    }
+
+    /// Returns the name of the type: that of the dimension itself if it is one of the game's.
+    pub(super) fn kind(&self) -> &str {
+        let own = [OVERWORLD, NETHER, END].into_iter().find(|it| *it == self.name);
+        own.or_else(|| [NETHER, END].into_iter().find(|it| Some(*it) == self.kind.as_deref()))
+            .unwrap_or(OVERWORLD)
+    }
+}
+
+/// Returns a name that a server sent as one that is a path on every system: other characters become `_`.
+fn safe(name: &str) -> String {
+    let (space, path) = name.split_once(':').unwrap_or(("minecraft", name));
+    let clean = |text: &str| -> String {
+        let allowed = |it: char| matches!(it, 'a'..='z' | '0'..='9' | '_' | '-');
+        let text = text.chars().take(MAX_NAME);
+        let text: String = text.map(|it| if allowed(it) { it } else { '_' }).collect();
+        if text.is_empty() { "_".to_owned() } else { text }
+    };
+    format!("{}:{}", clean(space), clean(path))
+}
+
+pub(super) const OVERWORLD: &str = "minecraft:overworld";
+pub(super) const NETHER: &str = "minecraft:the_nether";
+pub(super) const END: &str = "minecraft:the_end";
+
+/// Characters of a name that are kept.
+const MAX_NAME: usize = 64;

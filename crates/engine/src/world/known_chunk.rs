@@ -1,0 +1,189 @@
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use mitmcraft_protocol::contents::{
+    BiomeMap, Blocks, Column, Container, Missing, Palette, Section,
+};
+use mitmcraft_protocol::packet::{Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::Release;
+
+use super::block_entities::BlockEntity;
+
+/// A chunk as it was when it was last seen.
+#[derive(Debug)]
+pub(super) struct KnownChunk {
+    /// The coordinates, in chunks.
+    pub(super) x: i32,
+    /// See [`x`](Self::x).
+    pub(super) z: i32,
+    /// The context of the session that saw it.
+    pub(super) context: Arc<Context>,
+    /// The time of the last packet about it.
+    pub(super) at: Timestamp,
+    /// The sections by their number, with those that have only light.
+    pub(super) sections: BTreeMap<i32, Section>,
+    /// The biomes, up to 1.17.
+    pub(super) biomes: Option<BiomeMap>,
+    /// The states of blocks that changed later, by their section and their index in it.
+    pub(super) changes: BTreeMap<i32, HashMap<u16, u32>>,
+    /// The block entities, by x, y and z.
+    pub(super) block_entities: BTreeMap<[i32; 3], BlockEntity>,
+    /// `true` if the server has sent its light.
+    pub(super) is_lit: bool,
+    /// The bytes of the packet in which it came, which are kept.
+    pub(super) size: usize,
+}
+
+impl KnownChunk {
+    /// Makes a chunk of a column that is all of it.
+    pub(super) fn new(column: Column, packet: &Packet) -> Self {
+        let context = Arc::clone(packet.context());
+        let mut chunk = Self {
+            x: column.x,
+            z: column.z,
+            context,
+            at: packet.at(),
+            sections: BTreeMap::new(),
+            biomes: column.biomes,
+            changes: BTreeMap::new(),
+            block_entities: BTreeMap::new(),
+            is_lit: false,
+            size: packet.size(),
+        };
+        chunk.put(column.sections);
+        chunk
+    }
+
+    pub(super) fn release(&self) -> Release {
+        self.context.protocol.release()
+    }
+
+    /// Replaces the sections that a packet has, which is not all of the chunk.
+    pub(super) fn update(&mut self, column: Column) {
+        for section in &column.sections {
+            let number = section.origin[1] >> 4;
+            self.changes.remove(&number);
+            self.block_entities.retain(|[_, y, _], _| y >> 4 != number);
+        }
+        self.put(column.sections);
+        self.biomes = column.biomes.or_else(|| self.biomes.take());
+    }
+
+    /// Adds the light of sections.
+    pub(super) fn light(&mut self, sections: Vec<Section>) {
+        for section in sections {
+            let number = section.origin[1] >> 4;
+            self.is_lit |= section.block_light.is_some() || section.sky_light.is_some();
+            match self.sections.get_mut(&number) {
+                Some(known) => {
+                    known.block_light = section.block_light.or_else(|| known.block_light.take());
+                    known.sky_light = section.sky_light.or_else(|| known.sky_light.take());
+                }
+                None => {
+                    self.sections.insert(number, section);
+                }
+            }
+        }
+    }
+
+    /// Takes the light that the chunk had before it came again.
+    pub(super) fn keep_light(&mut self, before: Self) {
+        for (number, mut section) in before.sections {
+            section.blocks = None;
+            let Some(known) = self.sections.get_mut(&number) else {
+                self.light(vec![section]);
+                continue;
+            };
+            if known.block_light.is_none() && known.sky_light.is_none() {
+                self.light(vec![section]);
+            }
+        }
+    }
+
+    /// Puts a block.
+    pub(super) fn set_block(&mut self, [x, y, z]: [i32; 3], state: u32) {
+        // Four bits each.
+        let index = ((y & 15) << 8 | (z & 15) << 4 | x & 15) as u16;
+        self.changes.entry(y >> 4).or_default().insert(index, state);
+    }
+
+    /// Returns whether a block has changed since the chunk came.
+    pub(super) fn has_changed(&self, [x, y, z]: [i32; 3]) -> bool {
+        let index = ((y & 15) << 8 | (z & 15) << 4 | x & 15) as u16;
+        self.changes.get(&(y >> 4)).is_some_and(|section| section.contains_key(&index))
+    }
+
+    /// Returns the states of the blocks of a section, x fastest, then z; `None` if it has no blocks. A number that its
+    /// palette does not have is that of air, and is counted in `unknown`.
+    pub(super) fn states(&self, number: i32, unknown: &mut u64) -> Option<Vec<u32>> {
+        let changes = self.changes.get(&number);
+        let blocks = self.sections.get(&number).filter(|it| it.blocks.is_some());
+        let mut states: Vec<u32> = match blocks {
+            Some(section) => section
+                .states()
+                .map(|state| {
+                    state.unwrap_or_else(|| {
+                        *unknown += 1;
+                        AIR
+                    })
+                })
+                .collect(),
+            None if changes.is_some() => vec![AIR; VOLUME],
+            None => return None,
+        };
+        for (index, state) in changes.into_iter().flatten() {
+            if let Some(place) = states.get_mut(usize::from(*index)) {
+                *place = *state;
+            }
+        }
+        Some(states)
+    }
+
+    /// Returns the state that all blocks of a section have, if the packet says so and none has changed.
+    pub(super) fn single(&self, number: i32) -> Option<u32> {
+        match self.sections.get(&number)?.blocks.as_ref()? {
+            Blocks::Packed(Container { palette: Palette::Single(state), .. })
+                if !self.changes.contains_key(&number) =>
+            {
+                Some(*state)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the numbers of sections that have blocks or light.
+    pub(super) fn numbers(&self) -> Vec<i32> {
+        let mut numbers: Vec<i32> =
+            self.sections.keys().chain(self.changes.keys()).copied().collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    fn put(&mut self, sections: Vec<Section>) {
+        for section in sections {
+            self.is_lit |= section.block_light.is_some() || section.sky_light.is_some();
+            self.sections.insert(section.origin[1] >> 4, section);
+        }
+    }
+}
+
+/// Returns whether a column is all of its chunk.
+pub(super) fn is_whole(column: &Column, release: Release) -> bool {
+    match column.missing {
+        Missing::Air => true,
+        Missing::Kept => release >= Release::V1_18 && column.sections.iter().any(has_blocks),
+        Missing::Unloaded => false,
+    }
+}
+
+/// Returns whether a section has blocks, not only light.
+pub(super) fn has_blocks(section: &Section) -> bool {
+    section.blocks.is_some()
+}
+
+/// Blocks of a section.
+pub(super) const VOLUME: usize = 16 * 16 * 16;
+
+/// The state of air in every version.
+pub(super) const AIR: u32 = 0;

@@ -1,0 +1,180 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, State};
+
+/// A region of 32 × 32 chunks: the place of its dimension, and its coordinates.
+pub(super) type RegionKey = (usize, i32, i32);
+
+/// The packets about blocks, by region, in the order in which they came.
+///
+/// Those of a region are collected in memory, and written compressed to the spool when they are many, or those of all
+/// regions together.
+#[derive(Debug)]
+pub(super) struct Log<S> {
+    spool: S,
+    /// The length of the spool.
+    end: u64,
+    regions: BTreeMap<RegionKey, Pages>,
+    /// The number of bytes in memory.
+    buffered: usize,
+    contexts: Vec<Arc<Context>>,
+}
+
+#[derive(Debug, Default)]
+struct Pages {
+    written: VecDeque<Page>,
+    buffer: Vec<u8>,
+}
+
+/// Bytes in the spool.
+#[derive(Debug)]
+struct Page {
+    at: u64,
+    packed: usize,
+    length: usize,
+}
+
+/// Packets are not kept, because the limit of what there may be of them was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Full;
+
+impl<S: Read + Write + Seek> Log<S> {
+    pub(super) fn new(spool: S) -> Self {
+        let (regions, contexts) = (BTreeMap::new(), Vec::new());
+        Self { spool, end: 0, regions, buffered: 0, contexts }
+    }
+
+    /// Appends a packet to what is known of a region.
+    ///
+    /// # Errors
+    /// [`io::Error`] if the spool cannot be written.
+    pub(super) fn append(
+        &mut self,
+        region: RegionKey,
+        packet: &Packet,
+    ) -> io::Result<Result<(), Full>> {
+        let Ok(body) = packet.body() else { return Ok(Ok(())) };
+        let Some(context) = self.context(packet.context()) else { return Ok(Err(Full)) };
+        if self.regions.len() >= MAX_REGIONS && !self.regions.contains_key(&region) {
+            return Ok(Err(Full));
+        }
+        let (Ok(length), Ok(context)) = (u32::try_from(body.len()), u32::try_from(context)) else {
+            return Ok(Err(Full));
+        };
+        let buffer = &mut self.regions.entry(region).or_default().buffer;
+        let before = buffer.len();
+        buffer.extend_from_slice(&context.to_le_bytes());
+        buffer.extend_from_slice(&packet.at().0.to_le_bytes());
+        buffer.extend_from_slice(&length.to_le_bytes());
+        buffer.extend_from_slice(&body);
+        let size = buffer.len();
+        self.buffered += size - before;
+        if size >= PAGE {
+            self.write(region)?;
+        } else if self.buffered >= MAX_BUFFERED {
+            for region in self.regions.keys().copied().collect::<Vec<_>>() {
+                self.write(region)?;
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Takes the first region out of the log, and calls `put` for each of its packets in the order in which they came.
+    /// Returns the region, or `None` if there is none left.
+    ///
+    /// # Errors
+    /// [`io::Error`] if the spool cannot be read.
+    pub(super) fn take_region(
+        &mut self,
+        mut put: impl FnMut(RegionKey, Packet),
+    ) -> io::Result<Option<RegionKey>> {
+        let Some((region, mut pages)) = self.regions.pop_first() else { return Ok(None) };
+        while let Some(page) = pages.written.pop_front() {
+            let mut packed = vec![0; page.packed];
+            self.spool.seek(SeekFrom::Start(page.at))?;
+            self.spool.read_exact(&mut packed)?;
+            let bytes = zstd::bulk::decompress(&packed, page.length)?;
+            self.packets(&bytes, |packet| put(region, packet));
+        }
+        self.buffered -= pages.buffer.len();
+        self.packets(&pages.buffer, |packet| put(region, packet));
+        Ok(Some(region))
+    }
+
+    fn packets(&self, mut bytes: &[u8], mut put: impl FnMut(Packet)) {
+        while let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() {
+            let [c0, c1, c2, c3, at @ .., l0, l1, l2, l3] = *head;
+            let [context, length] =
+                [[c0, c1, c2, c3], [l0, l1, l2, l3]].map(|it| u32::from_le_bytes(it) as usize);
+            let (body, rest) = rest.split_at(length.min(rest.len()));
+            bytes = rest;
+            let Some(context) = self.contexts.get(context) else { continue };
+            let content = Content::Frame(Frame::from_body(Bytes::copy_from_slice(body)));
+            let (context, at) = (Arc::clone(context), Timestamp(u64::from_le_bytes(at)));
+            put(Packet::new(context, 0, at, Direction::Clientbound, State::Play, content));
+        }
+    }
+
+    /// Returns the place of a context with the same meaning of packets.
+    fn context(&mut self, context: &Arc<Context>) -> Option<usize> {
+        let is_same = |it: &Arc<Context>| {
+            Arc::ptr_eq(it, context)
+                || Arc::ptr_eq(&it.protocol, &context.protocol)
+                    && (Arc::ptr_eq(&it.registries, &context.registries)
+                        || it.registries.is_same(&context.registries))
+        };
+        if let Some(place) = self.contexts.iter().rposition(is_same) {
+            // The next packet of the session has this one.
+            if let Some(known) = self.contexts.get_mut(place) {
+                *known = Arc::clone(context);
+            }
+            return Some(place);
+        }
+        if self.contexts.len() >= MAX_CONTEXTS {
+            return None;
+        }
+        self.contexts.push(Arc::clone(context));
+        Some(self.contexts.len() - 1)
+    }
+
+    /// Writes what is in memory of a region.
+    fn write(&mut self, region: RegionKey) -> io::Result<()> {
+        let Some(pages) = self.regions.get_mut(&region) else { return Ok(()) };
+        let length = pages.buffer.len();
+        if length == 0 {
+            return Ok(());
+        }
+        let packed = zstd::bulk::compress(&pages.buffer, LEVEL)?;
+        self.spool.seek(SeekFrom::Start(self.end))?;
+        self.spool.write_all(&packed)?;
+        pages.written.push_back(Page { at: self.end, packed: packed.len(), length });
+        pages.buffer = Vec::new();
+        self.end += packed.len() as u64;
+        self.buffered -= length;
+        Ok(())
+    }
+}
+
+/// Bytes before the body of a packet: its context, its time and its length.
+const HEAD: usize = 4 + 8 + 4;
+
+/// Bytes of a region from which they are written.
+const PAGE: usize = 256 << 10;
+
+/// Bytes of all regions from which they are written.
+const MAX_BUFFERED: usize = 32 << 20;
+
+/// The most regions: 67 million chunks.
+const MAX_REGIONS: usize = 1 << 16;
+
+/// The most versions and sets of registries, of at most 2 MiB each.
+const MAX_CONTEXTS: usize = 64;
+
+/// The compression level of the spool, the fastest.
+const LEVEL: i32 = 1;

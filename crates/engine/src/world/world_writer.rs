@@ -1,0 +1,361 @@
+use std::collections::HashMap;
+use std::io::{self, Read, Seek, Write};
+
+use thiserror::Error;
+
+use super::chunk_tag::chunk_tag;
+use super::dimension::Dimension;
+use super::level::Level;
+use super::log::{Log, RegionKey};
+use super::palette::BlockNames;
+use super::region::Region;
+use super::region_file::{Added, RegionFile};
+use super::tags::document;
+use crate::capture::{Entry, Record, Sink};
+use mitmcraft_protocol::contents::Changes;
+use mitmcraft_protocol::packet::{Packet, Timestamp};
+use mitmcraft_protocol::schema::{Direction, Family, Protocol, Release, State, Value};
+
+/// Makes a world of the chunks in captures.
+///
+/// Packets about blocks go to the spool `S`, and [`finish`](Self::finish) makes the world of them. The newest sight of a
+/// chunk counts, whichever session saw it.
+#[derive(Debug)]
+pub struct WorldWriter<S> {
+    log: Log<S>,
+    dimensions: Vec<Dimension>,
+    /// The place of the dimension in which the player of each session is.
+    sessions: HashMap<u64, usize>,
+    /// The last spawn point, and the place of its dimension.
+    spawn: Option<([i32; 3], usize)>,
+    /// The last place to which a player was put.
+    position: Option<([i32; 3], usize)>,
+    /// The newest version of chunks.
+    newest: Option<Release>,
+    last: Timestamp,
+    left_out: LeftOut,
+}
+
+/// The destination of a world's files.
+pub trait WorldFiles {
+    /// Writes a file. Its path is relative, and its folders are separated by `/`.
+    ///
+    /// # Errors
+    /// [`io::Error`] if the file cannot be written.
+    fn write(&mut self, path: &str, bytes: &[u8]) -> io::Result<()>;
+}
+
+/// The extent of a world that was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorldReport {
+    /// The names of the dimensions, with their numbers of chunks.
+    pub dimensions: Vec<(String, u64)>,
+    /// What is not in the world.
+    pub left_out: LeftOut,
+}
+
+/// What captures have of a world, but the world does not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// Packets about blocks that do not decode.
+    pub invalid: u64,
+    /// Parts of chunks that came without the chunk itself.
+    pub partial: u64,
+    /// Chunks before 1.2, whose format has no worlds that are written.
+    pub too_old: u64,
+    /// Changes of blocks that a session of another version than the chunk's saw.
+    pub other_version: u64,
+    /// Packets beyond the limit of regions, of versions, or of the size of a region.
+    pub too_many: u64,
+    /// Chunks that are larger than their version can save.
+    pub too_large: u64,
+    /// Blocks whose number the version does not have: they are air.
+    pub unknown_blocks: u64,
+    /// Biomes whose name is not known: they are plains.
+    pub unknown_biomes: u64,
+    /// Packets of sessions whose beginning, with the dimension, is missing: they are in the overworld.
+    pub placeless: u64,
+}
+
+/// The reason why no world was written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// No chunk can be written.
+    #[error(
+        "no whole chunk of 1.2 or later in the captures{}",
+        if *.too_old > 0 { " (those of older versions cannot be written)" } else { "" }
+    )]
+    NoChunk {
+        /// The number of packets with chunks of older versions.
+        too_old: u64,
+    },
+    /// The spool or a file cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl<S: Read + Write + Seek> WorldWriter<S> {
+    /// Creates a writer that keeps packets in `spool`, which is empty.
+    pub fn new(spool: S) -> Self {
+        Self {
+            log: Log::new(spool),
+            dimensions: Vec::new(),
+            sessions: HashMap::new(),
+            spawn: None,
+            position: None,
+            newest: None,
+            last: Timestamp(0),
+            left_out: LeftOut::default(),
+        }
+    }
+
+    /// Writes the world, whose name the game shows.
+    ///
+    /// # Errors
+    /// [`WorldError`] if there is no chunk, or a file cannot be written.
+    pub fn finish(
+        mut self,
+        name: &str,
+        files: &mut dyn WorldFiles,
+    ) -> Result<WorldReport, WorldError> {
+        let mut left_out = self.left_out;
+        let none = WorldError::NoChunk { too_old: left_out.too_old };
+        let Some(release) = self.newest else { return Err(none) };
+        let mut names: Vec<(*const Protocol, BlockNames)> = Vec::new();
+        let mut counts = vec![0; self.dimensions.len()];
+        loop {
+            let mut region: Option<Region> = None;
+            let taken = self.log.take_region(|key, packet| {
+                region.get_or_insert_with(|| Region::new(key)).take(&packet, &mut left_out);
+            })?;
+            let Some(key) = taken else { break };
+            let Some(region) = region.filter(|region| !region.chunks.is_empty()) else { continue };
+            let Some(dimension) = self.dimensions.get(key.0) else { continue };
+            let folder = dimension.folder(release);
+            let count = write_region(key, region, &folder, &mut names, &mut left_out, files)?;
+            if let Some(all) = counts.get_mut(key.0) {
+                *all += count;
+            }
+        }
+        if counts.iter().sum::<u64>() == 0 {
+            return Err(none);
+        }
+        let (spawn, place) = self.spawn.or(self.position).unwrap_or(([0, HIGH, 0], 0));
+        let spawn_dimension = self.dimensions.get(place).map_or("", |it| &it.name);
+        let level = Level {
+            name,
+            release,
+            spawn,
+            spawn_dimension,
+            // A time in nanoseconds has few enough milliseconds.
+            millis: (self.last.0 / 1_000_000).cast_signed(),
+            dimensions: &self.dimensions,
+        };
+        for (path, bytes) in level.files()? {
+            files.write(path, &bytes)?;
+        }
+        let named = self.dimensions.into_iter().map(|it| it.name).zip(counts);
+        Ok(WorldReport { dimensions: named.filter(|(_, count)| *count > 0).collect(), left_out })
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        let packet = &record.packet;
+        let is_seen = packet.direction() == Direction::Clientbound
+            && packet.state() == State::Play
+            && record.outcome.went();
+        let Some(kind) = packet.kind().filter(|_| is_seen) else { return Ok(()) };
+        let protocol = &packet.context().protocol;
+        if !matches!(protocol.family(), Family::Java | Family::Legacy | Family::Alpha) {
+            return Ok(());
+        }
+        let session = packet.context().session;
+        match &**kind.name() {
+            "login" | "respawn" => {
+                if let Some(dimension) = Dimension::read(packet) {
+                    let place = self.place(dimension);
+                    if self.sessions.len() < MAX_SESSIONS {
+                        self.sessions.insert(session, place);
+                    }
+                }
+                return Ok(());
+            }
+            "spawn_position" => {
+                let place = self.sessions.get(&session).copied().unwrap_or_default();
+                self.spawn = location(packet).map(|at| (at, place)).or(self.spawn);
+                return Ok(());
+            }
+            "position" => {
+                let place = self.sessions.get(&session).copied().unwrap_or_default();
+                self.position = position(packet).map(|at| (at, place)).or(self.position);
+                return Ok(());
+            }
+            name if ABOUT_BLOCKS.contains(&name) => {}
+            _ => return Ok(()),
+        }
+        if protocol.release() < Release::V1_2 {
+            self.left_out.too_old += u64::from(&**kind.name() == "map_chunk");
+            return Ok(());
+        }
+        let Some(regions) = regions(packet) else {
+            self.left_out.invalid += 1;
+            return Ok(());
+        };
+        let place = match self.sessions.get(&session) {
+            Some(place) => *place,
+            None => {
+                self.left_out.placeless += 1;
+                self.place(Dimension::overworld())
+            }
+        };
+        for (x, z) in regions {
+            match self.log.append((place, x, z), packet)? {
+                Ok(()) => {
+                    let release = protocol.release();
+                    self.newest = Some(self.newest.map_or(release, |it| it.max(release)));
+                    self.last = self.last.max(packet.at());
+                }
+                Err(_) => self.left_out.too_many += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the place of a dimension, which is new or known.
+    fn place(&mut self, dimension: Dimension) -> usize {
+        let known = self.dimensions.iter().position(|it| it.name == dimension.name);
+        known.unwrap_or_else(|| {
+            if self.dimensions.len() == MAX_DIMENSIONS {
+                return 0;
+            }
+            self.dimensions.push(dimension);
+            self.dimensions.len() - 1
+        })
+    }
+}
+
+impl<S: Read + Write + Seek + Send> Sink for WorldWriter<S> {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        if entry.is_close() {
+            self.sessions.remove(&entry.context().session);
+        }
+        entry.record().map_or(Ok(()), |record| self.record(record))
+    }
+}
+
+/// Writes the chunks of a region, and returns their number.
+fn write_region(
+    (_, x, z): RegionKey,
+    region: Region,
+    folder: &str,
+    names: &mut Vec<(*const Protocol, BlockNames)>,
+    left_out: &mut LeftOut,
+    files: &mut dyn WorldFiles,
+) -> io::Result<u64> {
+    let (mut file, mut count) = (RegionFile::new(), 0);
+    for ((x, z), chunk) in region.chunks {
+        let protocol = &chunk.context.protocol;
+        let known = names.iter().position(|(it, _)| std::ptr::eq(*it, &**protocol));
+        let place = known.unwrap_or_else(|| {
+            names.push((&raw const **protocol, BlockNames::new(protocol)));
+            names.len() - 1
+        });
+        let Some((_, names)) = names.get_mut(place) else { continue };
+        let bytes = document(chunk_tag(&chunk, names, left_out));
+        let seconds = u32::try_from(chunk.at.0 / 1_000_000_000).unwrap_or(u32::MAX);
+        let has_files = chunk.release() >= Release::V1_15;
+        match file.add((x, z), &bytes, seconds, has_files)? {
+            Added::Inside => {}
+            Added::Outside(bytes) => files.write(&format!("{folder}/c.{x}.{z}.mcc"), &bytes)?,
+            Added::TooLarge => {
+                left_out.too_large += 1;
+                continue;
+            }
+        }
+        count += 1;
+    }
+    if count > 0 {
+        files.write(&format!("{folder}/r.{x}.{z}.mca"), &file.into_bytes())?;
+    }
+    Ok(count)
+}
+
+/// Returns the regions that a packet about blocks changes.
+fn regions(packet: &Packet) -> Option<Vec<(i32, i32)>> {
+    let name = packet.kind()?.name();
+    let mut regions = match &**name {
+        "map_chunk" | "update_light" => {
+            let fields = packet.packed_value().ok()?;
+            let int = |names: [&str; 2]| {
+                let field = names.into_iter().find_map(|name| fields.get(name))?;
+                i32::try_from(field.as_int()?).ok()
+            };
+            vec![(int(["x", "chunkX"])? >> 5, int(["z", "chunkZ"])? >> 5)]
+        }
+        "map_chunk_bulk" => {
+            let fields = packet.packed_value().ok()?;
+            let all = fields.get("meta")?.as_list()?.iter().map(|it| {
+                let int = |name| i32::try_from(it.get(name)?.as_int()?).ok();
+                Some((int("x")? >> 5, int("z")? >> 5))
+            });
+            all.collect::<Option<Vec<_>>>()?
+        }
+        "tile_entity_data" | "update_sign" => {
+            let fields = packet.value().ok()?;
+            let location = fields.get("location")?;
+            let int = |name| i32::try_from(location.get(name)?.as_int()?).ok();
+            vec![(int("x")? >> 9, int("z")? >> 9)]
+        }
+        _ => {
+            let changes = Changes::read(packet)?.ok()?;
+            changes.all.iter().map(|([x, _, z], _)| (x >> 9, z >> 9)).collect()
+        }
+    };
+    regions.sort_unstable();
+    regions.dedup();
+    Some(regions)
+}
+
+/// Returns the position in a packet about the spawn point.
+fn location(packet: &Packet) -> Option<[i32; 3]> {
+    let fields = packet.value().ok()?;
+    let global = fields.get("globalPos").and_then(|it| it.get("location"));
+    let location = fields.get("location").or(global)?;
+    let int = |name| i32::try_from(location.get(name)?.as_int()?).ok();
+    Some([int("x")?, int("y")?, int("z")?])
+}
+
+/// Returns where a packet puts the player.
+fn position(packet: &Packet) -> Option<[i32; 3]> {
+    let fields = packet.value().ok()?;
+    let float = |name| match fields.get(name)?.plain() {
+        // Positions outside of the range are those of hostile packets.
+        Value::Float64(at) => Some(at.floor() as i32),
+        _ => None,
+    };
+    Some([float("x")?, float("y")?, float("z")?])
+}
+
+/// The packets that say which blocks are where.
+const ABOUT_BLOCKS: [&str; 9] = [
+    "map_chunk",
+    "map_chunk_bulk",
+    "update_light",
+    "block_change",
+    "multi_block_change",
+    "explosion",
+    "acknowledge_player_digging",
+    "tile_entity_data",
+    "update_sign",
+];
+
+/// A height above most worlds, if no spawn point is known.
+const HIGH: i32 = 100;
+
+/// Sessions whose dimension is kept at most.
+const MAX_SESSIONS: usize = 1 << 16;
+
+/// The most dimensions: those beyond are the first one.
+const MAX_DIMENSIONS: usize = 1000;

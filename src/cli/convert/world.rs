@@ -1,0 +1,187 @@
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context as _, bail};
+use mitmcraft_engine::capture::{Entry, Sink as _};
+use mitmcraft_engine::lang::Expr;
+use mitmcraft_engine::replay::Point;
+use mitmcraft_engine::world::{LeftOut, WorldFiles, WorldWriter};
+use mitmcraft_protocol::packet::Timestamp;
+
+use crate::cli::input::{Input, Reading};
+use crate::cli::notice::write_error;
+use crate::cli::output::Output;
+use crate::cli::plural::count;
+
+/// `--at`: the moment of the world that is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Moment {
+    /// A moment of each session.
+    Session(Point),
+    /// A time of day.
+    Time(Timestamp),
+}
+
+impl Moment {
+    /// Returns whether an entry belongs to what has happened by then.
+    fn has(self, entry: &Entry) -> bool {
+        match self {
+            Self::Time(last) => entry.at() <= last,
+            Self::Session(Point::Time(last)) => entry.at().since(entry.context().opened) <= last,
+            Self::Session(Point::Packet(last)) => {
+                entry.record().is_none_or(|record| record.packet.seq() <= last)
+            }
+            Self::Session(_) => true,
+        }
+    }
+}
+
+impl FromStr for Moment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(time) = Timestamp::parse(text) {
+            return Ok(Self::Time(time));
+        }
+        let expected = || {
+            "expected seconds since the session began (`12.5`), a packet (`@120`), or a time \
+             (`2026-11-21T02:20:01Z`)"
+                .to_owned()
+        };
+        text.parse().map(Self::Session).map_err(|_| expected())
+    }
+}
+
+/// A conversion to a world of the game.
+pub(super) struct WorldConversion {
+    pub(super) at: Option<Moment>,
+    pub(super) session: Option<u64>,
+    pub(super) condition: Option<Expr>,
+    pub(super) overwrite: bool,
+}
+
+impl WorldConversion {
+    /// Makes a world of files, in the folder `to`.
+    pub(super) fn run(
+        self,
+        files: &[PathBuf],
+        to: &Path,
+        reading: &Reading,
+        output: &Output,
+    ) -> anyhow::Result<()> {
+        let context = || format!("cannot write the world `{}`", to.display());
+        let old = self.check(to)?;
+        let mut input = Input::open(files, reading)?.read_first()?;
+        let parent = to.parent().filter(|it| !it.as_os_str().is_empty());
+        let parent = parent.unwrap_or_else(|| Path::new("."));
+        fs::create_dir_all(parent).with_context(context)?;
+        let spool = tempfile::tempfile_in(parent).with_context(context)?;
+        let mut writer = WorldWriter::new(spool);
+        for entry in input.by_ref().filter(|entry| self.wants(entry)) {
+            writer.write(&entry).map_err(write_error).with_context(context)?;
+        }
+        // The folder is deleted again if anything fails.
+        let unfinished = tempfile::Builder::new().prefix(".mitmcraft-world-").tempdir_in(parent);
+        let unfinished = unfinished.with_context(context)?;
+        let mut folder = Folder { root: unfinished.path().join("world") };
+        let name = to.file_name().map_or_else(|| "world".into(), |it| it.to_string_lossy());
+        let report = writer.finish(&name, &mut folder).with_context(context)?;
+        match old {
+            Old::None => {}
+            Old::Empty => fs::remove_dir(to).with_context(context)?,
+            Old::World => fs::rename(to, unfinished.path().join("old")).with_context(context)?,
+        }
+        fs::rename(&folder.root, to).with_context(context)?;
+        let named: Vec<String> = report
+            .dimensions
+            .iter()
+            .map(|(name, chunks)| format!("{} in {name}", count(*chunks, "chunk")))
+            .collect();
+        output.note(&format!("{} written to `{}`", named.join(", "), to.display()));
+        warn(&report.left_out, output);
+        input.end()
+    }
+
+    /// Checks that a folder can become the world, and returns what is there.
+    fn check(&self, to: &Path) -> anyhow::Result<Old> {
+        let shown = to.display();
+        if !to.exists() {
+            return Ok(Old::None);
+        }
+        let mut found = fs::read_dir(to).with_context(|| format!("cannot write `{shown}`"))?;
+        if found.next().is_none() {
+            return Ok(Old::Empty);
+        }
+        if !to.join("level.dat").is_file() {
+            bail!(
+                "cannot write `{shown}`: the folder is not empty, and is no world; choose another"
+            );
+        }
+        if !self.overwrite {
+            bail!("cannot write `{shown}`: it is a world already; `--overwrite` replaces it");
+        }
+        Ok(Old::World)
+    }
+
+    fn wants(&self, entry: &Entry) -> bool {
+        let session = entry.context().session;
+        self.session.is_none_or(|wanted| wanted == session)
+            && self.at.is_none_or(|at| at.has(entry))
+            && match (entry, &self.condition) {
+                (Entry::Packet(record), Some(condition)) => condition.matches(record),
+                _ => true,
+            }
+    }
+}
+
+/// What is in the place of the world before it is written.
+enum Old {
+    None,
+    Empty,
+    World,
+}
+
+/// The folder of a world that is being written.
+struct Folder {
+    root: PathBuf,
+}
+
+impl WorldFiles for Folder {
+    fn write(&mut self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.root.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, bytes)
+    }
+}
+
+/// Says what the captures have and the world has not.
+fn warn(left_out: &LeftOut, output: &Output) {
+    let LeftOut { invalid, partial, too_old, other_version, too_many, too_large, .. } = *left_out;
+    for (number, what, why) in [
+        (invalid, "packet", "left out: not decodable"),
+        (partial, "part of a chunk|parts of chunks", "left out: the chunk itself is missing"),
+        (too_old, "packet", "left out: worlds before 1.2 cannot be written"),
+        (other_version, "change", "left out: seen in another version than the chunk"),
+        (too_many, "packet", "left out: more regions, versions or bytes than a world may have"),
+        (too_large, "chunk", "left out: larger than the version can save"),
+        (left_out.unknown_blocks, "block", "written as air: the version has no such number"),
+        (left_out.unknown_biomes, "biome", "written as plains: the name is not known"),
+        (
+            left_out.placeless,
+            "packet",
+            "put into the overworld: the session's beginning is missing",
+        ),
+    ] {
+        if number > 0 {
+            let counted = match what.split_once('|') {
+                Some((one, many)) => format!("{number} {}", if number == 1 { one } else { many }),
+                None => count(number, what),
+            };
+            output.warning(&format!("{counted} {why}"));
+        }
+    }
+}
