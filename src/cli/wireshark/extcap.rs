@@ -56,11 +56,9 @@ impl Extcap {
     /// line of the proxy that writes to it: Wireshark ends it by a signal, or by closing the FIFO.
     pub(in crate::cli) fn answer(&self, output: &Output) -> anyhow::Result<Option<Vec<OsString>>> {
         if self.extcap_interfaces {
-            output.lines(&format!(
-                "extcap {{version={}}}{{display=mitmcraft}}\n\
-                 interface {{value={INTERFACE}}}{{display=Minecraft: Java Edition, through mitmcraft}}",
-                env!("CARGO_PKG_VERSION"),
-            ))?;
+            output.line(&format!("extcap {{version={VERSION}}}{{display=mitmcraft}}"))?;
+            let name = "Minecraft: Java Edition, through mitmcraft";
+            output.line(&format!("interface {{value={INTERFACE}}}{{display={name}}}"))?;
             return Ok(None);
         }
         match self.extcap_interface.as_deref() {
@@ -81,7 +79,9 @@ impl Extcap {
         if self.extcap_dlts {
             output.line("dlt {number=1}{name=EN10MB}{display=Ethernet}")?;
         } else if self.extcap_config {
-            output.lines(&options())?;
+            for line in options().lines() {
+                output.line(line)?;
+            }
         } else if !self.filter().is_empty() {
             // Text on stdout says why a filter is invalid.
             output.line(NO_FILTERS)?;
@@ -157,6 +157,8 @@ fn make_stdout(_: &Path) -> std::io::Result<()> {
 }
 
 const INTERFACE: &str = "mitmcraft";
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const NO_FILTERS: &str = "no capture filters here: use a display filter, such as `minecraft`";
 
