@@ -13,7 +13,6 @@ use crate::cli::output::Output;
 /// Record a session for Wireshark
 #[derive(Debug, Parser)]
 #[command(name = "mitmcraft")]
-#[allow(clippy::struct_excessive_bools, reason = "Wireshark's options")]
 pub(in crate::cli) struct Extcap {
     #[arg(long)]
     extcap_interfaces: bool,
