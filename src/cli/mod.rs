@@ -153,9 +153,23 @@ pub(crate) fn main() -> ExitCode {
             report(panic);
         }
     }));
-    let words = std::env::args_os().collect();
+    let mut words: Vec<_> = std::env::args_os().collect();
+    let extcap = wireshark::Extcap::parse_line(&words);
+    let is_extcap = extcap.is_some();
+    if let Some(extcap) = extcap {
+        let output = Output::new(Color::Auto, LogFormat::Text);
+        match extcap.map_err(Into::into).and_then(|it| it.answer(&output)) {
+            Ok(Some(proxy)) => words = proxy,
+            Ok(None) => return ExitCode::SUCCESS,
+            Err(error) => return exit::code(Err(error), &output),
+        }
+    }
     let settings = Settings::load(Cli::command(), words, std::env::vars_os());
-    let output = Output::new(settings.global("color"), settings.global("log-format"));
+    let mut output = Output::new(settings.global("color"), settings.global("log-format"));
+    if is_extcap {
+        // Wireshark takes everything on stderr for an error.
+        output.set_terse();
+    }
     settings.unknown_variables.iter().for_each(|unknown| output.warning(unknown));
     exit::code(run(&settings, &output), &output)
 }

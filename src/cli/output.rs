@@ -36,7 +36,7 @@ pub(crate) enum LogFormat {
 }
 
 /// The level of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     Info,
     Warning,
@@ -51,11 +51,18 @@ pub(crate) enum Level {
 pub(crate) struct Output {
     color: Color,
     log_format: LogFormat,
+    /// Messages below this level are not printed.
+    least: Level,
 }
 
 impl Output {
     pub(crate) fn new(color: Color, log_format: LogFormat) -> Self {
-        Self { color, log_format }
+        Self { color, log_format, least: Level::Info }
+    }
+
+    /// Prints no message that is only information.
+    pub(crate) fn set_terse(&mut self) {
+        self.least = Level::Warning;
     }
 
     /// Prints information to stderr, in one line.
@@ -164,6 +171,9 @@ impl Output {
 
     /// Prints a message to stderr, as JSON or `shown` behind its level.
     fn message(&self, level: Level, text: &str, shown: &str) {
+        if level < self.least {
+            return;
+        }
         let diverted = DIVERTED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(to) = &*diverted {
             to.say(Composed(text, false).to_string().replace('\n', " "));

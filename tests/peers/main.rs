@@ -11,6 +11,8 @@ mod control;
 mod decode;
 mod dissector;
 mod expect;
+#[cfg(unix)]
+mod extcap;
 mod formats;
 mod lake;
 mod lan;

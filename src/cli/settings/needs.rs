@@ -15,7 +15,7 @@ const NEEDS: [(&[&str], &[&str]); 12] = [
     (&["rotate"], &["write", "filters"]),
     (&["keep", "no-body", "write-where", "on-log-error"], &["write", "filters", "lake"]),
     (&["format"], &["write -"]),
-    (&["overwrite"], &["write", "filters", "icon", "plot", "output", "junit"]),
+    (&["overwrite"], &["write", "filters", "icon", "plot", "output", "install", "junit"]),
     (
         &["account", "access-token-file", "profile", "auth-endpoints", "auth-scope"],
         &["auth account", "auth verify"],

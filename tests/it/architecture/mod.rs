@@ -119,7 +119,7 @@ fn text_is_printed_by_one_type_which_escapes_it() {
         "cli/rules.rs",
         "cli/stats.rs",
         "cli/summary.rs",
-        "cli/wireshark.rs",
+        "cli/wireshark/mod.rs",
     ];
     fulfilled(checks::printing(sources(), &printers, &composers));
 }

@@ -17,6 +17,7 @@ use place::Place;
 const PARSED: &[(&[&str], &str)] = &[
     (&["login"], "asks Microsoft"),
     (&["logout"], "asks Microsoft"),
+    (&["wireshark", "--install"], "writes into the user's folders"),
     (&["--auth", "account"], "needs an account"),
     (&["--auth", "client"], "listens on a fixed port for the game's requests"),
     (&["show", "--follow"], "does not end"),

@@ -1,3 +1,6 @@
+mod extcap;
+mod install;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -5,6 +8,9 @@ use anyhow::Context as _;
 use clap::Args;
 use mitmcraft_protocol::schema::Protocol;
 use mitmcraft_protocol::wireshark::write_dissector;
+
+pub(super) use extcap::Extcap;
+use install::Folders;
 
 use super::args::{Overwrite, Protocols, Suggested};
 use super::exit::Done;
@@ -14,7 +20,7 @@ use super::version;
 /// Write a dissector for Wireshark that names every field
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  mitmcraft wireshark -o ~/.local/lib/wireshark/plugins/minecraft.lua
+  mitmcraft wireshark --install
   mitmcraft wireshark 1.8.9 1.20.4 -o minecraft.lua
   tshark -X lua_script:minecraft.lua -r session.pcapng -Y 'minecraft.map_chunk.x == -9'
 
@@ -32,6 +38,11 @@ pub(crate) struct Arguments {
     /// Output file [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Write the dissector into the user's plugin folder of Wireshark, and add an interface
+    /// `mitmcraft` to its start window, which records a session live (not on Windows)
+    #[arg(long, conflicts_with = "output")]
+    install: bool,
 
     #[command(flatten)]
     overwrite: Overwrite,
@@ -54,6 +65,11 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         }
     };
     let text = write_dissector(&protocols, &arguments.port);
+    if arguments.install {
+        let program = std::env::current_exe().context("cannot find the program")?;
+        Folders::of_user()?.install(&text, &program, arguments.overwrite, output)?;
+        return Ok(Done::Yes);
+    }
     let Some(path) = &arguments.output else {
         output.lines(text.trim_end())?;
         return Ok(Done::Yes);
