@@ -82,7 +82,7 @@ pub struct StoreState {
     pub limit: Option<String>,
     /// The list.
     pub list: Progress,
-    /// The rows at the end of the list, as many as were [asked for](super::Request::Rows).
+    /// The rows at the end of the list, as many as `newest` of `rows` asks for.
     pub newest: Vec<Row>,
     /// The packets that the search has found, if there is a search.
     pub search: Option<Progress>,

@@ -1236,7 +1236,7 @@ export type StoreState = {
   limit: string | null,
   /** The list. */
   list: Progress,
-  /** The rows at the end of the list, as many as were [asked for](super::Request::Rows). */
+  /** The rows at the end of the list, as many as `newest` of `rows` asks for. */
   newest: Array<Row>,
   /** The packets that the search has found, if there is a search. */
   search: Progress | null,
