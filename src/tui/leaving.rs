@@ -5,7 +5,9 @@ use super::{App, Prompt, Purpose};
 impl App {
     /// Leaves, which ends a run; if players are in, once that was asked for twice.
     pub(super) fn leave(&mut self) {
-        let open = self.sessions.iter().filter(|it| it.closed.is_none());
+        // Those on the screen may be over already.
+        let sessions = self.store.sessions();
+        let open = sessions.iter().filter(|it| it.closed.is_none());
         let players = open.filter(|it| it.context.player.is_some()).count();
         if !self.live || players == 0 || self.leaves {
             self.quits = true;

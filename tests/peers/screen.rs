@@ -143,7 +143,7 @@ fn a_packet_is_held_edited_and_sent_on_in_a_terminal_which_is_then_as_before() {
     let client = client.succeed();
     assert!(client.contains("see you"), "{client}");
     server.succeed();
-    terminal.tell("q");
+    terminal.tell("qq");
     until(&mut terminal, "[?1049l");
     assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
     let log = read_lines(&log);
@@ -189,7 +189,7 @@ fn a_held_packet_is_edited_in_the_editor_that_the_environment_names() {
     let client = client.succeed();
     assert!(client.contains("see you"), "{client}");
     server.succeed();
-    terminal.tell("q");
+    terminal.tell("qq");
     assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
     let seen = fs::read_to_string(seen).unwrap();
     assert!(seen.starts_with("--wait\n"), "{seen}");
@@ -218,7 +218,7 @@ fn an_editor_that_fails_changes_nothing() {
     terminal.tell("F");
     assert!(client.succeed().contains("see you"));
     server.succeed();
-    terminal.tell("q");
+    terminal.tell("qq");
     assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
     let lines = read_lines(&capture);
     let slots =
