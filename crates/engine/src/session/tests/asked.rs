@@ -274,7 +274,7 @@ fn signed_chat_and_bundles_stay_whole_whatever_the_program_says() {
     assert_eq!(asked.desk.game.pair.client_got.len(), got + 2);
     let comments = asked.desk.game.comments();
     assert!(comments.contains("sign"), "{comments}");
-    assert!(comments.contains("`bundle_delimiter` was to be changed"), "{comments}");
+    assert!(comments.contains("`bundle_delimiter` was not changed"), "{comments}");
 }
 
 #[test]

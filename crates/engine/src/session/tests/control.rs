@@ -281,7 +281,7 @@ fn what_would_end_the_session_is_refused_with_the_reason() {
     let mut desk = Desk::holding(765, "bundle_delimiter or player_chat");
     desk.game.plays(Clientbound, "bundle_delimiter", fields([]));
     let dropped = desk.order(Action::Decide { held: vec![1], decision: Decision::Drop });
-    assert!(dropped.unwrap_err().to_string().contains("the connection needs it"));
+    assert!(dropped.unwrap_err().to_string().contains("the connection depends on it"));
     let chat = desk.game.player_chat(Some(&[7; 256]));
     desk.game.sends(Clientbound, &chat);
     let dropped = desk.order(Action::Decide { held: vec![2], decision: Decision::Drop });

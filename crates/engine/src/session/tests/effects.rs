@@ -211,7 +211,7 @@ fn packets_that_drive_the_connection_go_through_whatever_a_filter_says() {
     pair.client_says(State::Play, "chat", chat("longer than sixteen"));
     assert_eq!(texts(&pair.server_got[1..]), ["longer than sixteen"]);
     let comment = pair.records()[3].comment.clone().unwrap();
-    assert!(comment.contains("`set_compression` was to be changed"), "{comment}");
+    assert!(comment.contains("`set_compression` was not changed"), "{comment}");
 }
 
 pub(super) fn rules(text: &str) -> Pipeline {

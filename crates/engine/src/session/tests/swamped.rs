@@ -215,7 +215,7 @@ fn timers_of_filters_send_nothing_more_to_a_peer_that_does_not_read_and_say_so()
     ticks(&mut pair, 10_000);
     assert!(kept(&pair) < 300 << 10, "{}", kept(&pair));
     let mut said: Vec<_> = pair.outputs.iter().map(|output| format!("{output:?}")).collect();
-    said.retain(|it| it.contains("not sent to the client, which does not read"));
+    said.retain(|it| it.contains("not sent to the client, which has not read"));
     said.dedup();
     assert_eq!(said.len(), 1, "{said:?}");
     pair.client_says(State::Play, "chat", chat("on"));

@@ -85,7 +85,7 @@ fn a_payload_that_cannot_be_changed_stays_with_the_reason() {
     for (channel, data, actions, reason) in [
         ("unknown", &b"\x07vanilla"[..], "set = { 'payload.brand' = 'x' }", "no layout that fits"),
         ("MC|Brand", b"\xff\xff", "set = { 'payload.brand' = 'x' }", "no layout that fits"),
-        ("MC|Brand", b"\x01a", "set = { 'payload.brand' = \"\\u0007\" }", "would not be read"),
+        ("MC|Brand", b"\x01a", "set = { 'payload.brand' = \"\\u0007\" }", "no longer be decoded"),
         ("MC|Brand", b"\x01a", "set = { 'payload.channels[0]' = 'x' }", "`payload` of `MC|Brand`"),
     ] {
         let packet = message(Direction::Serverbound, channel, data);
