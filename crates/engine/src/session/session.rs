@@ -432,7 +432,6 @@ impl Session {
         self.phase = Phase::Relay(reason);
     }
 
-    /// Records a packet that goes nowhere.
     /// Records a packet that goes nowhere, with a remark of the proxy.
     pub(super) fn swallow(&mut self, packet: Packet, comment: &str) {
         debug_assert!(is_own(comment), "redaction does not know the remark: {comment}");

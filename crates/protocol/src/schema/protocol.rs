@@ -190,7 +190,7 @@ impl Protocol {
         let table = &self.tables[state as usize][direction];
         let place = match usize::try_from(id).ok().filter(|id| *id < DENSE) {
             Some(id) => *table.dense.get(id)?,
-            None => table.sparse.get(&id).copied(),
+            None => table.place_of_large(id),
         };
         place.map(|place| &self.packets[usize::from(place)])
     }
@@ -399,6 +399,12 @@ impl Protocol {
 }
 
 impl Table {
+    /// Returns the place of a packet whose id is not below `DENSE`. Cold, so that the common lookup is inlined.
+    #[cold]
+    fn place_of_large(&self, id: i32) -> Option<u16> {
+        self.sparse.get(&id).copied()
+    }
+
     fn insert(&mut self, place: u16, packet: &PacketType) {
         match usize::try_from(packet.id).ok().filter(|id| *id < DENSE) {
             Some(id) => {
