@@ -8,7 +8,7 @@ use mitmcraft_engine::session::Timeouts;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeout {
     of: fn(&mut Timeouts) -> &mut Option<Duration>,
-    /// `None` waits for ever.
+    /// `None` waits forever.
     period: Option<Duration>,
 }
 

@@ -9,6 +9,7 @@ use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::replay::Point;
 use mitmcraft_engine::world::{LeftOut, WorldFiles, WorldWriter};
 use mitmcraft_protocol::packet::Timestamp;
+use thiserror::Error;
 
 use crate::cli::input::{Input, Reading};
 use crate::cli::notice::write_error;
@@ -39,20 +40,23 @@ impl Moment {
 }
 
 impl FromStr for Moment {
-    type Err = String;
+    type Err = MomentError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, MomentError> {
         if let Some(time) = Timestamp::parse(text) {
             return Ok(Self::Time(time));
         }
-        let expected = || {
-            "expected seconds since the session began (`12.5`), a packet (`@120`), or a time \
-             (`2026-11-21T02:20:01Z`)"
-                .to_owned()
-        };
-        text.parse().map(Self::Session).map_err(|_| expected())
+        text.parse().map(Self::Session).map_err(|_| MomentError)
     }
 }
+
+/// A text is not a moment of `--at`.
+#[derive(Debug, Error)]
+#[error(
+    "expected seconds since the session began (`12.5`), a packet (`@120`), or a time \
+     (`2026-11-21T02:20:01Z`)"
+)]
+pub(super) struct MomentError;
 
 /// A conversion to a world of the game.
 pub(super) struct WorldConversion {

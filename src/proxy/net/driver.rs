@@ -18,6 +18,7 @@ use super::descriptors::out_of_descriptors;
 use super::event::{Event, ready, stop_reason};
 use super::route::{Noted, Route};
 use super::shared::Shared;
+use super::write_delay::WriteDelay;
 use crate::proxy::control::SessionControl;
 use crate::proxy::log::Batch;
 use crate::proxy::log::WireTap;
@@ -25,7 +26,7 @@ use crate::proxy::pipe::SessionPipe;
 use crate::proxy::{ConnectError, RefusalError, RunNotice, Trouble, caught};
 use mitmcraft_engine::link::{Engine, Input, Notice, Output, PerSide, Side, Unruled};
 use mitmcraft_protocol::codec::KeyLogLine;
-use mitmcraft_protocol::packet::{Cause, Timestamp};
+use mitmcraft_protocol::packet::Cause;
 
 /// Runs one session over its sockets, two for a proxy and one for a replay: moves bytes, reports
 /// events to the session, and performs its outputs.
@@ -42,10 +43,8 @@ pub(super) struct Driver {
     /// Sides that take no more bytes, and why. What they have sent before is still read: a server that
     /// closes while the client is sending resets the connection, behind its last packets.
     broken: PerSide<Option<io::Error>>,
-    /// When bytes for each side were read that are about to be written.
-    received: PerSide<Option<Timestamp>>,
-    /// Since when sides take no more bytes for now.
-    blocked: PerSide<Option<Timestamp>>,
+    /// How long bytes wait to be written.
+    delays: PerSide<WriteDelay>,
     /// Sides to shut down once nothing is pending for them.
     shutting: PerSide<bool>,
     /// Sides whose connection is reset at the end, since the other one was.
@@ -105,8 +104,7 @@ impl Driver {
             noted: None,
             ended: PerSide::default(),
             broken: PerSide::default(),
-            received: PerSide::default(),
-            blocked: PerSide::default(),
+            delays: PerSide::default(),
             shutting: PerSide::default(),
             resets: PerSide::default(),
             work: JoinSet::new(),
@@ -283,11 +281,14 @@ impl Driver {
     /// Writes as much as the sockets accept, and shuts down those with nothing left to write.
     fn write_pending(&mut self) {
         for side in Side::ALL {
-            let is_any = !self.session.pending(side).is_empty();
+            let was_pending = !self.session.pending(side).is_empty();
             self.write_to(side);
-            self.measure(side, is_any);
+            let is_pending = !self.session.pending(side).is_empty();
+            let now = || self.shared.clock.now();
+            let metrics = &self.shared.log.metrics;
+            self.delays[side].on_write(side, was_pending, is_pending, now, metrics);
             if self.shutting[side]
-                && self.session.pending(side).is_empty()
+                && !is_pending
                 && let Some(socket) = &self.sockets[side]
             {
                 // This fails only if the connection is broken, which reading reports too.
@@ -323,27 +324,6 @@ impl Driver {
                 Err(error) => self.broken[side] = Some(error),
             }
         }
-    }
-
-    /// Counts how long the bytes for a side, if there were any, waited here, and how long its peer took none.
-    fn measure(&mut self, side: Side, is_any: bool) {
-        let received = self.received[side].take().filter(|_| is_any);
-        let blocked = self.blocked[side].take();
-        let is_blocked = !self.session.pending(side).is_empty();
-        if received.is_none() && blocked.is_none() && !is_blocked {
-            return;
-        }
-        let now = self.shared.clock.now();
-        let metrics = &self.shared.log.metrics;
-        match (blocked, received) {
-            (Some(since), _) => {
-                let nanos = now.since(since).as_nanos();
-                metrics.blocked[side].add(u64::try_from(nanos).unwrap_or(u64::MAX));
-            }
-            (None, Some(received)) => metrics.forwarding[side].add(now.since(received)),
-            (None, None) => {}
-        }
-        self.blocked[side] = is_blocked.then_some(now);
     }
 
     /// Passes new entries to the log, and waits while it is full.
@@ -552,7 +532,7 @@ impl Driver {
                         self.renew_pipeline();
                     }
                     self.on_commands();
-                    self.received[side.other()].get_or_insert(now);
+                    self.delays[side.other()].on_read(now);
                     self.session.handle(now, Input::Received(side, &buffer[..count]));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -635,6 +615,7 @@ mod tests {
     use mitmcraft_engine::link::Upstream;
     use mitmcraft_engine::session::{Config, Session, Start};
     use mitmcraft_protocol::packet::Context;
+    use mitmcraft_protocol::packet::Timestamp;
     use mitmcraft_protocol::schema::Catalog;
 
     /// A session that counts the rounds of its driver and the bytes that it receives.

@@ -23,6 +23,7 @@ mod server_connection;
 mod shared;
 mod transfers;
 mod upstream;
+mod write_delay;
 
 pub use ask::{AskError, ping, query};
 pub(super) use closing::close;

@@ -58,7 +58,7 @@ pub(crate) struct Join {
     name: Option<Value>,
 }
 
-/// A world that a client shows once it has what it needs.
+/// A world that the client is entering: it shows the world once all packets that it awaits have come.
 #[derive(Debug)]
 struct World {
     /// The Join Game or Respawn packet; `None` once the world is shown.

@@ -66,7 +66,7 @@ const OWN: &[&str] = &[
     "rules change chat, so the player's chat session is kept from the server, which does not insist on it: what the player says goes out unsigned",
     "a signed message was to be changed or dropped: its signature, or that of the next, would be wrong, and the session would end",
     "a message that is counted was to be dropped or repeated: the session would end over the next one",
-    "its signature is wrong now: the player is told that it is not secure",
+    "the change makes its signature invalid: the client marks it as not secure",
     "it changes the state, the compression or the encryption of the connection, which only the peers can",
     "not sent: the server accepts only signed messages from this player",
     "not sent: the game counts player_chat, and ends the session over one too many",

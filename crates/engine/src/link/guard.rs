@@ -351,7 +351,7 @@ const SIGNED: &str = "a signed message was to be changed or dropped: its signatu
                       next, would be wrong, and the session would end";
 const COUNTED: &str = "a message that is counted was to be dropped or repeated: the session would \
                        end over the next one";
-const UNPROVEN: &str = "its signature is wrong now: the player is told that it is not secure";
+const UNPROVEN: &str = "the change makes its signature invalid: the client marks it as not secure";
 const UNSIGNED: &str = "not sent: the server accepts only signed messages from this player";
 const INDEXED: &str = "not sent: the game counts player_chat, and ends the session over one too \
                        many; send system_chat or profileless_chat";

@@ -34,6 +34,7 @@ mod number;
 mod official;
 mod outline;
 mod packet;
+mod packet_places;
 mod partial;
 mod payload;
 mod per_direction;

@@ -1,5 +1,3 @@
-use std::collections::HashMap;
-
 use serde_json::{Map, Value as Json};
 
 use super::channels::{CHANNELS, add_channels, built_in_channels};
@@ -8,6 +6,7 @@ use super::decode::ValueVisitor;
 use super::encode::Encode;
 use super::number::parse_int;
 use super::outline::Outline;
+use super::packet_places::PacketPlaces;
 use super::partial::object;
 use super::registry::{OwnRegistries, REGISTRIES};
 use super::stop::Stop;
@@ -37,8 +36,8 @@ pub struct Protocol {
     outlines: Vec<Option<Outline>>,
     /// The names of numbers that the description has itself.
     registries: Option<&'static OwnRegistries>,
-    /// Indexed by state.
-    tables: [PerDirection<Table>; State::ALL.len()],
+    /// The places of packets, indexed by state.
+    places: [PerDirection<PacketPlaces>; State::ALL.len()],
 }
 
 /// The encoding of packet ids.
@@ -46,14 +45,6 @@ pub struct Protocol {
 enum Ids {
     VarInt,
     Byte,
-}
-
-#[derive(Debug, Default)]
-struct Table {
-    /// Indices into `packets` by id, for ids below `DENSE`.
-    dense: Vec<Option<u16>>,
-    sparse: HashMap<i32, u16>,
-    by_name: HashMap<Name, u16>,
 }
 
 impl Protocol {
@@ -102,9 +93,9 @@ impl Protocol {
         let sizes = smallest(&types);
         check_packets(&packets, &channels, &types, &sizes)?;
         let outlines = packets.iter().map(|packet| Outline::of(&types, packet.ty)).collect();
-        let mut tables: [PerDirection<Table>; State::ALL.len()] = Default::default();
+        let mut places: [PerDirection<PacketPlaces>; State::ALL.len()] = Default::default();
         for packet in &packets {
-            tables[packet.state as usize][packet.direction].insert(packet.place, packet);
+            places[packet.state as usize][packet.direction].insert(packet);
         }
         let (release, name) = (Release::new(Family::Java, version), name.to_owned());
         let registries = description.get(REGISTRIES).map(OwnRegistries::read).transpose()?;
@@ -120,7 +111,7 @@ impl Protocol {
             channels,
             outlines,
             registries,
-            tables,
+            places,
         })
     }
 
@@ -187,19 +178,15 @@ impl Protocol {
     #[must_use]
     #[inline]
     pub fn packet(&self, state: State, direction: Direction, id: i32) -> Option<&PacketType> {
-        let table = &self.tables[state as usize][direction];
-        let place = match usize::try_from(id).ok().filter(|id| *id < DENSE) {
-            Some(id) => *table.dense.get(id)?,
-            None => table.place_of_large(id),
-        };
-        place.map(|place| &self.packets[usize::from(place)])
+        let place = self.places[state as usize][direction].by_id(id)?;
+        Some(&self.packets[usize::from(place)])
     }
 
     /// Returns the packet with this name.
     #[must_use]
     pub fn named(&self, state: State, direction: Direction, name: &str) -> Option<&PacketType> {
-        let place = self.tables[state as usize][direction].by_name.get(name)?;
-        Some(&self.packets[usize::from(*place)])
+        let place = self.places[state as usize][direction].by_name(name)?;
+        Some(&self.packets[usize::from(place)])
     }
 
     /// Returns the first packet that has `role` in this state and direction.
@@ -398,29 +385,6 @@ impl Protocol {
     }
 }
 
-impl Table {
-    /// Returns the place of a packet whose id is not below `DENSE`. Cold, so that the common lookup is inlined.
-    #[cold]
-    fn place_of_large(&self, id: i32) -> Option<u16> {
-        self.sparse.get(&id).copied()
-    }
-
-    fn insert(&mut self, place: u16, packet: &PacketType) {
-        match usize::try_from(packet.id).ok().filter(|id| *id < DENSE) {
-            Some(id) => {
-                if self.dense.len() <= id {
-                    self.dense.resize(id + 1, None);
-                }
-                self.dense[id] = Some(place);
-            }
-            None => {
-                self.sparse.insert(packet.id, place);
-            }
-        }
-        self.by_name.insert(Name::clone(&packet.name), place);
-    }
-}
-
 /// Checks the outermost levels of a description: states, directions, types.
 fn check_outline(description: &Json) -> Result<(), SchemaError> {
     let parts = |at: &str, json: &Json, known: &[&str]| {
@@ -600,9 +564,6 @@ fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
 
 /// A packet that the tables list among the framed packets, although it is unframed.
 const LEGACY_PING: &str = "legacy_server_list_ping";
-
-/// Ids below this are looked up by index; the game has no higher ones.
-const DENSE: usize = 1024;
 
 /// Levels of nested types that count towards the size of a type.
 const SIZE_ROUNDS: usize = 8;

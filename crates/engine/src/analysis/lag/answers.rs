@@ -37,7 +37,7 @@ pub(super) struct Trip {
     pub(super) is_late: bool,
 }
 
-/// What is answered.
+/// A kind of question whose answers are timed, such as keep-alives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Question {
     Numbered(Exchange),

@@ -7,7 +7,8 @@ use super::spans::{Evidence, Span, WAITED};
 use crate::report::Certainty;
 use mitmcraft_protocol::schema::Direction;
 
-/// What moves tell of a client whose ticks cannot be counted.
+/// The movement packets of a client whose versions send no packet per tick (1.9 to 1.21.1), within a span: whether they
+/// came as often as the game sends them.
 #[derive(Debug, Default)]
 struct Moves {
     /// The longest time without one: when it began, and its seconds.
@@ -23,7 +24,7 @@ struct Moves {
     fact: Option<Fact>,
 }
 
-/// What the client did in a time in which something of it was late.
+/// Evidence about the client's side within a span in which some of its packets or answers were late.
 struct ClientSide<'e> {
     span: Span,
     lates: Lates<'e>,
@@ -39,7 +40,7 @@ struct ClientSide<'e> {
 }
 
 impl Evidence<'_> {
-    /// Judges a time in which something of the client was late.
+    /// Judges a period in which something of the client was late.
     pub(super) fn client(&self, span: Span) -> Option<Judgement> {
         let trips = self.trips_of(span, Direction::Clientbound);
         let late: Vec<&Trip> = trips.iter().copied().filter(|it| it.is_late).collect();
@@ -130,7 +131,7 @@ impl Evidence<'_> {
         moves.is_thin.then(|| side.told(LagPlace::Client, false, reason.to_owned()))
     }
 
-    /// Returns what the moves of a client tell whose ticks cannot be counted.
+    /// Returns what is known from the moves of a client whose ticks cannot be counted.
     fn moves(&self, span: Span) -> Moves {
         let (Some(every), flow) = (self.seen.sure_moves(), &self.seen.moves) else {
             return Moves::default();
@@ -167,7 +168,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// Returns whether the server sent nothing for most of a time.
+    /// Returns whether the server sent nothing for most of a period.
     fn is_server_silent(&self, from: f64, to: f64) -> bool {
         let common = |gap: &Gap| gap.to.min(to) - gap.from.max(from);
         let mut gaps = self.seen.down.gaps(from, to);

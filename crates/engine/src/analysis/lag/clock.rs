@@ -1,7 +1,7 @@
-/// The clock of a game, as far as its packets tell how far it has got.
+/// The clock of a game, reconstructed from packets that tell how long it has played.
 ///
-/// How late a beat comes is the time by which it is behind the first one, less what the game has played. A game
-/// that stands still stays late for ever; a beat that was only on the way for longer is late alone.
+/// The lateness of a beat is the real time since the first beat, minus the time that the game has played since then.
+/// After the game has stood still, all later beats are late; a beat that was only delayed on the way is late alone.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     /// Stretches in which the clock ran without a jump.
@@ -12,12 +12,12 @@ pub(super) struct Clock {
     least: f64,
 }
 
-/// A packet that tells how far a game has got.
+/// A packet that tells how long a game has played.
 #[derive(Debug, Clone, Copy)]
 struct Beat {
     /// The time, in seconds.
     at: f64,
-    /// How late it was, in seconds.
+    /// The beat's lateness, in seconds.
     late: f64,
     seq: u64,
 }
@@ -32,7 +32,7 @@ pub(super) struct Late {
     pub(super) at: f64,
     /// The time by which it was late that the game caught up with later, in seconds.
     pub(super) waited: f64,
-    /// The time that the game has lost for ever since the beat before, in seconds.
+    /// The time that the game has permanently lost since the beat before, in seconds.
     pub(super) lost: f64,
     /// `true` if it was about as late as the beat before.
     pub(super) is_steady: bool,

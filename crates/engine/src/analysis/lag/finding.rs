@@ -13,23 +13,23 @@ pub struct LagFinding {
     pub source: Option<Arc<str>>,
     /// The session.
     pub context: Arc<Context>,
-    /// The time when it began.
+    /// When the lag began.
     pub begin: Timestamp,
-    /// The time when it was over.
+    /// When the lag was over.
     pub end: Timestamp,
     /// Where the lag came from.
     pub place: LagPlace,
-    /// Where it may have come from, if that cannot be told.
+    /// The possible places if `place` is [`LagPlace::Unknown`]; otherwise empty.
     pub among: Vec<LagPlace>,
-    /// How certain that is.
+    /// How certain `place` is.
     pub certainty: Certainty,
-    /// What happened, in words.
+    /// A sentence about what happened, without a full stop.
     pub reason: String,
-    /// What speaks for it: up to five measurements.
+    /// Up to five measurements that support `place`.
     pub evidence: Vec<LagEvidence>,
-    /// What took most bytes meanwhile: the first five of each kind.
+    /// What took the most bytes during the lag: up to five of each kind.
     pub shares: Vec<Share>,
-    /// All packets meanwhile, and their bytes on the wire.
+    /// The number of packets during the lag, and their bytes on the wire.
     pub total: (u64, u64),
 }
 
@@ -37,15 +37,15 @@ named! {
     /// Where lag comes from.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum LagPlace {
-        /// The server did not play on, or sent too much.
+        /// The server's game stood still, or it sent too much.
         Server => "server",
-        /// Packets were on the way for long between the proxy and the server.
+        /// Packets were delayed between the proxy and the server.
         ServerNetwork => "network to the server",
-        /// Packets were on the way for long between the proxy and the client.
+        /// Packets were delayed between the proxy and the client.
         ClientNetwork => "network to the client",
-        /// The client did not play on, or sent too much.
+        /// The client's game stood still, or it sent too much.
         Client => "client",
-        /// Several are possible.
+        /// Several places are possible.
         Unknown => "cannot be told",
     }
 
@@ -56,11 +56,11 @@ named! {
     pub fn name;
 }
 
-/// A measurement that speaks for where lag comes from.
+/// A measurement that supports a finding about lag.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LagEvidence {
-    /// The time.
+    /// When the packet was received.
     pub at: Timestamp,
     /// The number of the packet in its session.
     pub seq: u64,
@@ -91,5 +91,5 @@ impl LagPlace {
     }
 }
 
-/// The most pieces of evidence of a finding.
+/// Maximum number of measurements in a finding.
 pub(super) const MAX_EVIDENCE: usize = 5;

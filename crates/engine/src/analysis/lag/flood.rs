@@ -40,7 +40,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// Returns the bytes per second of a plugin channel outside of a time.
+    /// Returns the bytes per second of a plugin channel outside a period.
     fn usual_of_channel(&self, span: Span, channel: &ChannelShare) -> f64 {
         let (begin, end) = (span.from - 2.0 * SLOT, span.to + 2.0 * SLOT);
         let shares = &self.seen.shares;

@@ -14,7 +14,7 @@ pub(super) struct Flow {
     pub(super) each_second: usize,
 }
 
-/// A time without packets.
+/// A period without packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gap {
     pub(super) from: f64,
@@ -73,18 +73,18 @@ impl Flow {
         self.gaps.clear();
     }
 
-    /// Iterates over the gaps that overlap a time.
+    /// Iterates over the gaps that overlap a period.
     pub(super) fn gaps(&self, from: f64, to: f64) -> impl Iterator<Item = &Gap> {
         self.gaps.iter().filter(move |gap| gap.from < to && gap.to > from)
     }
 
-    /// Sums up the packets and bytes of a time.
+    /// Sums up the packets and bytes of a period.
     pub(super) fn sum(&self, from: f64, to: f64) -> (u64, u64) {
         let seconds = self.seconds(from, to).iter();
         seconds.fold((0, 0), |(packets, bytes), it| (packets + u64::from(it.0), bytes + it.1))
     }
 
-    /// Returns the most packets of a second within a time, or outside of it.
+    /// Returns the most packets of a second within a period, or outside it.
     pub(super) fn most(&self, from: f64, to: f64, is_within: bool) -> u32 {
         let within = self.range(from, to);
         let seconds = self.seconds.iter().enumerate();
@@ -92,7 +92,7 @@ impl Flow {
         wanted.map(|(_, it)| it.0).max().unwrap_or_default()
     }
 
-    /// Returns the packets per second before a time.
+    /// Returns the packets per second before a moment.
     pub(super) fn rate(&self, at: f64) -> f64 {
         let seconds = self.seconds(at - BEFORE, at);
         let sum: u32 = seconds.iter().map(|it| it.0).sum();

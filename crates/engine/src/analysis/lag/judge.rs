@@ -6,7 +6,7 @@ use super::spans::{Evidence, Span};
 use crate::report::Certainty;
 use mitmcraft_protocol::schema::Direction;
 
-/// Where the lag of a time came from.
+/// Where the lag of a period came from.
 #[derive(Debug, Clone)]
 pub(super) struct Judgement {
     pub(super) span: Span,
@@ -26,7 +26,7 @@ pub(super) struct Fact {
     pub(super) text: String,
 }
 
-/// Judges a session up to a time, at which it may have ended.
+/// Judges a session up to a moment, at which it may have ended.
 pub(super) fn judge(seen: &Observed, end: f64, is_closed: bool) -> Vec<Judgement> {
     let evidence = Evidence::new(seen, end, is_closed);
     let client: Vec<Judgement> =
@@ -43,7 +43,7 @@ pub(super) fn judge(seen: &Observed, end: f64, is_closed: bool) -> Vec<Judgement
 }
 
 impl Judgement {
-    /// Judges that the lag of a time came from a place.
+    /// Judges that the lag of a period came from a place.
     pub(super) fn told(
         span: Span,
         place: LagPlace,
@@ -54,7 +54,7 @@ impl Judgement {
         Self { span, place, among: &[], certainty, reason, facts }
     }
 
-    /// Judges that it cannot be told from which of some places the lag of a time came.
+    /// Judges that it cannot be told from which of some places the lag of a period came.
     pub(super) fn untold(
         span: Span,
         among: &'static [LagPlace],
@@ -67,13 +67,13 @@ impl Judgement {
 }
 
 impl Evidence<'_> {
-    /// Returns the questions of a side that were open in a time.
+    /// Returns the questions of a side that were open in a period.
     pub(super) fn trips_of(&self, span: Span, asked: Direction) -> Vec<&Trip> {
         let trips = self.trips.iter().filter(|it| it.question.asked() == asked);
         trips.filter(|it| span.overlaps(it.at, it.at + it.took.max(0.001))).collect()
     }
 
-    /// Returns a question that a peer answered at once in a time, whatever its game did.
+    /// Returns a question that a peer answered at once in a period, whatever its game did.
     pub(super) fn prompt_answer(&self, span: Span) -> Option<Fact> {
         let mut trips = self.trips.iter().filter(|it| it.is_aside && !it.is_late);
         let trip = trips.find(|it| (span.from..span.to).contains(&it.at))?;

@@ -2,7 +2,7 @@ use super::clock::Late;
 use super::judge::{Fact, seconds};
 use super::spans::{Span, WAITED};
 
-/// How late the beats of a clock were in a time.
+/// How late the beats of a clock were in a period.
 #[derive(Debug)]
 pub(super) struct Lates<'e> {
     /// The seconds for which the clock was followed.
@@ -50,7 +50,7 @@ impl<'e> Lates<'e> {
         self.most >= 0.8 * self.lost
     }
 
-    /// The ticks per second that the game played in a time.
+    /// The ticks per second that the game played in a period.
     pub(super) fn rate(&self, span: Span) -> f64 {
         20.0 * (1.0 - self.lost / span.seconds().max(self.lost)).max(0.0)
     }

@@ -38,7 +38,7 @@ pub struct Measured {
 pub struct Ticks {
     /// Seconds in which the clock could be followed.
     pub seconds: f64,
-    /// Seconds that the game has lost for ever.
+    /// Seconds that the game has permanently lost.
     pub lost: f64,
     /// Ticks per second in the slowest ten seconds; 20 or less.
     pub slowest: Option<f64>,
@@ -62,7 +62,7 @@ impl Measured {
         }
     }
 
-    /// Adds what was observed of the clocks up to a time.
+    /// Adds what was observed of the clocks up to a moment.
     pub(super) fn follow(&mut self, seen: &Observed, end: f64) {
         self.seconds += seen.played_from.map_or(0.0, |from| (end - from).max(0.0));
         self.server.add(&seen.server.lates());

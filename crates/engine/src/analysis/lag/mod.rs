@@ -1,8 +1,8 @@
 //! Where lag comes from: when a session lagged, and whether that was its server, the network or its client.
 //!
 //! [`Lag`] is a [`Sink`](crate::capture::Sink) for the entries of captures. It follows the clocks of both games
-//! through their packets: what a clock has lost for ever was not played, and what it catches up with was only
-//! on the way. Together with the times of answers, this tells a game that stood still from a slow connection.
+//! through their packets: time that a clock permanently loses was not played, and time that it catches up was only
+//! spent on the way. Together with the times of answers, this tells a game that stood still from a slow connection.
 //! `docs/lag.md` is the page behind it.
 
 mod answers;

@@ -29,7 +29,7 @@ pub(super) struct Observed {
     pub(super) shares: Shares,
     /// The time of the first packet of the game.
     pub(super) played_from: Option<f64>,
-    /// The time until which the player enters a world.
+    /// When the player has entered a world.
     pub(super) entering: f64,
     /// The times when players entered a world.
     pub(super) entered: Vec<f64>,
@@ -86,7 +86,7 @@ impl Observed {
         !self.is_partial && self.move_every.is_none() && self.moves.each_second <= SECONDS_OF_A_GAME
     }
 
-    /// Returns the seconds in which the client sends a move at least; `None` if not even that is sure.
+    /// Returns the seconds in which the client sends a move at least; `None` if even that is uncertain.
     pub(super) fn sure_moves(&self) -> Option<f64> {
         let gaps = self.moves.gaps(0.0, f64::INFINITY).count();
         let every = self.move_every.filter(|_| !self.is_partial);
@@ -213,7 +213,7 @@ impl Observed {
         }
     }
 
-    /// Takes it that the player enters a world, which both games load.
+    /// Notes that the player enters a world, which both games then load.
     fn enter(&mut self, at: f64) {
         self.entering = at + ENTERING;
         if self.entered.last().is_none_or(|last| at - last >= 1.0) {
@@ -246,7 +246,7 @@ fn float(fields: &Value, name: &str) -> Option<f64> {
 /// Seconds that are observed before they are judged.
 pub(super) const MAX_SECONDS: f64 = 1800.0;
 
-/// Seconds after entering a world in which both games load it, so that nothing is expected of them.
+/// Seconds after entering a world in which both games load it, so nothing is expected of them.
 pub(super) const ENTERING: f64 = 15.0;
 
 /// Ticks per second of a game, unless its server announces others.

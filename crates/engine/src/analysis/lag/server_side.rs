@@ -7,7 +7,7 @@ use super::spans::{Evidence, Span};
 use crate::report::Certainty;
 use mitmcraft_protocol::schema::Direction;
 
-/// What the server did in a time in which something of it was late.
+/// Evidence about the server's side within a span in which some of its packets or answers were late.
 struct ServerSide<'e> {
     span: Span,
     lates: Lates<'e>,
@@ -22,7 +22,7 @@ struct ServerSide<'e> {
 }
 
 impl Evidence<'_> {
-    /// Judges a time in which something of the server was late, in the light of what is known of the client.
+    /// Judges a period in which something of the server was late, in the light of what is known of the client.
     pub(super) fn server(&self, span: Span, client: &[Judgement]) -> Option<Judgement> {
         let lates = Lates::of(&self.server, span);
         let trips = self.trips_of(span, Direction::Serverbound);
@@ -91,7 +91,7 @@ impl Evidence<'_> {
         Judgement::told(span, LagPlace::Server, certainty, reason, side.facts)
     }
 
-    /// Returns the bytes per second of the server outside of a time, and how long that is.
+    /// Returns the bytes per second of the server outside a period, and how long that is.
     fn rate_outside(&self, span: Span) -> (f64, f64) {
         let down = &self.seen.down;
         let bytes = down.sum(0.0, span.from).1 + down.sum(span.to, self.end).1;

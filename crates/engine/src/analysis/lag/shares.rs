@@ -7,7 +7,7 @@ use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Direction, Flow, Leaf, Name, Scalar, Visitor};
 use mitmcraft_protocol::wire::named;
 
-/// What took packets and bytes, by time.
+/// What accounted for packets and bytes over time.
 ///
 /// Memory is bounded: of each five seconds, the greatest of each kind are kept.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Shares {
     entities: HashMap<i64, &'static str>,
 }
 
-/// Something that takes packets and bytes.
+/// Something that accounts for packets and bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Item {
     Packet(Direction, Name),
@@ -34,7 +34,7 @@ struct Counts {
     bytes: u64,
 }
 
-/// What something took of the packets and bytes of a period.
+/// The share that something had in the packets and bytes of a period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
     /// What kind of thing it is.
@@ -72,7 +72,7 @@ named! {
     pub fn name;
 }
 
-/// What a plugin channel took of a direction.
+/// The share that a plugin channel had in a direction.
 #[derive(Debug, Clone)]
 pub(super) struct ChannelShare {
     pub(super) direction: Direction,
@@ -117,7 +117,7 @@ impl Shares {
         }
     }
 
-    /// Returns what took most bytes in a time: the first five of each kind.
+    /// Returns what took most bytes in a period: the first five of each kind.
     pub(super) fn top(&self, from: f64, to: f64) -> Vec<Share> {
         let mut shares: Vec<Share> = self.sums(from, to).into_iter().map(share).collect();
         shares.sort_by(|a, b| (a.kind, b.bytes, &a.name).cmp(&(b.kind, a.bytes, &b.name)));
@@ -130,7 +130,7 @@ impl Shares {
         shares
     }
 
-    /// Returns what plugin channels took in a time, the largest first.
+    /// Returns what plugin channels took in a period, the largest first.
     pub(super) fn channels(&self, from: f64, to: f64) -> Vec<ChannelShare> {
         let channels = self.sums(from, to).into_iter().filter_map(|(item, counts)| match item {
             Item::Channel(direction, name) => {

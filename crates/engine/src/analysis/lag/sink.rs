@@ -203,7 +203,7 @@ impl Players {
         }
     }
 
-    /// Returns who took most bytes in a time.
+    /// Returns who took most bytes in a period.
     fn top(&self, begin: Timestamp, end: Timestamp) -> Vec<Share> {
         let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for (_, slot) in self.slots.range(begin.0 / SLOT..=end.0 / SLOT) {

@@ -3,7 +3,7 @@ use super::clock::Late;
 use super::observed::{ENTERING, Observed};
 use mitmcraft_protocol::schema::Direction;
 
-/// A time in which something was late.
+/// A period in which something was late.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Span {
     pub(super) from: f64,
@@ -78,7 +78,7 @@ impl<'o> Evidence<'o> {
             .then_some(Span { from: last, to: self.end })
     }
 
-    /// Returns the times of answers that were late, those of one kind up to the next that was not.
+    /// Returns the periods of late answers, those of one kind up to the next that was not.
     fn late_answers(&self, asked: Direction) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
         let mut kinds: Vec<_> = self.trips.iter().map(|trip| trip.question).collect();
@@ -138,7 +138,7 @@ fn late_spans(lates: &[Late]) -> Vec<Span> {
     spans
 }
 
-/// Joins times that are close to each other.
+/// Joins periods that are close together.
 pub(super) fn grouped(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by(|a, b| a.from.total_cmp(&b.from));
     let mut groups: Vec<Span> = Vec::new();
@@ -156,7 +156,7 @@ impl Span {
         self.to - self.from
     }
 
-    /// Returns whether another time has something in common with this one.
+    /// Returns whether another period overlaps this one.
     pub(super) fn overlaps(self, from: f64, to: f64) -> bool {
         self.from < to && self.to > from
     }
@@ -187,5 +187,5 @@ const MOVE_ABSENT: f64 = 60.0;
 /// Seconds between late answers that belong together.
 const BETWEEN: f64 = 35.0;
 
-/// Seconds between times that belong together.
+/// Seconds between periods that belong together.
 const CLOSE: f64 = 6.0;

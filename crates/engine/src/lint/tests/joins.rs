@@ -241,7 +241,7 @@ fn the_version_of_a_server_explains_nothing_about_another_server() {
     known(&mut linter, "a", 14);
     known(&mut linter, "b", 2);
     assert_eq!(rules(&linter), ["id-unknown", "version-differs"]);
-    // Each is told of.
+    // A second server of another version has a finding of its own.
     known(&mut linter, "b", 14);
     assert_eq!(rules(&linter), ["version-differs"]);
     // The sessions of another capture are of other servers.

@@ -31,7 +31,8 @@ pub(super) struct Plan {
     /// `true` if the client answers keep-alives in its game too.
     pub(super) one_thread: bool,
     pub(super) links: [Link; 4],
-    /// A plugin channel with so many bytes in each tick of the server, or of the client.
+    /// A plugin channel that floods the connection: from when to when, the bytes per tick, and whether the server sends
+    /// them.
     pub(super) flood: Option<(f64, f64, usize, bool)>,
     pub(super) entities: u32,
     /// Chunks per second, and the bytes of each.
