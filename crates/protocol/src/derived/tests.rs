@@ -179,77 +179,31 @@ fn what_is_no_report_is_rejected_with_its_file_and_place() {
     let reports = Reports::parse(packets, registries, blocks).unwrap();
     assert_eq!(reports.blocks, ["@7", "lever[powered=true,false]"]);
     assert_eq!(reports.packets.len(), 1);
-    let faults = [
-        ("{", registries, blocks, "packets.json: no JSON: EOF while parsing"),
-        ("{}", registries, blocks, "packets.json: no packets"),
-        ("[]", registries, blocks, "packets.json: expected an object"),
-        (&packets.replace("play", "game"), registries, blocks, "packets.json: game: unknown state"),
+    // What is put in place of a text of the first, second or third file.
+    for (file, text, replacement, fault) in [
+        (0, packets, "{", "packets.json: no JSON: EOF while parsing"),
+        (0, packets, "{}", "packets.json: no packets"),
+        (0, packets, "[]", "packets.json: expected an object"),
+        (0, "play", "game", "packets.json: game: unknown state"),
+        (0, "client", "left", "packets.json: play.leftbound: unknown direction"),
+        (0, "43", "-1", "play.clientbound.minecraft:login: no `protocol_id`"),
+        (0, "43", "65536", "play.clientbound.login: the id is above 65535"),
+        (0, "login", "\u{1b}", "packets.json: no JSON: control character"),
+        (0, "login", "lo gin", "`minecraft:lo gin` is not a name"),
         (
-            &packets.replace("client", "left"),
-            registries,
-            blocks,
-            "packets.json: play.leftbound: unknown direction",
-        ),
-        (
-            &packets.replace("43", "-1"),
-            registries,
-            blocks,
-            "play.clientbound.minecraft:login: no `protocol_id`",
-        ),
-        (
-            &packets.replace("43", "65536"),
-            registries,
-            blocks,
-            "play.clientbound.login: the id is above 65535",
-        ),
-        (
-            &packets.replace("login", "\u{1b}"),
-            registries,
-            blocks,
-            "packets.json: no JSON: control character",
-        ),
-        (
-            &packets.replace("login", "lo gin"),
-            registries,
-            blocks,
-            "`minecraft:lo gin` is not a name",
-        ),
-        (
-            packets,
-            &registries.replace(
-                r#""minecraft:air""#,
-                r#""minecraft:a": { "protocol_id": 0 }, "minecraft:b""#,
-            ),
-            blocks,
+            1,
+            r#""minecraft:air""#,
+            r#""minecraft:a": { "protocol_id": 0 }, "minecraft:b""#,
             "registries.json: minecraft:item.entries: `a` and `b` have the same `protocol_id`",
         ),
-        (
-            packets,
-            &registries.replace("entries", "list"),
-            blocks,
-            "registries.json: minecraft:item.entries: expected an object",
-        ),
-        (
-            packets,
-            registries,
-            &blocks.replace("8", "9"),
-            "blocks.json: minecraft:lever: the ids of the states do not follow",
-        ),
-        (
-            packets,
-            registries,
-            &blocks.replace(r#", "false"]"#, "]"),
-            "not one state for each combination",
-        ),
-        (
-            packets,
-            registries,
-            &blocks.replace("states", "all"),
-            "blocks.json: minecraft:lever: no list `states`",
-        ),
-    ];
-    for (packets, registries, blocks, fault) in faults {
-        let error = Reports::parse(packets, registries, blocks).unwrap_err().to_string();
+        (1, "entries", "list", "registries.json: minecraft:item.entries: expected an object"),
+        (2, "8", "9", "blocks.json: minecraft:lever: the ids of the states do not follow"),
+        (2, r#", "false"]"#, "]", "not one state for each combination"),
+        (2, "states", "all", "blocks.json: minecraft:lever: no list `states`"),
+    ] {
+        let mut files = [packets, registries, blocks].map(str::to_owned);
+        files[file] = files[file].replace(text, replacement);
+        let error = Reports::parse(&files[0], &files[1], &files[2]).unwrap_err().to_string();
         assert!(error.contains(fault), "{error}: {fault}");
     }
 }
