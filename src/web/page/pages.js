@@ -9,8 +9,9 @@ const PAGE = 100;
 const MOST = 60;
 
 /**
- * `fresh`: all items that there were have come. `stale`: those that are known may be others by now.
- * @template T @typedef {{ items: (T | undefined)[], fresh: boolean, stale: boolean, asked: boolean }} Page
+ * `fresh`: all items that there were have come. `stale`: those that are known may be others by now. `unasked`: those that
+ * came while an answer was on its way.
+ * @template T @typedef {{ items: (T | undefined)[], unasked: (T | undefined)[], fresh: boolean, stale: boolean, asked: boolean }} Page
  */
 
 /** @template T */
@@ -44,7 +45,7 @@ export class Pages {
 
   /** @param {number} number @returns {Page<T>} */
   page(number) {
-    const page = this.pages.get(number) ?? { items: [], fresh: false, stale: false, asked: false };
+    const page = this.pages.get(number) ?? { items: [], unasked: [], fresh: false, stale: false, asked: false };
     this.pages.set(number, page);
     return page;
   }
@@ -53,7 +54,9 @@ export class Pages {
   take(start, items) {
     items.forEach((item, at) => {
       const index = start + at;
-      this.page(Math.floor(index / PAGE)).items[index % PAGE] = item;
+      const page = this.page(Math.floor(index / PAGE));
+      page.items[index % PAGE] = item;
+      if (page.asked) page.unasked[index % PAGE] = item;
     });
     this.limit(Math.floor((start + items.length) / PAGE));
   }
@@ -90,10 +93,11 @@ export class Pages {
   async fetch(number, page) {
     const { generation, changes, growths } = this;
     page.asked = true;
+    page.unasked = [];
     const items = await this.ask(number * PAGE, PAGE);
     if (generation !== this.generation) return;
-    // Items behind those may have come unasked meanwhile.
-    page.items = [...items, ...page.items.slice(items.length)];
+    // The others that were known are gone.
+    page.items = [...items, ...page.unasked.slice(items.length)];
     page.stale = changes !== this.changes;
     page.fresh = !page.stale && (growths === this.growths || items.length === PAGE);
     page.asked = false;

@@ -146,3 +146,15 @@ test('a new connection asks again, and keeps the selection', async () => {
   await renewed
   assert.deepStrictEqual(held.spans, [[2, 2]])
 })
+
+test('a packet that is held in the place of one that has gone is shown', async () => {
+  await hold(5)
+  await held.take({ total: 2, changes: 1, last: 5 })
+  page.frame()
+  await connection.answer('held_rows', rows(0, [4, 5], 2))
+  await held.take({ total: 3, changes: 1, last: 6 })
+  page.frame()
+  await connection.answer('held_rows', rows(0, [4, 5, 6], 3))
+  page.frame()
+  assert.match(lines()[2].textContent, /message="6"/)
+})
