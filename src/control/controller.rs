@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use super::request::merged;
 use super::{
     Answer, BreakCondition, ControlError, Decided, HeldContent, HeldId, HeldPacket, HeldRows,
     Holding, Message, Push, Request, Sending, Span,
@@ -265,8 +266,8 @@ impl Controller {
                 })));
             }
             Request::Undecided(mut numbers, spans) => {
-                numbers.retain(|number| self.undecided(&[(*number, *number)]).next().is_some());
-                let count = self.undecided(&spans).collect::<BTreeSet<_>>().len();
+                numbers.retain(|number| self.undecided(vec![(*number, *number)]).next().is_some());
+                let count = self.undecided(spans).count();
                 return Ok(Some(Answer::Undecided(numbers, count)));
             }
             Request::Decide(session, held, decision) => {
@@ -275,7 +276,7 @@ impl Controller {
                 (session, Action::Decide { held, decision }, decides)
             }
             Request::DecideSpans(spans, decision) => {
-                return self.decide_spans(interface, id, &spans, &decision);
+                return self.decide_spans(interface, id, spans, &decision);
             }
             Request::Send(session, transmission) => (session, Action::Send(transmission), None),
             Request::Stop(None) => {
@@ -311,12 +312,11 @@ impl Controller {
         &mut self,
         interface: u64,
         id: Option<u64>,
-        spans: &[Span],
+        spans: Vec<Span>,
         decision: &Decision,
     ) -> Result<Option<Answer>, ControlError> {
-        let targets: BTreeSet<HeldId> = self.undecided(spans).collect();
         let mut sessions: BTreeMap<u64, Vec<HeldId>> = BTreeMap::new();
-        for target in targets {
+        for target in self.undecided(spans) {
             sessions.entry(target.session).or_default().push(target);
         }
         if sessions.is_empty() {
@@ -338,9 +338,9 @@ impl Controller {
         Ok(None)
     }
 
-    /// Returns the packets in spans that are held and not decided on.
-    fn undecided(&self, spans: &[Span]) -> impl Iterator<Item = HeldId> {
-        let spans = spans.iter().filter(|(first, last)| first <= last);
+    /// Returns the packets in spans that are held and not decided on, each once.
+    fn undecided(&self, spans: Vec<Span>) -> impl Iterator<Item = HeldId> {
+        let spans = merged(spans).into_iter();
         let ids = spans.flat_map(|(first, last)| self.order.range(first..=last));
         let undecided = |id: &HeldId| self.held.get(id).is_some_and(|(_, it)| it.decided.is_none());
         ids.map(|(_, id)| *id).filter(undecided)

@@ -37,6 +37,20 @@ pub enum Request {
 /// Numbers in the run of held packets: the first and the last one.
 pub type Span = (u64, u64);
 
+/// Returns spans that have the same numbers, in order and without overlaps.
+pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.retain(|(first, last)| first <= last);
+    spans.sort_unstable();
+    spans.dedup_by(|(first, last), (_, before)| {
+        let overlaps = first <= before;
+        if overlaps {
+            *before = (*before).max(*last);
+        }
+        overlaps
+    });
+    spans
+}
+
 /// Names a held packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeldId {

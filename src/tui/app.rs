@@ -42,9 +42,9 @@ pub struct App {
     pub(super) held_packet: usize,
     pub(super) sessions: Vec<StoredSession>,
     pub(super) session: usize,
-    /// Lines of the view that is only text, and the first one that is shown.
+    /// Lines of the view that is only text, and the first row of them, wrapped, that is shown.
     pub(super) lines: Vec<String>,
-    pub(super) first_line: usize,
+    pub(super) first_row: usize,
     /// The list of packets that people have sent; `None` until it is opened.
     pub(super) sent: Option<Sent>,
     /// The expressions whose packets the timeline counts.
@@ -89,6 +89,8 @@ pub struct App {
     pub(super) leaves: bool,
     /// `true` if the program is to be stopped as a job of the shell.
     pub(super) suspends: bool,
+    /// The columns of the screen.
+    pub(super) width: usize,
     /// The lines that fit on the screen.
     pub(super) height: usize,
 }
@@ -115,7 +117,7 @@ impl App {
             sessions: Vec::new(),
             session: 0,
             lines: Vec::new(),
-            first_line: 0,
+            first_row: 0,
             sent: None,
             series: Chart::usual(&catalog),
             catalog,
@@ -142,6 +144,7 @@ impl App {
             quits: false,
             leaves: false,
             suspends: false,
+            width: 0,
             height: 0,
         };
         app.advance();
@@ -294,9 +297,9 @@ impl App {
         self.advance();
     }
 
-    /// Changes the number of rows of the view on the screen.
-    pub(super) fn set_height(&mut self, height: usize) {
-        self.height = height;
+    /// Changes the number of columns of the screen, and of rows of the view on it.
+    pub(super) fn set_size(&mut self, width: usize, height: usize) {
+        (self.width, self.height) = (width, height);
         self.cursor.set_height(&self.list, height);
         if let Some((conversation, cursor)) = &mut self.conversation {
             cursor.set_height(conversation.list(), height);

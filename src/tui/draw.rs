@@ -62,10 +62,14 @@ impl<'a> Painter<'a> {
     /// Draws everything. Returns where the cursor is to be, if a line is being typed.
     pub(super) fn draw(&mut self, app: &mut App) -> Option<(u16, u16)> {
         let layout = Layout::new(self.area);
-        app.set_height(match app.view {
-            View::Packets | View::Sent => layout.list.height.into(),
-            _ => usize::from(self.area.height.saturating_sub(4)),
-        });
+        let height = match app.view {
+            View::Packets | View::Sent => layout.list.height,
+            View::Sessions | View::Held | View::Conversation | View::Timeline => {
+                self.area.height.saturating_sub(4)
+            }
+            _ => self.area.height.saturating_sub(3),
+        };
+        app.set_size(self.area.width.into(), height.into());
         self.title(app);
         match app.view {
             View::Packets => self.packets(app, layout),
@@ -155,10 +159,8 @@ impl<'a> Painter<'a> {
     }
 
     fn lines(&mut self, app: &App) {
-        let height = usize::from(self.area.height.saturating_sub(3));
-        let width = usize::from(self.area.width).max(1);
-        let lines = app.lines.iter().skip(app.first_line).flat_map(|line| wrapped(line, width));
-        for (y, line) in (1..).zip(lines.take(height)) {
+        let lines = app.lines.iter().flat_map(|line| wrapped(line, app.width)).skip(app.first_row);
+        for (y, line) in (1..).zip(lines.take(app.height)) {
             self.text(0, y, line, Style::new());
         }
     }
@@ -273,7 +275,7 @@ impl<'a> Painter<'a> {
 }
 
 /// Returns the parts of a line that fit on the screen one below the other.
-fn wrapped(line: &str, width: usize) -> impl Iterator<Item = &str> {
+pub(super) fn wrapped(line: &str, width: usize) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
         let line = rest.take()?;

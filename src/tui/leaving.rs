@@ -37,10 +37,16 @@ impl App {
 }
 
 impl Prompt {
-    /// Inserts a text, of which a line break is a space. The JSON of a packet takes the place of the line.
+    /// Inserts a text, of which a line break is a space. The JSON of a packet takes the place of a whole packet before
+    /// the cursor.
     fn paste(&mut self, text: &str) {
         let sends = matches!(self.purpose, Purpose::Send(_) | Purpose::Edit(_));
-        if sends && text.trim_start().starts_with('{') {
+        let is_packet = |text: &str| text.starts_with('{') && text.ends_with('}');
+        if sends
+            && self.cursor == self.text.len()
+            && is_packet(self.text.trim())
+            && is_packet(text.trim())
+        {
             (self.text, self.cursor) = (String::new(), 0);
         }
         let text: String = text.trim_end_matches(['\r', '\n']).replace("\r\n", " ");

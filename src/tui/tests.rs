@@ -192,6 +192,24 @@ fn a_comparison_shows_both_of_two_long_values_however_narrow_the_screen() {
 }
 
 #[test]
+fn the_end_of_a_page_is_reached_if_all_of_its_lines_are_wrapped() {
+    let mut table = Table::new(17, 24);
+    table.chats(&format!("{}end", "first ".repeat(200)));
+    table.chats(&"other ".repeat(200));
+    table.types("mkx");
+    assert!(!table.lines().concat().contains("end"));
+    for _ in 0..200 {
+        table.key(KeyCode::Down);
+    }
+    let shown: String = table.lines().concat().split_whitespace().collect();
+    assert!(shown.contains("firstend"), "{:#?}", table.lines());
+    // The last screen is full, so that one key moves it.
+    table.key(KeyCode::Up);
+    let above: String = table.lines().concat().split_whitespace().collect();
+    assert!(!above.contains("firstend"));
+}
+
+#[test]
 fn pasted_text_goes_into_the_line_that_is_typed_and_is_no_key_otherwise() {
     let mut table = Table::new(80, 24);
     table.chats("the quick fox");
@@ -215,6 +233,9 @@ fn pasted_text_goes_into_the_line_that_is_typed_and_is_no_key_otherwise() {
     assert!(
         table.app.prompt.as_ref().unwrap().text.ends_with("\"client\" , \"packet\": \"chat\"}")
     );
+    // A component is a part of a packet.
+    table.app.on_paste("{\"text\":\"hi\"}");
+    assert!(table.app.prompt.as_ref().unwrap().text.ends_with("\"chat\"{\"text\":\"hi\"}}"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::draw::wrapped;
 use super::{App, Sent, Timeline, View, summary};
 use crate::view::{Comparison, Conversation, Cursor, Explanation, List, Statistics};
 
@@ -59,7 +60,7 @@ impl App {
     pub(super) fn show(&mut self, view: View) {
         self.view = view;
         self.details_focused = false;
-        self.first_line = 0;
+        self.first_row = 0;
         self.statistics = None;
         if view != View::Explanation {
             self.explanation = None;
@@ -124,9 +125,10 @@ impl App {
                 self.held_packet = self.held_packet.saturating_add_signed(few).min(last);
             }
             (_, _) => {
+                let rows: usize = self.lines.iter().map(|it| wrapped(it, self.width).count()).sum();
                 // The last screen is full.
-                let last = self.lines.len().saturating_sub(self.height.max(1));
-                self.first_line = self.first_line.saturating_add_signed(few).min(last);
+                let last = rows.saturating_sub(self.height.max(1));
+                self.first_row = self.first_row.saturating_add_signed(few).min(last);
             }
         }
     }

@@ -39,7 +39,9 @@ pub use explanation::Explanation;
 pub use held_list::HeldList;
 pub use highlights::{Highlight, HighlightColor, HighlightError, Highlights};
 pub use list::{FindResult, List, Sorting};
-pub use packet_expression::{next_rule, packet_expression, packet_rule, rule_choices};
+pub use packet_expression::{
+    PacketExpression, next_rule, packet_expression, packet_rule, rule_choices,
+};
 pub use picked_field::PickedField;
 pub use protocols::protocols;
 pub use sent_packets::{replies, sent_packets};

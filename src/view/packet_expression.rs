@@ -4,14 +4,23 @@ use super::has_name;
 use super::picked_field::comparison;
 use mitmcraft_engine::analysis::Ignore;
 use mitmcraft_engine::lang::{Condition, Expr, Path, Subject, Vocabulary};
-use mitmcraft_engine::text::toml_string;
+use mitmcraft_engine::text::{toml_key, toml_string};
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Catalog, Value};
+
+/// A condition that a packet and those like it meet.
+#[derive(Debug, Clone)]
+pub struct PacketExpression {
+    /// The condition.
+    pub condition: Condition,
+    /// The first number or text that it compares with a field, and the field's name.
+    pub first: Option<(String, Json)>,
+}
 
 /// Returns a condition that a packet and those like it meet, by its direction, its name and its first fields, without
 /// those that are another one in every packet. `None` if its type is not known.
 #[must_use]
-pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<Condition> {
+pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<PacketExpression> {
     let vocabulary = Vocabulary::new(catalog);
     let subject = Subject::from(packet);
     let matches = |condition: &Condition| {
@@ -26,10 +35,10 @@ pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<Condition
     // What was decoded before an error is of use.
     let _ = packet.write_json(&mut fields);
     let fields = serde_json::from_slice::<Json>(&fields).unwrap_or_default();
-    let unique = Ignore::default();
-    let mut terms = 0;
+    let unique = Ignore::unique();
+    let (mut first, mut terms) = (None, 0);
     for (name, value) in fields.as_object().into_iter().flatten() {
-        if UNIQUE.contains(&name.as_str()) || unique.field(packet, name) {
+        if unique.field(packet, name) {
             continue;
         }
         let comparison = Path::named(name).and_then(|path| {
@@ -41,12 +50,15 @@ pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<Condition
         if let Some(longer) = longer {
             condition = longer;
             terms += 1;
+            if first.is_none() && (value.is_number() || value.is_string()) {
+                first = Some((name.clone(), value.clone()));
+            }
         }
         if terms == MAX_TERMS {
             break;
         }
     }
-    Some(condition)
+    Some(PacketExpression { condition, first })
 }
 
 /// Returns a rule as filter files have it, which adds a tag to packets that meet a condition. It is the `number`-th
@@ -68,50 +80,17 @@ fn rule_name(name: &str, number: usize) -> String {
     toml_string(&format!("{name} from a packet{number}"))
 }
 
-/// Returns what a [`packet_rule`] can do instead, as comments of a filter file: with the first field that the condition
+/// Returns what a [`packet_rule`] can do instead, as comments of a filter file: with the first field that its condition
 /// compares, if there is one.
 #[must_use]
-pub fn rule_choices(packet: &Packet, condition: &Condition) -> String {
-    let mut fields = Vec::new();
-    let _ = packet.write_json(&mut fields);
-    let fields = serde_json::from_slice::<Json>(&fields).unwrap_or_default();
-    let compared = condition.to_string();
-    let field = fields.as_object().into_iter().flatten().find(|(name, value)| {
-        compared.contains(&format!(" and {name} ==")) && (value.is_number() || value.is_string())
-    });
-    let set = field.map(|(name, value)| {
+pub fn rule_choices(like: &PacketExpression) -> String {
+    let set = like.first.as_ref().map(|(name, value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), toml_string);
-        format!("# set   = {{ {name} = {value} }}\n")
+        format!("# set   = {{ {} = {value} }}\n", toml_key(name))
     });
     let set = set.unwrap_or_default();
     format!("# Instead of the tag, a rule can:\n# drop  = true\n{set}# delay = \"1s\"\n")
 }
-
-/// Fields whose value is another one in nearly every packet, besides those that [`Ignore`] knows: where something is,
-/// how it moves, and which one it is.
-const UNIQUE: [&str; 21] = [
-    "x",
-    "y",
-    "z",
-    "dx",
-    "dy",
-    "dz",
-    "dX",
-    "dY",
-    "dZ",
-    "yaw",
-    "pitch",
-    "headYaw",
-    "headPitch",
-    "velocityX",
-    "velocityY",
-    "velocityZ",
-    "location",
-    "entityId",
-    "objectUUID",
-    "entityUUID",
-    "sequence",
-];
 
 /// Most bytes of a text that is compared.
 const MAX_TEXT: usize = 80;

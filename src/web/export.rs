@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::store::{Matches, Snapshot};
 use crate::view::protocol::ExportFormat;
-use crate::view::{packet_expression, packet_rule};
+use crate::view::{PacketExpression, packet_expression, packet_rule};
 use mitmcraft_engine::capture::{
     Compression, CreateOptions, Entry, Event, EventKind, FileType, Format, LegState, Record, Sink,
     write_sink,
@@ -190,7 +190,7 @@ impl Export {
                 self.out.put(&text);
             }
             Form::Rule(conditions) => {
-                let (Some(kind), Some(condition)) =
+                let (Some(kind), Some(PacketExpression { condition, .. })) =
                     (packet.kind(), packet_expression(packet, catalog))
                 else {
                     return;

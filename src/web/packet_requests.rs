@@ -46,11 +46,11 @@ impl Viewer {
         let found = packet.as_ref().and_then(|packet| {
             Some((packet.kind()?.name(), packet_expression(packet, &self.catalog)?))
         });
-        let rule = found.as_ref().zip(packet.as_ref()).map(|((name, condition), packet)| {
-            let rule = packet_rule(name, condition, next_rule(name, rules));
-            format!("{rule}{}", rule_choices(packet, condition))
+        let rule = found.as_ref().map(|(name, like)| {
+            let rule = packet_rule(name, &like.condition, next_rule(name, rules));
+            format!("{rule}{}", rule_choices(like))
         });
-        Answer::Expression { expression: found.map(|(_, it)| it.to_string()), rule }
+        Answer::Expression { expression: found.map(|(_, it)| it.condition.to_string()), rule }
     }
 
     /// Adds a condition to a filter.

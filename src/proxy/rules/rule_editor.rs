@@ -1,5 +1,4 @@
-use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -107,10 +106,6 @@ impl RuleEditor {
         };
         if now.as_deref() != base {
             return Err(SaveError::Changed { text: now });
-        }
-        if now.is_none() {
-            File::create_new(path)?.write_all(text.as_bytes())?;
-            return Ok(());
         }
         Ok(write_source(path, text)?)
     }

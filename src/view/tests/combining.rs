@@ -69,7 +69,7 @@ fn a_rule_for_packets_like_one_is_valid_and_matches_it_whatever_a_peer_says() {
         let store = store([(0, (1, Serverbound, "chat", text), None)]);
         let snapshot = store.snapshot();
         let packet = snapshot.record(0).unwrap().packet;
-        let condition = packet_expression(&packet, catalog).unwrap();
+        let condition = packet_expression(&packet, catalog).unwrap().condition;
         let rule = packet_rule("chat", &condition, 1);
         assert!(condition.to_string().contains("message == "), "{condition}");
         assert!(!rule.replace('\n', "").contains(is_unseen), "{rule:?}");
@@ -109,18 +109,19 @@ fn a_rule_for_packets_like_one_leaves_out_what_is_unique_to_it_and_offers_what_i
         json!({ "x": 1.5, "y": 2, "z": 3, "yaw": 1, "pitch": 2, "onGround": true }),
     );
     let found = |packet: &Packet| packet_expression(packet, catalog).unwrap();
-    let told = found(&said("m 1", 7));
+    let like = found(&said("m 1", 7));
+    let told = like.condition.clone();
     assert_eq!(told.to_string(), "serverbound and chat_message and message == \"m 1\"");
     let (expr, _) = Expr::parse(&told.to_string(), catalog).unwrap();
     assert!(expr.matches(Subject::from(&said("m 1", 8))), "it matches the next one");
     assert!(!expr.matches(Subject::from(&said("m 2", 8))));
-    assert_eq!(found(&walked).to_string(), "serverbound and position_look and onGround");
+    assert_eq!(found(&walked).condition.to_string(), "serverbound and position_look and onGround");
     assert_eq!(
-        found(&packet("keep_alive", json!({ "keepAliveId": 5 }))).to_string(),
+        found(&packet("keep_alive", json!({ "keepAliveId": 5 }))).condition.to_string(),
         "serverbound and keep_alive"
     );
     // Whatever a person takes the comment from is a rule.
-    let rule = packet_rule("chat_message", &told, 1) + &rule_choices(&said("m 1", 7), &told);
+    let rule = packet_rule("chat_message", &told, 1) + &rule_choices(&like);
     for line in ["drop  = true", "set   = { message = \"m 1\" }", "delay = \"1s\""] {
         let text = rule.replacen("tag  = \"seen\"\n", "", 1);
         let text = text.replacen(&format!("# {line}"), line, 1);

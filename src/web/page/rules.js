@@ -260,7 +260,7 @@ export class RulesPanel {
       return;
     }
     this.changed.set(this.file, text);
-    this.conflicts.set(this.file, { path: file.path, text: answer.text, error: null });
+    this.conflicts.set(this.file, { path: file.path, text: answer.text, error: answer.text === null ? "it was deleted" : null });
     this.showConflict();
   }
 

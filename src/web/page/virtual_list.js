@@ -103,13 +103,18 @@ export class VirtualList {
         this.lines.delete(index);
       }
     }
+    /** @type {HTMLElement | undefined} */
+    let before;
     for (let index = first; index < end; index++) {
       let line = this.lines.get(index);
       if (!line) {
         line = make("div", { class: "line" });
         this.lines.set(index, line);
-        this.window.append(line);
+        // Screen readers read elements in their order, wherever they are drawn.
+        if (before) before.after(line);
+        else this.window.prepend(line);
       }
+      before = line;
       line.style.top = `${(index - this.top) * VirtualList.LINE}px`;
       this.render(index, line);
     }

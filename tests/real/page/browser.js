@@ -128,6 +128,9 @@ async function open (browser, { url, port, folder, rules, hold }) {
     const { violations } = await page.evaluate(`(async () => { ${axe}; return axe.run() })()`)
     const found = violations.map(it => `${it.id}: ${it.help}: ${it.nodes.slice(0, 3).map(node => node.html.slice(0, 200)).join(' | ')}`)
     assert.deepStrictEqual(found, [], where)
+    // Screen readers read rows in the order of the elements.
+    const grids = await page.evaluate(() => [...document.querySelectorAll('[role="grid"]')].map(grid => [...grid.querySelectorAll('[aria-rowindex]')].map(row => Number(row.getAttribute('aria-rowindex')))))
+    for (const rows of grids) assert.deepStrictEqual(rows, rows.toSorted((one, other) => one - other), `${where}: rows in order`)
   }
 
   async function picture (name) {

@@ -37,5 +37,5 @@ pub use line::{write_annotated_line, write_line};
 pub use options::{LineOptions, TimeForm, Verbosity};
 pub(crate) use plural::count;
 pub(crate) use scalar::ByteSize;
-pub use toml::toml_string;
+pub use toml::{toml_key, toml_string};
 pub(crate) use xml::{xml, xml_attribute};

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use mitmcraft_protocol::wire::is_unseen;
@@ -26,6 +27,16 @@ pub fn toml_string(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// Returns a key of TOML: bare if it can be, otherwise as a string.
+#[must_use]
+pub fn toml_key(key: &str) -> Cow<'_, str> {
+    let is_bare = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+    match !key.is_empty() && key.chars().all(is_bare) {
+        true => key.into(),
+        false => toml_string(key).into(),
+    }
 }
 
 #[cfg(test)]
@@ -71,7 +82,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_text_is_read_as_it_was(text in any::<String>()) {
-            prop_assert_eq!(read(&toml_string(&text)), text);
+            prop_assert_eq!(read(&toml_string(&text)), text.clone());
+            let table: toml::Table = format!("{} = 1", toml_key(&text)).parse().unwrap();
+            prop_assert!(table.contains_key(&text), "{:?}", table);
         }
     }
 }

@@ -57,6 +57,14 @@ impl Ignore {
         Ok(())
     }
 
+    /// Ignores what differs between packets of one type: what [`Ignore::default`] does, and places, moves and the numbers
+    /// of entities.
+    #[must_use]
+    pub fn unique() -> Self {
+        let rules = DEFAULTS.iter().chain(&UNIQUE).filter_map(|rule| rule.parse().ok()).collect();
+        Self { rules, renumbered: true }
+    }
+
     /// The rules of [`Ignore::default`].
     #[must_use]
     pub fn defaults() -> &'static [&'static str] {
@@ -148,6 +156,32 @@ const DEFAULTS: [&str; 37] = [
     "message_acknowledgement",
 ];
 
+/// Fields whose value is another one in nearly every packet, besides [`DEFAULTS`]: where something is, how it moves, and
+/// which one it is.
+const UNIQUE: [&str; 21] = [
+    "*.x",
+    "*.y",
+    "*.z",
+    "*.dx",
+    "*.dy",
+    "*.dz",
+    "*.dX",
+    "*.dY",
+    "*.dZ",
+    "*.yaw",
+    "*.pitch",
+    "*.headYaw",
+    "*.headPitch",
+    "*.velocityX",
+    "*.velocityY",
+    "*.velocityZ",
+    "*.location",
+    "*.entityId",
+    "*.objectUUID",
+    "*.entityUUID",
+    "*.sequence",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +189,7 @@ mod tests {
     #[test]
     fn the_default_rules_parse_and_invalid_ones_are_rejected() {
         assert_eq!(Ignore::default().rules.len(), DEFAULTS.len());
+        assert_eq!(Ignore::unique().rules.len(), DEFAULTS.len() + UNIQUE.len());
         for text in [
             "", ".", "chat.", ".message", "a..b", "a.b[", "a.b[x]", "a.[0]", "a b", "a.b[0]c",
             "a.b[+]",
