@@ -111,8 +111,7 @@ export class VirtualList {
         line = make("div", { class: "line" });
         this.lines.set(index, line);
         // Screen readers read elements in their order, wherever they are drawn.
-        if (before) before.after(line);
-        else this.window.prepend(line);
+        this.window.insertBefore(line, before ? before.nextSibling : this.window.firstChild);
       }
       before = line;
       line.style.top = `${(index - this.top) * VirtualList.LINE}px`;
