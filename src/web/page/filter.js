@@ -32,7 +32,8 @@ export class FilterLine {
     this.list = list;
     this.message = message;
     this.onApply = onApply;
-    this.start = 0;
+    /** What stands before the names that are offered. */
+    this.front = "";
     /** @type {string[]} */
     this.names = [];
     this.chosen = -1;
@@ -67,6 +68,7 @@ export class FilterLine {
   async changed() {
     this.drawPending();
     const { value, selectionStart } = this.input;
+    this.keepFitting();
     const [checked, completion] = await Promise.all([
       this.connection.ask("check", { filter: value }),
       this.connection.ask("complete", { filter: value, at: selectionStart ?? value.length }),
@@ -74,7 +76,7 @@ export class FilterLine {
     if (value !== this.input.value) return;
     this.show(checked);
     if (completion.error) return;
-    this.start = completion.start;
+    this.front = value.slice(0, completion.start);
     const word = value.slice(completion.start, selectionStart ?? value.length);
     this.names = word ? completion.names : [];
     this.chosen = -1;
@@ -119,6 +121,17 @@ export class FilterLine {
     }
   }
 
+  /** Offers no more what does not complete what is typed now, until the answer to that comes. */
+  keepFitting() {
+    const before = this.input.value.slice(0, this.input.selectionStart ?? undefined);
+    const word = before.slice(this.front.length);
+    const fitting = before.startsWith(this.front) && word ? this.names.filter((it) => it.startsWith(word)) : [];
+    if (fitting.length === this.names.length) return;
+    this.chosen = fitting.indexOf(this.names[this.chosen] ?? "");
+    this.names = fitting;
+    this.drawNames();
+  }
+
   close() {
     this.names = [];
     this.drawNames();
@@ -129,7 +142,7 @@ export class FilterLine {
     const name = this.names[index];
     if (name === undefined) return;
     const end = this.input.selectionStart ?? this.input.value.length;
-    this.input.setRangeText(name, this.start, end, "end");
+    this.input.setRangeText(name, Math.min(this.front.length, end), end, "end");
     this.close();
     unlessLost(this.changed());
   }

@@ -180,3 +180,21 @@ test('a condition that cannot be added says why, and one that is added while the
   await connection.answer('combine', { filter: 'chat or a' })
   assert.deepStrictEqual(applied, ['chat or a'])
 })
+
+test('names for a text of before are not offered for another one', async () => {
+  await complete('c', 0, ['channel', 'chat'])
+  await type('chat')
+  assert.deepStrictEqual(offered(), ['chat'])
+  await type('chat and mess')
+  assert.deepStrictEqual(offered(), [])
+  press('Tab')
+  assert.strictEqual(input.value, 'chat and mess')
+  // The answer for `chat` comes late.
+  await connection.answer('check', { warnings: [] })
+  await connection.answer('complete', { start: 0, names: ['chat_command'] })
+  assert.deepStrictEqual(offered(), [])
+  await connection.answer('check', { warnings: [] })
+  await connection.answer('complete', { start: 9, names: ['message'] })
+  press('Tab')
+  assert.strictEqual(input.value, 'chat and message')
+})
