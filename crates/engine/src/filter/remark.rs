@@ -60,6 +60,7 @@ const OWN: &[&str] = &[
     "taken as a status, because it decodes as one and the handshake names no state",
     "taken as a second login, because Forge has reset the client and it fits no packet of the game",
     "taken as the Disconnect of another state, because this state has no such packet and it decodes whole",
+    "read as the other version around the client's from here on, because its packets fit that one better",
     // Rules, and what they may not do.
     "dropped by a rule",
     "`{}` was not changed, because the connection depends on it",

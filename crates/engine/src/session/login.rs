@@ -1,6 +1,9 @@
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::incoming::Incoming;
+use super::neighbors::Neighbors;
 use super::{AuthMode, Session};
 use crate::auth::Profile;
 use crate::filter::Verdict;
@@ -89,6 +92,9 @@ impl Session {
                 let notice = Notice::GuessedVersion { version, used, name };
                 self.outputs.push_back(Output::Notice(notice));
             }
+            let later = self.config.catalog.later(version).filter(|_| !found.exact);
+            let other = later.filter(|it| !Arc::ptr_eq(it, &found.protocol));
+            self.neighbors = other.map(|it| Box::new(Neighbors::new(it)));
             self.delivery.recorder.update_context(|context| {
                 context.protocol = found.protocol;
                 context.guess = !found.exact;

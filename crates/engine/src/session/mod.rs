@@ -41,6 +41,7 @@ mod incoming;
 mod keep_alives;
 mod legacy_ping;
 mod login;
+mod neighbors;
 mod observe;
 mod phase;
 mod refused;

@@ -8,6 +8,7 @@ use super::control::{Admission, Control};
 use super::identity::Identity;
 use super::incoming::Incoming;
 use super::keep_alives::KeepAlives;
+use super::neighbors::Neighbors;
 use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
@@ -51,6 +52,8 @@ pub struct Session {
     /// The address by which the client found the proxy.
     pub(super) address: Option<Upstream>,
     pub(super) role_limits: RoleLimits,
+    /// The versions around that of a client whose version has no description; `None` for others.
+    pub(super) neighbors: Option<Box<Neighbors>>,
     pub(super) keep_alives: KeepAlives,
     /// `true` if the server has asked for an account, the proxy has none, and the login is not
     /// over.
@@ -113,6 +116,7 @@ impl Session {
             resets: PerDirection::default(),
             address: None,
             role_limits: RoleLimits::default(),
+            neighbors: None,
             keep_alives: KeepAlives::default(),
             wants_account: false,
             closing: Closing::default(),
@@ -281,6 +285,9 @@ impl Session {
         let content = Content::Frame(frame);
         if self.resets[direction] {
             self.follow_reset(direction, &content);
+        }
+        if self.neighbors.is_some() {
+            self.compare_neighbors(direction, &content);
         }
         if self.control.engaged && !matches!(self.phase, Phase::Refused(_)) {
             let packet = self.delivery.recorder.unnumbered(direction, content);

@@ -206,6 +206,20 @@ impl Catalog {
         Some(Match { protocol: Arc::clone(&entry.protocol), exact: *number == version })
     }
 
+    /// Returns the protocol of the nearest version that is known and later than `version`; `None` if there is
+    /// none.
+    #[must_use]
+    pub fn later(&self, version: i32) -> Option<Arc<Protocol>> {
+        let (_, entry) = match version {
+            Self::FIRST_SNAPSHOT.. => {
+                let later = self.entries.iter().filter(|(_, it)| it.snapshots_from > version);
+                later.min_by_key(|(number, it)| (it.snapshots_from, **number))
+            }
+            _ => self.entries.range(version..Self::FIRST_SNAPSHOT).find(|it| *it.0 != version),
+        }?;
+        Some(Arc::clone(&entry.protocol))
+    }
+
     /// Returns the protocol of `version` if it was added; `None` if it is built in or unknown.
     #[must_use]
     pub fn added(&self, version: i32) -> Option<&Arc<Protocol>> {
@@ -382,6 +396,31 @@ mod tests {
             assert_eq!(found(SNAPSHOT + snapshot), (nearest, false), "{snapshot}");
         }
         assert_eq!(found(i32::MAX), (777, false));
+    }
+
+    #[test]
+    fn the_version_after_another_is_found() {
+        let later = |version| Catalog::embedded().later(version).map(|it| it.version());
+        for (version, next) in [
+            (i32::MIN, 4),
+            (47, 76),
+            (76, 107),
+            (106, 107),
+            (107, 108),
+            (341, 393),
+            (754, 755),
+            (776, 777),
+        ] {
+            assert_eq!(later(version), Some(next), "{version}");
+        }
+        assert_eq!([later(777), later(SNAPSHOT - 1)], [None; 2]);
+        // The same snapshots as in the test above.
+        for (snapshot, next) in
+            [(1, 754), (5, SNAPSHOT + 15), (35, 755), (36, 757), (145, 764), (287, 775)]
+        {
+            assert_eq!(later(SNAPSHOT + snapshot), Some(next), "{snapshot}");
+        }
+        assert_eq!([later(SNAPSHOT + 339), later(i32::MAX)], [None; 2]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod ends;
 mod held_ends;
 mod later;
 mod misread;
+mod neighbors;
 mod observe;
 mod old;
 mod old_encryption;
