@@ -45,6 +45,8 @@ pub(super) struct Observed {
     pub(super) is_partial: bool,
     /// `true` if the last packet ended the game's state, so that the others do not count.
     is_away: bool,
+    /// The latest time of a packet.
+    now: f64,
 }
 
 impl Observed {
@@ -69,6 +71,7 @@ impl Observed {
             seq: None,
             is_partial: false,
             is_away: false,
+            now: 0.0,
         }
     }
 
@@ -117,7 +120,9 @@ impl Observed {
             self.leave();
             return;
         }
-        let at = self.time(packet.at());
+        // Where time goes back, it stands still.
+        self.now = self.now.max(self.time(packet.at()));
+        let at = self.now;
         self.played_from.get_or_insert(at);
         self.is_away = false;
         let (direction, seq) = (packet.direction(), packet.seq());

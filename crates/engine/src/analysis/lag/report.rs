@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::judge::seconds;
 use super::measured::{Measured, Ticks};
+use super::sink::MAX_SESSIONS;
 use super::{LagFinding, LagPlace, Share, ShareKind};
 use crate::analysis::RoundTrip;
 use crate::text::{ByteSize, Escaped, count};
@@ -20,6 +21,8 @@ pub struct LagReport {
     /// The first sessions, and the number of all.
     measured: Vec<Measured>,
     sessions: u64,
+    /// The number of sessions that were not followed.
+    passed_over: u64,
 }
 
 impl LagReport {
@@ -59,11 +62,17 @@ impl LagReport {
         }
     }
 
+    /// Counts a session that is not followed.
+    pub(super) fn pass_over(&mut self) {
+        self.passed_over += 1;
+    }
+
     pub(super) fn merge(&mut self, other: Self) {
         let room = MAX_FINDINGS - self.findings.len();
         self.left_out += other.left_out + other.findings.len().saturating_sub(room) as u64;
         self.findings.extend(other.findings.into_iter().take(room));
         self.sessions += other.sessions;
+        self.passed_over += other.passed_over;
         let room = MAX_MEASURED - self.measured.len();
         self.measured.extend(other.measured.into_iter().take(room));
     }
@@ -79,6 +88,13 @@ impl LagReport {
             0 => writeln!(out, "No lag in {sessions}."),
             _ => writeln!(out, "{} of lag in {sessions}.", count(total, "period")),
         };
+        if self.passed_over > 0 {
+            let passed_over = count(self.passed_over, "session");
+            let _ = writeln!(
+                out,
+                "{passed_over} not followed: {MAX_SESSIONS} others were open at the same time."
+            );
+        }
         for finding in self.findings.iter().take(MAX_SHOWN) {
             write_finding(out, finding);
         }
@@ -104,6 +120,7 @@ impl LagReport {
             "lag_left_out": self.left_out,
             "sessions": self.measured.iter().map(measured_json).collect::<Vec<_>>(),
             "sessions_left_out": self.sessions - self.measured.len() as u64,
+            "sessions_not_followed": self.passed_over,
         })
     }
 }

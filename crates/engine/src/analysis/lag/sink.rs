@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,14 @@ use mitmcraft_protocol::schema::State;
 /// Finds out when sessions lagged, and where that came from: a sink for the entries of captures.
 ///
 /// Memory is bounded: sessions are judged when they end and after every half hour, 256 are followed at a time,
-/// and of what was found the first 1,000 periods are kept.
+/// and of what was found the first 1,000 periods are kept. Sessions that begin while others take all places are only
+/// counted.
 #[derive(Debug, Default)]
 pub struct Lag {
     source: Option<Arc<str>>,
     sessions: HashMap<u64, Followed>,
+    /// Open sessions that are not followed; at most [`MAX_NAMES`] are known.
+    others: HashSet<u64>,
     players: Players,
     report: LagReport,
 }
@@ -68,19 +71,31 @@ impl Lag {
         for (_, session) in sessions {
             self.finish_session(session, false);
         }
+        self.others.clear();
     }
 
     fn take(&mut self, record: &Record) {
         let packet = &record.packet;
         let (session, at) = (packet.context().session, packet.at());
+        if packet.state() == State::Play {
+            self.players.count(packet);
+        }
+        if self.others.contains(&session) {
+            return;
+        }
         if !self.sessions.contains_key(&session) && self.sessions.len() >= MAX_SESSIONS {
-            let oldest = self.sessions.iter().min_by_key(|(_, it)| it.last).map(|(id, _)| *id);
+            let idle = self.sessions.iter().filter(|(_, it)| at.since(it.last) >= IDLE);
+            let oldest = idle.min_by_key(|(_, it)| it.last).map(|(id, _)| *id);
+            if oldest.is_none() {
+                if self.others.len() < MAX_NAMES {
+                    self.others.insert(session);
+                    self.report.pass_over();
+                }
+                return;
+            }
             if let Some(followed) = oldest.and_then(|id| self.sessions.remove(&id)) {
                 self.finish_session(followed, false);
             }
-        }
-        if packet.state() == State::Play {
-            self.players.count(packet);
         }
         let source = &self.source;
         let followed = self.sessions.entry(session).or_insert_with(|| Followed {
@@ -90,9 +105,9 @@ impl Lag {
         });
         let before = followed.last;
         followed.last = before.max(at);
-        let is_due = followed.seen.time(at) >= MAX_SECONDS;
+        let is_due = followed.seen.time(followed.last) >= MAX_SECONDS;
         let full = is_due.then(|| {
-            let next = followed.seen.next(at);
+            let next = followed.seen.next(followed.last);
             std::mem::replace(&mut followed.seen, next)
         });
         followed.seen.number(packet.seq());
@@ -166,6 +181,9 @@ impl Sink for Lag {
             Entry::Event(event) => {
                 let session = event.context.session;
                 let is_over = matches!(event.kind, EventKind::Close(_) | EventKind::Open);
+                if is_over {
+                    self.others.remove(&session);
+                }
                 if is_over && let Some(mut followed) = self.sessions.remove(&session) {
                     let is_closed = entry.is_close();
                     if is_closed {
@@ -227,7 +245,10 @@ impl Players {
 }
 
 /// Sessions that are followed at the same time.
-const MAX_SESSIONS: usize = 256;
+pub(super) const MAX_SESSIONS: usize = 256;
+
+/// Time without a packet after which a session gives way to another one.
+const IDLE: Duration = Duration::from_mins(1);
 
 /// Nanoseconds whose packets of players are counted together.
 const SLOT: u64 = 5_000_000_000;

@@ -3,12 +3,18 @@
 mod world;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use world::{CLIENT_PROXY, PROXY_CLIENT, PROXY_SERVER, Plan, Random, SERVER_PROXY, moment};
 
+use super::sink::MAX_SESSIONS;
 use super::{Lag, LagPlace, LagReport, ShareKind};
-use crate::capture::{Entry, Sink as _};
-use mitmcraft_protocol::schema::Direction;
+use crate::capture::{Entry, Record, Sink as _};
+use crate::lint::tests::context;
+use crate::lint::tests::planted::body::body;
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet};
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// Versions with other packets for what is measured.
 const VERSIONS: [i32; 9] = [47, 107, 340, 754, 759, 765, 768, 770, 777];
@@ -310,4 +316,58 @@ fn healthy_sessions_have_no_lag() {
         assert_eq!(report.findings().count(), 0, "{number} in {version}:\n{text}");
         assert_eq!(report.measured().count(), 1);
     }
+}
+
+/// Returns a keep-alive or its answer.
+fn keep_alive(session: u64, seq: u64, at: f64, direction: Direction, number: i64) -> Entry {
+    let context = Context { session, ..context(340) };
+    let kind = context.protocol.named(State::Play, direction, "keep_alive").unwrap();
+    let bytes = body().varint(kind.id()).i64(number).bytes;
+    let content = Content::Frame(Frame::from_body(bytes.into()));
+    let (context, state) = (Arc::new(context), State::Play);
+    Entry::Packet(Record::passed(Packet::new(context, seq, moment(at), direction, state, content)))
+}
+
+#[test]
+fn time_that_goes_back_stands_still() {
+    let (down, up) = (Direction::Clientbound, Direction::Serverbound);
+    let entries = [
+        keep_alive(1, 1, 10_001.0, down, 7),
+        keep_alive(1, 2, 10_000.0, up, 7),
+        keep_alive(1, 3, 0.0, down, 8),
+        keep_alive(1, 4, 10_003.0, up, 8),
+    ];
+    let report = judged(&entries);
+    assert_eq!(report.findings().count(), 0);
+    assert_eq!(report.json()["sessions"][0]["answers"][0]["longest"], 0.002);
+    // Packets that are recorded in another order than they came in.
+    let mut plan = Plan::healthy(770, 3);
+    (plan.pings, plan.debug_pings) = (true, true);
+    let mut entries = plan.play();
+    let records = entries.len() - 1;
+    entries[..records].chunks_mut(7).for_each(<[Entry]>::reverse);
+    assert!(judged(&entries).measured().all(|it| it.server_silence >= 0.0));
+}
+
+#[test]
+fn sessions_beyond_those_that_are_followed_are_counted_and_not_judged() {
+    let sessions = MAX_SESSIONS as u64 + 10;
+    let mut entries = Vec::new();
+    for second in 0..20 {
+        let at = 1000.0 * f64::from(second);
+        let seq = 1 + u64::try_from(second).unwrap();
+        let one = |session| keep_alive(session, seq, at, Direction::Clientbound, second.into());
+        entries.extend((1..=sessions).map(one));
+    }
+    let json = judged(&entries).json();
+    let count = |name: &str| json[name].as_u64().unwrap();
+    let followed = json["sessions"].as_array().unwrap().len() as u64 + count("sessions_left_out");
+    assert_eq!((followed, count("sessions_not_followed")), (MAX_SESSIONS as u64, 10));
+    // Those that are silent give way to another one.
+    entries.push(keep_alive(1000, 1, 80_000.0, Direction::Clientbound, 1));
+    let report = judged(&entries);
+    let mut text = String::new();
+    report.write_text(&mut text);
+    assert!(text.contains("\n10 sessions not followed: "), "{text}");
+    assert_eq!(report.json()["sessions_not_followed"], 10);
 }
