@@ -37,17 +37,6 @@ impl LagReport {
     }
 
     pub(super) fn add(&mut self, finding: LagFinding) {
-        // A session is judged in parts.
-        if let Some(last) = self.findings.last_mut()
-            && last.context.session == finding.context.session
-            && last.source == finding.source
-            && last.place == finding.place
-            && finding.begin.since(last.end).as_secs_f64() <= PART
-        {
-            last.end = last.end.max(finding.end);
-            last.total = (last.total.0 + finding.total.0, last.total.1 + finding.total.1);
-            return;
-        }
         if self.findings.len() < MAX_FINDINGS {
             self.findings.push(finding);
         } else {
@@ -318,5 +307,36 @@ const MAX_MEASURED: usize = 200;
 /// Periods, and sessions, that the page has.
 const MAX_SHOWN: usize = 20;
 
-/// Seconds between parts of a period.
-const PART: f64 = 10.0;
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::lint::tests::context;
+    use crate::report::Certainty;
+
+    #[test]
+    fn neighbouring_periods_keep_what_was_found_of_each() {
+        let context = Arc::new(context(340));
+        let finding = |among: LagPlace, reason: &str, begin, end, packets| LagFinding {
+            source: None,
+            context: Arc::clone(&context),
+            begin: Timestamp(begin),
+            end: Timestamp(end),
+            place: LagPlace::Unknown,
+            among: vec![among, LagPlace::ClientNetwork],
+            certainty: Certainty::Possible,
+            reason: reason.to_owned(),
+            evidence: Vec::new(),
+            shares: Vec::new(),
+            total: (packets, 10 * packets),
+        };
+        let mut report = LagReport::default();
+        report.add(finding(LagPlace::ServerNetwork, "both stood still", 0, 5_000_000_000, 3));
+        // It overlaps, and has packets of the other.
+        report.add(finding(LagPlace::Client, "late", 4_000_000_000, 9_000_000_000, 4));
+        let found = report.findings().map(|it| (it.among[0], &*it.reason, it.total));
+        let first = (LagPlace::ServerNetwork, "both stood still", (3, 30));
+        assert_eq!(found.collect::<Vec<_>>(), [first, (LagPlace::Client, "late", (4, 40))]);
+    }
+}
