@@ -29,7 +29,7 @@ pub(super) struct Observed {
     pub(super) shares: Shares,
     /// The time of the first packet of the game.
     pub(super) played_from: Option<f64>,
-    /// When the player has entered a world.
+    /// When the player has loaded the last world that was entered.
     pub(super) entering: f64,
     /// The times when players entered a world.
     pub(super) entered: Vec<f64>,
@@ -94,6 +94,11 @@ impl Observed {
         let gaps = self.moves.gaps(0.0, f64::INFINITY).count();
         let every = self.move_every.filter(|_| !self.is_partial);
         every.filter(|_| self.moves.each_second >= (2 * gaps).max(MIN_SECONDS))
+    }
+
+    /// Returns whether the player was entering a world at a time.
+    pub(super) fn is_entering(&self, at: f64) -> bool {
+        self.entered.iter().any(|it| (*it..it + ENTERING).contains(&at))
     }
 
     /// Returns a time in seconds since the beginning.
@@ -191,6 +196,9 @@ impl Observed {
     }
 
     fn take_age(&mut self, age: Option<i64>, at: f64, seq: u64) {
+        if at < self.entering {
+            return;
+        }
         let before = std::mem::replace(&mut self.age, age);
         let (Some(age), Some(before), Some(rate)) = (age, before, self.rate) else {
             self.server.restart();
@@ -252,7 +260,7 @@ fn float(fields: &Value, name: &str) -> Option<f64> {
 pub(super) const MAX_SECONDS: f64 = 1800.0;
 
 /// Seconds after entering a world in which both games load it, so nothing is expected of them.
-pub(super) const ENTERING: f64 = 15.0;
+const ENTERING: f64 = 15.0;
 
 /// Ticks per second of a game, unless its server announces others.
 const TICKS: f64 = 20.0;

@@ -1,6 +1,6 @@
 use super::answers::Trip;
 use super::clock::Late;
-use super::observed::{ENTERING, Observed};
+use super::observed::Observed;
 use mitmcraft_protocol::schema::Direction;
 
 /// A period in which something was late.
@@ -25,9 +25,8 @@ pub(super) struct Evidence<'o> {
 
 impl<'o> Evidence<'o> {
     pub(super) fn new(seen: &'o Observed, end: f64, is_closed: bool) -> Self {
-        let entered = |at: f64| seen.entered.iter().any(|it| (*it..it + ENTERING).contains(&at));
         let mut trips = seen.answers.trips();
-        trips.retain(|trip| !entered(trip.at));
+        trips.retain(|trip| !seen.is_entering(trip.at));
         let (mut server, mut client) = (seen.server.lates(), seen.client.lates());
         if runs_otherwise(&server) {
             server.clear();
@@ -44,6 +43,7 @@ impl<'o> Evidence<'o> {
         spans.extend(self.late_answers(Direction::Serverbound));
         if self.seen.server.beats() == 0 {
             let gaps = self.seen.down.gaps(0.0, self.end);
+            let gaps = gaps.filter(|gap| !self.seen.is_entering(gap.from));
             let long = gaps.filter(|gap| gap.seconds() >= SILENCE && gap.missing >= DENSE);
             let long = long.filter(|gap| self.seen.down.is_rhythmic(gap));
             spans.extend(long.map(|gap| Span { from: gap.from, to: gap.to }));
@@ -72,7 +72,8 @@ impl<'o> Evidence<'o> {
             Direction::Clientbound => &self.seen.down,
             Direction::Serverbound => &self.seen.up,
         };
-        let (last, _) = flow.last.filter(|(last, _)| self.end - last >= END)?;
+        let (last, _) =
+            flow.last.filter(|(last, _)| self.end - last.max(self.seen.entering) >= END)?;
         let missing = flow.rate(last) * (self.end - last);
         (self.is_closed && !self.seen.is_partial && missing >= DENSE)
             .then_some(Span { from: last, to: self.end })
