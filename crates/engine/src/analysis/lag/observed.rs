@@ -1,10 +1,11 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::answers::Answers;
 use super::clock::Clock;
-use super::flow::Flow;
+use super::flow::{Flow, TAIL};
 use super::measured::Measured;
-use super::shares::Shares;
+use super::shares::{SLOT, Shares};
 use crate::capture::Record;
 use mitmcraft_protocol::meaning::Rhythm;
 use mitmcraft_protocol::packet::{Context, Packet, Timestamp};
@@ -75,12 +76,34 @@ impl Observed {
         }
     }
 
-    /// Returns an empty one that goes on where this one ends.
-    pub(super) fn next(&self, begin: Timestamp) -> Self {
-        let mut next = Self::new(Arc::clone(&self.context), begin);
-        (next.rate, next.age, next.teleports) = (self.rate, self.age, self.teleports);
-        (next.is_away, next.seq) = (self.is_away, self.seq);
-        next
+    /// Returns one that goes on at a moment: with all that is still open, and the last seconds, whose times are
+    /// negative.
+    pub(super) fn next(&mut self, at: Timestamp) -> Self {
+        let length = (self.time(at) / SLOT).floor() * SLOT;
+        let begin = self.moment(length);
+        let entered = self.entered.iter().map(|it| it - length);
+        Self {
+            context: Arc::clone(&self.context),
+            begin,
+            server: self.server.next(length),
+            client: self.client.next(length),
+            down: self.down.next(length),
+            up: self.up.next(length),
+            moves: self.moves.next(length),
+            move_every: self.move_every,
+            answers: self.answers.next(length),
+            shares: self.shares.next(length),
+            played_from: self.played_from.filter(|_| !self.is_away).map(|_| self.now - length),
+            entering: self.entering - length,
+            entered: entered.filter(|it| it + ENTERING > -TAIL).collect(),
+            rate: self.rate,
+            age: self.age,
+            teleports: self.teleports,
+            seq: self.seq,
+            is_partial: false,
+            is_away: self.is_away,
+            now: 0.0,
+        }
     }
 
     /// Returns whether the client's ticks can be counted. Programs that play, unlike the game, send less while their
@@ -99,6 +122,15 @@ impl Observed {
     /// Returns whether the player was entering a world at a time.
     pub(super) fn is_entering(&self, at: f64) -> bool {
         self.entered.iter().any(|it| (*it..it + ENTERING).contains(&at))
+    }
+
+    /// Returns the moment of a time in seconds since the beginning.
+    pub(super) fn moment(&self, seconds: f64) -> Timestamp {
+        let time = Duration::from_secs_f64(seconds.abs());
+        match seconds {
+            ..0.0 => Timestamp(self.begin.0.saturating_sub(Timestamp(0).plus(time).0)),
+            _ => self.begin.plus(time),
+        }
     }
 
     /// Returns a time in seconds since the beginning.
@@ -144,7 +176,7 @@ impl Observed {
         *longest = longest.max(silence);
         self.shares.take(packet, at);
         if let Some((question, took)) = self.answers.take(packet, at) {
-            let took = std::time::Duration::from_secs_f64(took);
+            let took = Duration::from_secs_f64(took);
             measured.trips.entry(question).or_default().count(took);
         }
         self.take_clock(packet, at);

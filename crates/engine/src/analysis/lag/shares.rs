@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, HashMap};
 
+use super::flow::TAIL;
 use crate::analysis::Channels;
 use crate::text::packet_name;
 use mitmcraft_protocol::meaning::each_value;
@@ -12,9 +13,9 @@ use mitmcraft_protocol::wire::named;
 /// Memory is bounded: of each five seconds, the greatest of each kind are kept.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
-    slots: Vec<(u64, Vec<(Item, Counts)>)>,
+    slots: Vec<(i64, Vec<(Item, Counts)>)>,
     current: HashMap<Item, Counts>,
-    slot: u64,
+    slot: i64,
     /// The types of the entities that have appeared.
     entities: HashMap<i64, &'static str>,
 }
@@ -117,6 +118,18 @@ impl Shares {
         }
     }
 
+    /// Returns the shares that go on after the last seconds, with times from so many later on: a number of full slots.
+    pub(super) fn next(&mut self, length: f64) -> Self {
+        self.seal();
+        let (shift, first) = (slot(length), slot(length - TAIL));
+        let last = self.slots.iter().filter(|(slot, _)| *slot >= first);
+        Self {
+            slots: last.map(|(slot, items)| (slot - shift, items.clone())).collect(),
+            entities: std::mem::take(&mut self.entities),
+            ..Self::default()
+        }
+    }
+
     /// Returns what took most bytes in a period: the first five of each kind.
     pub(super) fn top(&self, from: f64, to: f64) -> Vec<Share> {
         let mut shares: Vec<Share> = self.sums(from, to).into_iter().map(share).collect();
@@ -207,8 +220,8 @@ impl Counts {
     }
 }
 
-fn slot(at: f64) -> u64 {
-    (at.max(0.0) / SLOT) as u64
+fn slot(at: f64) -> i64 {
+    (at / SLOT).floor() as i64
 }
 
 fn kind(item: &Item) -> ShareKind {

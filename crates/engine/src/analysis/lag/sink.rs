@@ -141,11 +141,13 @@ impl Lag {
 
     fn finding(&self, seen: &Observed, judgement: Judgement) -> LagFinding {
         let Judgement { span, place, among, certainty, reason, mut facts } = judgement;
-        let at = |seconds: f64| seen.begin.plus(Duration::from_secs_f64(seconds.max(0.0)));
-        let (begin, end) = (at(span.from), at(span.to));
+        let (begin, end) = (seen.moment(span.from), seen.moment(span.to));
         facts.truncate(MAX_EVIDENCE);
-        let evidence =
-            facts.into_iter().map(|it| LagEvidence { at: at(it.at), seq: it.seq, text: it.text });
+        let evidence = facts.into_iter().map(|it| LagEvidence {
+            at: seen.moment(it.at),
+            seq: it.seq,
+            text: it.text,
+        });
         let sums = [&seen.down, &seen.up].map(|flow| flow.sum(span.from, span.to));
         let mut shares = self.players.top(begin, end);
         shares.extend(seen.shares.top(span.from, span.to));

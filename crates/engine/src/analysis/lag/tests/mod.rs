@@ -9,6 +9,7 @@ use world::{CLIENT_PROXY, PROXY_CLIENT, PROXY_SERVER, Plan, Random, SERVER_PROXY
 
 use super::sink::MAX_SESSIONS;
 use super::{Lag, LagPlace, LagReport, ShareKind};
+use crate::analysis::RoundTrips;
 use crate::capture::{Entry, Record, Sink as _};
 use crate::lint::tests::context;
 use crate::lint::tests::planted::body::body;
@@ -382,5 +383,47 @@ fn a_connection_that_is_slow_while_a_world_loads_is_no_lag() {
         let mut text = String::new();
         report.write_text(&mut text);
         assert_eq!(report.findings().count(), 0, "{}:\n{text}", VERSIONS[number]);
+    }
+}
+
+#[test]
+fn what_happens_while_a_half_hour_ends_is_found_with_its_packets() {
+    let (at, length) = (1_790_000.0, 20_000.0);
+    for of_client in [false, true] {
+        let mut plan = Plan::healthy(770, 12);
+        (plan.entities, plan.chunks, plan.length) = (1, (1.0, 50), 1_900_000.0);
+        (plan.one_thread, plan.pings) = (of_client, false);
+        *(if of_client { &mut plan.freezes } else { &mut plan.stalls }) = vec![(at, length)];
+        let entries = plan.play();
+        let report = judged(&entries);
+        let mut text = String::new();
+        report.write_text(&mut text);
+        let place = if of_client { LagPlace::Client } else { LagPlace::Server };
+        let finding = report.findings().next().unwrap_or_else(|| panic!("{text}"));
+        assert_eq!((finding.place, report.findings().count()), (place, 1), "{text}");
+        assert!(
+            finding.begin > moment(at - 2000.0) && finding.begin < moment(at + 7000.0),
+            "{text}"
+        );
+        assert!(finding.end >= moment(at + length), "{text}");
+        // Whole seconds are counted.
+        let (begin, end) = (finding.begin.0, finding.end.0 + 1_000_000_000);
+        let times = entries.iter().filter_map(Entry::record).map(|it| it.packet.at().0);
+        let most = times.filter(|at| (begin - 1_000_000_000..=end).contains(at)).count() as u64;
+        let times = entries.iter().filter_map(Entry::record).map(|it| it.packet.at().0);
+        let least = times.filter(|at| (begin..=finding.end.0).contains(at)).count() as u64;
+        assert!((least..=most).contains(&finding.total.0), "{least} to {most}\n{text}");
+        let all = RoundTrips::default();
+        let all = entries.iter().filter_map(Entry::record).fold(all, |mut all, record| {
+            all.count(record);
+            all
+        });
+        let answered = |name: &str| all.iter().find(|it| it.0 == name).unwrap().2.answered;
+        let json = report.json();
+        let measured = &json["sessions"][0]["answers"][0];
+        assert_eq!(measured["name"], "keep-alive");
+        assert_eq!(measured["answered"], answered("keep-alive"));
+        let seconds = json["sessions"][0]["seconds"].as_f64().unwrap();
+        assert!((1895.0..1900.1).contains(&seconds), "{seconds}");
     }
 }
