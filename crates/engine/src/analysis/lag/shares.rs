@@ -297,10 +297,10 @@ const KEPT: usize = 8;
 const TOP: usize = 5;
 
 /// Things that are counted in a slot.
-const MAX_ITEMS: usize = 4096;
+const MAX_ITEMS: usize = 512;
 
 /// Entities whose type is known.
 const MAX_ENTITIES: usize = 1 << 14;
 
 /// Greatest length of a channel's name that is counted, in bytes.
-const MAX_NAME: usize = 256;
+const MAX_NAME: usize = 64;

@@ -15,7 +15,8 @@ use mitmcraft_protocol::schema::State;
 
 /// Finds out when sessions lagged, and where that came from: a sink for the entries of captures.
 ///
-/// Memory is bounded: sessions are judged when they end and after every half hour, 256 are followed at a time,
+/// Memory is bounded: sessions are judged when they end and after every half hour, 64 are followed at a time,
+/// each with up to 4 MB, and the packets of players take up to 8 MB: 264 MB in all for a thread that reads captures;
 /// and of what was found the first 1,000 periods are kept. Sessions that begin while others take all places are only
 /// counted.
 #[derive(Debug, Default)]
@@ -208,9 +209,11 @@ impl Players {
     fn count(&mut self, packet: &Packet) {
         let context = packet.context();
         let slot = self.slots.entry(packet.at().0 / SLOT).or_default();
-        let (packets, bytes) = slot.entry(context.session).or_default();
-        *packets += 1;
-        *bytes += packet.wire_size() as u64;
+        if slot.len() < MAX_IN_SLOT || slot.contains_key(&context.session) {
+            let (packets, bytes) = slot.entry(context.session).or_default();
+            *packets += 1;
+            *bytes += packet.wire_size() as u64;
+        }
         if self.slots.len() > MAX_SLOTS {
             self.slots.pop_first();
         }
@@ -247,7 +250,7 @@ impl Players {
 }
 
 /// Sessions that are followed at the same time.
-pub(super) const MAX_SESSIONS: usize = 256;
+pub(super) const MAX_SESSIONS: usize = 64;
 
 /// Time without a packet after which a session gives way to another one.
 const IDLE: Duration = Duration::from_mins(1);
@@ -258,8 +261,34 @@ const SLOT: u64 = 5_000_000_000;
 /// Counted times that are kept: more than sessions are observed before they are judged.
 const MAX_SLOTS: usize = 400;
 
-/// Players whose names are known.
-const MAX_NAMES: usize = 1 << 16;
+/// Sessions that are counted in a slot.
+const MAX_IN_SLOT: usize = 256;
+
+/// Players whose names are known, and sessions that are known not to be followed.
+const MAX_NAMES: usize = 1 << 14;
 
 /// Players that are shown.
 const TOP: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::tests::context;
+    use mitmcraft_protocol::codec::Frame;
+    use mitmcraft_protocol::packet::{Content, Context};
+    use mitmcraft_protocol::schema::Direction;
+
+    #[test]
+    fn of_each_slot_a_bounded_number_of_sessions_is_counted() {
+        let mut players = Players::default();
+        for session in (1..=1000).chain([1]) {
+            let context = Arc::new(Context { session, ..context(340) });
+            let content = Content::Frame(Frame::from_body(vec![0; 10].into()));
+            let (direction, state) = (Direction::Clientbound, State::Play);
+            let packet = Packet::new(context, 1, Timestamp(0), direction, state, content);
+            players.count(&packet);
+        }
+        let [slot] = &*players.slots.values().collect::<Vec<_>>() else { panic!() };
+        assert_eq!((slot.len(), slot[&1].0), (MAX_IN_SLOT, 2));
+    }
+}
