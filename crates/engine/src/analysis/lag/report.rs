@@ -98,6 +98,12 @@ impl LagReport {
         for measured in self.measured.iter().take(MAX_SHOWN) {
             write_measured(out, measured);
         }
+        let others = self.sessions - self.measured.len().min(MAX_SHOWN) as u64;
+        if others > 0 {
+            let others = count(others, "session");
+            let _ =
+                writeln!(out, "\n{others} more; as JSON, the first {MAX_MEASURED} are complete.");
+        }
     }
 
     /// Returns the report as JSON, with times in seconds.
@@ -160,13 +166,22 @@ fn write_finding(out: &mut String, finding: &LagFinding) {
 fn write_measured(out: &mut String, measured: &Measured) {
     let Measured { context, seconds: time, server, client, chunks, .. } = measured;
     let _ = writeln!(out, "\n{}, {} in the game", session(context), seconds(*time));
-    if measured.is_partial {
-        out.push_str("  packets are missing from the capture: ticks and silences tell nothing\n");
+    if let Some(source) = &measured.source {
+        let _ = writeln!(out, "  in {}", Escaped(source));
     }
-    let silences = [measured.server_silence, measured.client_silence];
-    for ((name, ticks), silence) in
-        [("server", server), ("client", client)].into_iter().zip(silences)
-    {
+    let sides = match measured.is_partial {
+        false => vec![
+            ("server", server, measured.server_silence),
+            ("client", client, measured.client_silence),
+        ],
+        true => {
+            out.push_str(
+                "  packets are missing from the capture: ticks and silences are unknown\n",
+            );
+            Vec::new()
+        }
+    };
+    for (name, ticks, silence) in sides {
         let _ = write!(out, "  {name}: ");
         match ticks.slowest {
             Some(slowest) => {
@@ -254,17 +269,17 @@ fn measured_json(measured: &Measured) -> Json {
             "longest": trip.longest.as_secs_f64(),
         })
     });
-    let chunks = measured.chunks;
+    let (chunks, is_known) = (measured.chunks, !measured.is_partial);
     json!({
         "capture": measured.source.as_deref(),
         "session": measured.context.session,
         "player": measured.context.player,
         "seconds": measured.seconds,
         "partial": measured.is_partial,
-        "server": ticks(&measured.server),
-        "client": ticks(&measured.client),
-        "server_silence": measured.server_silence,
-        "client_silence": measured.client_silence,
+        "server": is_known.then(|| ticks(&measured.server)),
+        "client": is_known.then(|| ticks(&measured.client)),
+        "server_silence": is_known.then_some(measured.server_silence),
+        "client_silence": is_known.then_some(measured.client_silence),
         "answers": trips.collect::<Vec<_>>(),
         "chunks_per_tick": chunks.map(|(reports, least, most)| json!({ "reports": reports, "least": least, "most": most })),
     })

@@ -234,6 +234,9 @@ fn a_capture_without_some_packets_shows_no_lag_of_the_client() {
         report.write_text(&mut text);
         assert_eq!(report.findings().count(), 0, "{text}");
         assert!(text.contains("packets are missing from the capture"), "{text}");
+        assert!(!text.contains("ticks per second") && !text.contains("silent for"), "{text}");
+        let json = &report.json()["sessions"][0];
+        assert!(json["server_silence"].is_null() && json["client"].is_null(), "{json}");
     }
 }
 
@@ -426,4 +429,22 @@ fn what_happens_while_a_half_hour_ends_is_found_with_its_packets() {
         let seconds = json["sessions"][0]["seconds"].as_f64().unwrap();
         assert!((1895.0..1900.1).contains(&seconds), "{seconds}");
     }
+}
+
+#[test]
+fn the_page_says_which_capture_has_a_session_and_how_many_are_left_out() {
+    let mut lag = Lag::default();
+    lag.begin("logs/one.jsonl");
+    for second in 0..3 {
+        let at = 1000.0 * f64::from(second);
+        let seq = 1 + u64::try_from(second).unwrap();
+        for session in 1..=30 {
+            let direction = Direction::Clientbound;
+            lag.write(&keep_alive(session, seq, at, direction, second.into())).unwrap();
+        }
+    }
+    let mut text = String::new();
+    lag.into_report().write_text(&mut text);
+    assert!(text.contains("#1, 2.0 s in the game\n  in logs/one.jsonl\n"), "{text}");
+    assert!(text.ends_with("\n10 sessions more; as JSON, the first 200 are complete.\n"), "{text}");
 }
