@@ -161,6 +161,14 @@ fn joins_that_are_too_large_to_keep_together_are_not_judged() {
     check.take(&large(41).0);
     assert_eq!(stuck(&check), 31);
     assert!(check.missing(41, later).is_some());
+    // So does a session of which packets are missing.
+    let mut gap = Script::new(777);
+    (gap.context, gap.seq) = (Arc::clone(entries[1].0.context()), 7);
+    let gap = gap.bytes(Direction::Clientbound, State::Configuration, vec![7]);
+    check.take(gap.entries.last().unwrap());
+    assert_eq!(stuck(&check), 30);
+    check.take(&large(42).0);
+    assert!(check.missing(42, later).is_some());
 }
 
 #[test]
