@@ -176,5 +176,5 @@ const MAX_IN_ORDER: usize = 64;
 /// Answers that are kept: several kinds in each second of half an hour.
 const MAX_TRIPS: usize = 1 << 14;
 
-/// Kinds of questions.
-const KINDS: usize = 9;
+/// Kinds of questions: those with a number, and chunks.
+const KINDS: usize = Exchange::ALL.len() + 1;

@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use super::answers::Question;
 use super::clock::Late;
-use super::observed::Observed;
+use super::observed::{Observed, TICKS};
+use super::spans::WINDOW;
 use crate::analysis::RoundTrip;
 use mitmcraft_protocol::packet::Context;
 
@@ -106,9 +107,3 @@ impl Ticks {
         }
     }
 }
-
-/// Seconds over which the rate of ticks is taken.
-const WINDOW: f64 = 10.0;
-
-/// Ticks per second of a game.
-const TICKS: f64 = 20.0;

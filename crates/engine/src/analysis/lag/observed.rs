@@ -187,7 +187,7 @@ impl Observed {
             (Direction::Clientbound, Some("set_ticking_state")) => self.take_rate(packet),
             (Direction::Serverbound, Some("chunk_batch_received")) => {
                 let per_tick =
-                    packet.value().ok().as_ref().and_then(|it| float(it, "chunksPerTick"));
+                    packet.value().ok().and_then(|it| it.get("chunksPerTick")?.as_float());
                 if let Some(per_tick) = per_tick {
                     measured.take_chunks(per_tick);
                 }
@@ -248,7 +248,10 @@ impl Observed {
     fn take_rate(&mut self, packet: &Packet) {
         let Ok(fields) = packet.value() else { return };
         let is_frozen = fields.get("is_frozen").map(Value::plain) == Some(&Value::Bool(true));
-        let rate = float(&fields, "tick_rate").filter(|rate| rate.is_finite() && *rate >= 1.0);
+        let rate = fields
+            .get("tick_rate")
+            .and_then(Value::as_float)
+            .filter(|rate| rate.is_finite() && *rate >= 1.0);
         let rate = rate.filter(|_| !is_frozen);
         if rate != self.rate {
             self.rate = rate;
@@ -279,15 +282,6 @@ impl Observed {
     }
 }
 
-/// Returns a number with a point.
-fn float(fields: &Value, name: &str) -> Option<f64> {
-    match fields.get(name)?.plain() {
-        Value::Float64(value) => Some(*value),
-        Value::Float32(value) => Some(f64::from(*value)),
-        _ => None,
-    }
-}
-
 /// Seconds that are observed before they are judged.
 pub(super) const MAX_SECONDS: f64 = 1800.0;
 
@@ -295,7 +289,7 @@ pub(super) const MAX_SECONDS: f64 = 1800.0;
 const ENTERING: f64 = 15.0;
 
 /// Ticks per second of a game, unless its server announces others.
-const TICKS: f64 = 20.0;
+pub(super) const TICKS: f64 = 20.0;
 
 /// Ticks by which a world can get on between two packets with its age.
 const MAX_TICKS: i64 = 20 * 120;

@@ -4,9 +4,11 @@ use serde_json::{Value as Json, json};
 
 use super::judge::seconds;
 use super::measured::{Measured, Ticks};
+use super::observed::TICKS;
 use super::sink::MAX_SESSIONS;
 use super::{LagFinding, LagPlace, Share, ShareKind};
 use crate::analysis::RoundTrip;
+use crate::analysis::report::arrow;
 use crate::text::{ByteSize, Escaped, count};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 use mitmcraft_protocol::schema::Direction;
@@ -151,7 +153,7 @@ fn write_finding(out: &mut String, finding: &LagFinding) {
             continue;
         }
         let words = of_kind.iter().map(|share| {
-            let arrow = share.direction.map_or("", arrow);
+            let arrow = share.direction.map(arrow).map(String::from).unwrap_or_default();
             format!(
                 "{arrow}{} {} in {}",
                 Escaped(&share.name),
@@ -287,7 +289,7 @@ fn measured_json(measured: &Measured) -> Json {
 
 /// The ticks per second of a clock.
 fn rate(ticks: &Ticks) -> f64 {
-    20.0 * (1.0 - ticks.lost / ticks.seconds.max(ticks.lost).max(1.0))
+    TICKS * (1.0 - ticks.lost / ticks.seconds.max(ticks.lost).max(1.0))
 }
 
 fn session(context: &Context) -> String {
@@ -296,13 +298,6 @@ fn session(context: &Context) -> String {
         let _ = write!(name, " {}", Escaped(player));
     }
     name
-}
-
-fn arrow(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Serverbound => "→",
-        Direction::Clientbound => "←",
-    }
 }
 
 /// Returns a moment up to its milliseconds.

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::flow::TAIL;
 use crate::analysis::Channels;
+use crate::analysis::named_counts::ENTITIES;
 use crate::text::packet_name;
 use mitmcraft_protocol::meaning::each_value;
 use mitmcraft_protocol::packet::Packet;
@@ -101,7 +102,7 @@ impl Shares {
             return;
         }
         let name = &**kind.name();
-        if APPEARING.contains(&name) {
+        if name == PLAYER || ENTITIES.contains(&name) {
             self.appear(packet, name);
         }
         let mut first = FirstFields::default();
@@ -281,10 +282,7 @@ impl Visitor for FirstFields {
     }
 }
 
-/// The packets by which entities appear, in all versions.
-const APPEARING: [&str; 4] =
-    ["spawn_entity", "spawn_entity_living", "spawn_entity_weather", PLAYER];
-
+/// The packet by which players appear.
 const PLAYER: &str = "named_entity_spawn";
 
 /// Seconds that are counted together.

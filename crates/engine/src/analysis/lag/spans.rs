@@ -166,10 +166,12 @@ impl Span {
 /// Seconds that a game loses at once.
 const STOOD: f64 = 0.4;
 
-/// Seconds that a game loses within [`WINDOW`] if it is slow, and with a beat.
+/// Seconds over which the rate of ticks is taken, and that a game loses in them if it is slow.
+pub(super) const WINDOW: f64 = 10.0;
 const SLOW: f64 = 1.0;
-const SOME: f64 = 0.02;
-const WINDOW: f64 = 10.0;
+
+/// Seconds lost with a beat that are more than inaccuracy.
+pub(super) const SOME: f64 = 0.02;
 
 /// Seconds by which a beat is late.
 pub(super) const WAITED: f64 = 0.2;
@@ -183,7 +185,7 @@ const END: f64 = 5.0;
 
 /// Seconds after which a move is owed, and after which the player has none to make.
 const MOVE_OWED: f64 = 1.6;
-const MOVE_ABSENT: f64 = 60.0;
+pub(super) const MOVE_ABSENT: f64 = 60.0;
 
 /// Seconds between late answers that belong together.
 const BETWEEN: f64 = 35.0;
