@@ -253,7 +253,7 @@ impl Players {
 pub(super) const MAX_SESSIONS: usize = 64;
 
 /// Time without a packet after which a session gives way to another one.
-const IDLE: Duration = Duration::from_mins(1);
+const IDLE: Duration = Duration::from_secs(60);
 
 /// Nanoseconds whose packets of players are counted together.
 const SLOT: u64 = 5_000_000_000;

@@ -378,14 +378,14 @@ fn sessions_beyond_those_that_are_followed_are_counted_and_not_judged() {
 
 #[test]
 fn a_connection_that_is_slow_while_a_world_loads_is_no_lag() {
-    for number in 0..VERSIONS.len() {
-        let mut plan = Plan::healthy(VERSIONS[number], 40 + number as u64);
+    for (version, seed) in VERSIONS.into_iter().zip(40..) {
+        let mut plan = Plan::healthy(version, seed);
         (plan.join_chunks, plan.chunks.0) = (300, 3.0);
         plan.links[SERVER_PROXY].slow = Some((2000.0, 12_000.0, 12.0));
         let report = judged(&plan.play());
         let mut text = String::new();
         report.write_text(&mut text);
-        assert_eq!(report.findings().count(), 0, "{}:\n{text}", VERSIONS[number]);
+        assert_eq!(report.findings().count(), 0, "{version}:\n{text}");
     }
 }
 
