@@ -68,7 +68,7 @@ impl Histogram {
     }
 
     /// Returns how many durations each limit has, with all shorter ones, and how many there are.
-    pub(super) fn cumulative(&self) -> [u64; Self::LIMITS.len() + 1] {
+    pub(in crate::proxy) fn cumulative(&self) -> [u64; Self::LIMITS.len() + 1] {
         let mut sum = 0;
         self.counts.each_ref().map(|count| {
             sum += count.get();

@@ -89,7 +89,7 @@ fn packets(page: &mut Page, metrics: &Metrics) {
 }
 
 fn forwarding(page: &mut Page, metrics: &Metrics) {
-    let help = "Time from reading bytes to writing them, by the side that gets them.";
+    let help = "Time from reading bytes to writing them, by the side that gets them, without bytes that rules, programs or people hold, and those read while the side takes nothing.";
     page.family("forward_seconds", "histogram", help);
     for side in Side::ALL {
         let (histogram, to) = (&metrics.forwarding[side], ("to", side.name()));

@@ -7,6 +7,8 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use mitmcraft_engine::link::Upstream;
+
 /// Recognises a chain of proxies that leads back to this one, in which each session begins another one: many sessions
 /// from one address, begun within one second with equal first bytes, of which the server has answered none. Cheap to
 /// clone.
@@ -17,8 +19,8 @@ pub(super) struct Chains(Arc<State>);
 struct State {
     /// Sessions without an answer, by the address of their client. As many as there are such sessions.
     links: Mutex<HashMap<IpAddr, Vec<Known>>>,
-    /// When the server last answered a session: one in a loop never does.
-    answered_at: Mutex<Option<Instant>>,
+    /// When each server last answered a session: one in a loop never does. At most [`MAX_ANSWERED`].
+    answered_at: Mutex<HashMap<Upstream, Instant>>,
     /// Wakes those who wait for an answer, or for the end of a session.
     changed: Notify,
 }
@@ -37,25 +39,31 @@ struct Known {
 #[derive(Debug)]
 pub(super) struct Link {
     chains: Chains,
+    upstream: Upstream,
     address: IpAddr,
     session: u64,
     has_said: bool,
 }
 
 impl Chains {
-    /// Adds a session that begins.
-    pub(super) fn begin(&self, address: IpAddr, session: u64) -> Link {
+    /// Adds a session with a server that begins.
+    pub(super) fn begin(&self, address: IpAddr, session: u64, upstream: Upstream) -> Link {
         let began = Instant::now();
         let known = Known { session, began, is_connected: false, first: Vec::new() };
         self.with(|links| links.entry(address).or_default().push(known));
-        Link { chains: self.clone(), address, session, has_said: false }
+        Link { chains: self.clone(), upstream, address, session, has_said: false }
     }
 
-    /// Returns whether a new client continues a chain. Takes at most two seconds, and none unless
+    /// Returns whether a new client of a server continues a chain. Takes at most two seconds, and none unless
     /// [`MAX_LINKS`] sessions wait for an answer: what the client says first, without consuming it, and one for an answer.
-    pub(super) async fn continues(&self, address: IpAddr, client: &TcpStream) -> bool {
+    pub(super) async fn continues(
+        &self,
+        address: IpAddr,
+        client: &TcpStream,
+        upstream: &Upstream,
+    ) -> bool {
         let arrived = Instant::now();
-        if self.has_answered() || self.count(address, arrived, &[]) < MAX_LINKS {
+        if self.has_answered(upstream) || self.count(address, arrived, &[]) < MAX_LINKS {
             return false;
         }
         let mut first = [0; FIRST];
@@ -66,7 +74,7 @@ impl Chains {
             let mut changed = std::pin::pin!(changed);
             changed.as_mut().enable();
             if count < LEAST
-                || self.has_answered()
+                || self.has_answered(upstream)
                 || self.count(address, arrived, &first[..count]) < MAX_LINKS
             {
                 return false;
@@ -86,10 +94,10 @@ impl Chains {
         })
     }
 
-    /// Returns whether the server has answered anybody lately.
-    fn has_answered(&self) -> bool {
+    /// Returns whether a server has answered anybody lately.
+    fn has_answered(&self, upstream: &Upstream) -> bool {
         let answered_at = self.0.answered_at.lock().unwrap_or_else(PoisonError::into_inner);
-        answered_at.is_some_and(|at| at.elapsed() <= TRUSTED)
+        answered_at.get(upstream).is_some_and(|at| at.elapsed() <= TRUSTED)
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut HashMap<IpAddr, Vec<Known>>) -> T) -> T {
@@ -114,7 +122,13 @@ impl Link {
     pub(super) fn answered(self) {
         let answered_at = self.chains.0.answered_at.lock();
         let mut answered_at = answered_at.unwrap_or_else(PoisonError::into_inner);
-        *answered_at = Some(Instant::now());
+        if answered_at.len() >= MAX_ANSWERED {
+            answered_at.retain(|_, at| at.elapsed() <= TRUSTED);
+        }
+        // One that is not noted is only examined longer.
+        if answered_at.len() < MAX_ANSWERED || answered_at.contains_key(&self.upstream) {
+            answered_at.insert(self.upstream.clone(), Instant::now());
+        }
     }
 
     fn note(&self, act: impl FnOnce(&mut Known)) {
@@ -145,8 +159,11 @@ const MAX_LINKS: usize = 16;
 /// The time within which the sessions of a chain begin, and that each wait takes at most.
 const WITHIN: Duration = Duration::from_secs(1);
 
-/// The time after an answer of the server in which no session is taken for a part of a chain.
-const TRUSTED: Duration = Duration::from_secs(60);
+/// The time after an answer of a server in which none of its sessions is taken for a part of a chain.
+const TRUSTED: Duration = Duration::from_secs(5);
+
+/// The most servers whose answers are known.
+const MAX_ANSWERED: usize = 1024;
 
 /// The bytes of a client that are compared.
 const FIRST: usize = 64;
@@ -175,7 +192,7 @@ mod tests {
     /// Begins sessions whose server has accepted them, and whose clients have said something.
     fn sessions(chains: &Chains, count: u64, first: &[u8]) -> Vec<Link> {
         let begin = |session| {
-            let mut link = chains.begin(ADDRESS, session);
+            let mut link = chains.begin(ADDRESS, session, server());
             link.connected();
             link.says(first);
             link
@@ -183,22 +200,27 @@ mod tests {
         (0..count).map(begin).collect()
     }
 
+    fn server() -> Upstream {
+        Upstream { host: "real.example".into(), port: 25565 }
+    }
+
     const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     #[tokio::test]
     async fn many_equal_sessions_without_an_answer_are_a_chain() {
         let (_client, accepted) = saying(b"handshake").await;
+        let real = server();
         tokio::time::pause();
         let chains = Chains::default();
         let few = sessions(&chains, 15, b"handshake and more");
-        assert!(!chains.continues(ADDRESS, &accepted).await);
+        assert!(!chains.continues(ADDRESS, &accepted, &server()).await);
         drop(few);
         let mut links = sessions(&chains, 16, b"handshake and more");
         links[3].says(b"other bytes, later");
-        assert!(!chains.continues(IpAddr::from([127, 0, 0, 2]), &accepted).await);
-        assert!(chains.continues(ADDRESS, &accepted).await);
+        assert!(!chains.continues(IpAddr::from([127, 0, 0, 2]), &accepted, &server()).await);
+        assert!(chains.continues(ADDRESS, &accepted, &server()).await);
         // A session that ends while the client is judged.
-        let (judged, ()) = tokio::join!(chains.continues(ADDRESS, &accepted), async {
+        let (judged, ()) = tokio::join!(chains.continues(ADDRESS, &accepted, &real), async {
             tokio::time::sleep(WITHIN / 2).await;
             links.pop();
         });
@@ -208,7 +230,7 @@ mod tests {
         // Sessions that began long before.
         let _old = sessions(&chains, 16, b"handshake");
         tokio::time::sleep(WITHIN * 2).await;
-        assert!(!chains.continues(ADDRESS, &accepted).await);
+        assert!(!chains.continues(ADDRESS, &accepted, &server()).await);
     }
 
     #[tokio::test]
@@ -218,28 +240,43 @@ mod tests {
         // A byte may be of anybody.
         for first in [&b"something else"[..], b"h", b""] {
             let _links = sessions(&chains, 40, first);
-            assert!(!chains.continues(ADDRESS, &accepted).await, "{first:?}");
+            assert!(!chains.continues(ADDRESS, &accepted, &server()).await, "{first:?}");
         }
-        let links: Vec<Link> = (0..40).map(|session| chains.begin(ADDRESS, session)).collect();
+        let begin = |session| chains.begin(ADDRESS, session, server());
+        let links: Vec<Link> = (0..40).map(begin).collect();
         links.into_iter().for_each(|mut link| link.says(b"handshake"));
-        assert!(!chains.continues(ADDRESS, &accepted).await);
+        assert!(!chains.continues(ADDRESS, &accepted, &server()).await);
     }
 
     #[tokio::test]
     async fn a_server_that_answers_somebody_is_in_no_loop() {
         let (_client, accepted) = saying(b"handshake").await;
+        let real = server();
         tokio::time::pause();
         let chains = Chains::default();
         let mut links = sessions(&chains, 40, b"handshake");
-        let (judged, ()) = tokio::join!(chains.continues(ADDRESS, &accepted), async {
+        let (judged, ()) = tokio::join!(chains.continues(ADDRESS, &accepted, &real), async {
             tokio::time::sleep(WITHIN / 2).await;
             links.remove(0).answered();
         });
         assert!(!judged);
-        assert!(!chains.continues(ADDRESS, &accepted).await, "it did a moment ago");
+        assert!(!chains.continues(ADDRESS, &accepted, &server()).await, "it did a moment ago");
+        // Its answer says nothing about another server.
+        let another = Upstream { port: 25566, ..server() };
+        assert!(chains.continues(ADDRESS, &accepted, &another).await);
+        assert!(!chains.continues(ADDRESS, &accepted, &server()).await);
         tokio::time::sleep(TRUSTED * 2).await;
         drop(links);
         let _links = sessions(&chains, 16, b"handshake");
-        assert!(chains.continues(ADDRESS, &accepted).await);
+        assert!(chains.continues(ADDRESS, &accepted, &server()).await);
+    }
+
+    #[tokio::test]
+    async fn the_servers_that_have_answered_are_bounded() {
+        let chains = Chains::default();
+        for port in 0..3000 {
+            chains.begin(ADDRESS, 1, Upstream { port, ..server() }).answered();
+        }
+        assert_eq!(chains.0.answered_at.lock().unwrap().len(), MAX_ANSWERED);
     }
 }

@@ -284,6 +284,8 @@ impl Driver {
             let was_pending = !self.session.pending(side).is_empty();
             self.write_to(side);
             let is_pending = !self.session.pending(side).is_empty();
+            // What was discarded has not been forwarded.
+            let was_pending = was_pending && self.broken[side].is_none();
             let now = || self.shared.clock.now();
             let metrics = &self.shared.log.metrics;
             self.delays[side].on_write(side, was_pending, is_pending, now, metrics);
@@ -754,6 +756,66 @@ mod tests {
         fn is_over(&self) -> bool {
             self.told.iter().any(|told| told == self.last)
         }
+    }
+
+    /// An engine with bytes for both sides.
+    struct Pending(PerSide<Vec<u8>>);
+
+    impl Engine for Pending {
+        fn handle(&mut self, _: Timestamp, _: Input<'_>) {}
+
+        fn poll_output(&mut self) -> Option<Output> {
+            None
+        }
+
+        fn take_entries(&mut self, _: &mut Vec<Entry>) {}
+
+        fn advance(&mut self, side: Side, count: usize) {
+            self.0[side].drain(..count);
+        }
+
+        fn pending(&self, side: Side) -> &[u8] {
+            &self.0[side]
+        }
+
+        fn wants_read(&self, _: Side) -> bool {
+            true
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            None
+        }
+
+        fn is_over(&self) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn bytes_that_are_discarded_are_not_forwarded() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (client, _) = listener.accept().await.unwrap();
+        client.writable().await.unwrap();
+        let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+        let shared = Shared::plain(Clock::new(), log, &Stop::new());
+        let upstream = Upstream { host: "127.0.0.1".into(), port: 1 };
+        let pending = Pending(PerSide { client: vec![7; 9], server: Vec::new() });
+        let mut driver = Driver::new(Box::new(pending), shared, upstream, Some(client));
+        let side = Side::Client;
+        let forwarded = |driver: &Driver| {
+            let counts = driver.shared.log.metrics.forwarding[side].cumulative();
+            counts[counts.len() - 1]
+        };
+        driver.delays[side].on_read(driver.shared.clock.now());
+        driver.write_pending();
+        assert_eq!(forwarded(&driver), 1);
+        driver.session = Box::new(Pending(PerSide { client: vec![7; 9], server: Vec::new() }));
+        driver.broken[side] = Some(ErrorKind::BrokenPipe.into());
+        driver.delays[side].on_read(driver.shared.clock.now());
+        driver.write_pending();
+        assert!(driver.session.pending(side).is_empty());
+        assert_eq!(forwarded(&driver), 1);
     }
 
     /// Returns the engine of a driver that has run one.

@@ -60,11 +60,12 @@ impl IncomingClient {
         let mut destination = self.destination(&client, address, addresses, refused).await;
         let chains = &self.shared.chains;
         let from = addresses.source.ip().to_canonical();
-        if destination.refused.is_none() && chains.continues(from, &client).await {
+        let upstream = &destination.upstream;
+        if destination.refused.is_none() && chains.continues(from, &client, upstream).await {
             destination.refused = Some(RefusalError::Chain { client: from });
         }
-        let link = chains.begin(from, self.session);
         let Destination { upstream, refused, keeps_host } = destination;
+        let link = chains.begin(from, self.session, upstream.clone());
         let preamble = self.options.sends_preamble.map(|version| version.write(addresses));
         let route = Route {
             upstream: upstream.clone(),

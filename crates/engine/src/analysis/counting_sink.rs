@@ -46,7 +46,7 @@ impl Default for CountingSink {
 }
 
 impl CountingSink {
-    /// Creates a sink that counts as many closed sessions separately, at most 1024.
+    /// Creates a sink that counts the last `max_closed` closed sessions separately, and the earlier ones together.
     #[must_use]
     pub fn keeping(max_closed: usize) -> Self {
         let (sessions, earlier) = (BTreeMap::new(), CountsByPacket::default());

@@ -110,6 +110,11 @@ impl JoinCheck {
                 let number_of_packet = record.packet.seq();
                 joining.has_gaps |= number_of_packet > joining.last + 1;
                 joining.last = joining.last.max(number_of_packet);
+                if joining.has_gaps {
+                    // Nothing that is kept will be judged.
+                    self.kept -= std::mem::take(&mut joining.memory);
+                    joining.join = Join::default();
+                }
                 if joining.is_settled || joining.has_gaps || !record.outcome.went() {
                     return None;
                 }

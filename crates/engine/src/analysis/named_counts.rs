@@ -64,8 +64,9 @@ fn sorted(counts: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, u64)> {
     rows
 }
 
-/// The packets by which entities appear, in all versions.
-const ENTITIES: [&str; 3] = ["spawn_entity", "spawn_entity_living", "spawn_entity_weather"];
+/// The packets by which entities appear, in all versions, except for players.
+pub(super) const ENTITIES: [&str; 3] =
+    ["spawn_entity", "spawn_entity_living", "spawn_entity_weather"];
 
 /// The packets that change blocks, in all versions.
 const BLOCKS: [&str; 2] = ["block_change", "multi_block_change"];

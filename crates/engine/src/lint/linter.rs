@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, btree_map};
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -83,8 +83,9 @@ impl LiveFinding {
     }
 }
 
-/// The properties that findings share if they are counted together: version, rule, packet and field.
-type Key = (i32, LintRule, String, Option<String>);
+/// The properties that findings share if they are counted together: version, rule, packet and field, and, while a
+/// capture is read, the upstream of packets that do not decode, which its version may explain.
+type Key = (i32, LintRule, String, Option<String>, Option<String>);
 
 /// A rule that a packet breaks, and where.
 #[derive(Debug)]
@@ -169,7 +170,8 @@ impl Linter {
     /// Returns the findings so far; of everything once the linter is [finished](Sink::finish).
     #[must_use]
     pub fn report(&self) -> LintReport {
-        let (judged, findings) = (self.judged.clone(), self.findings.values().cloned().collect());
+        let (judged, findings) = (self.judged.clone(), together(self.findings.clone()));
+        let findings = findings.into_values().collect();
         LintReport { judged, findings, visits: Vec::new(), is_strict: false }
     }
 
@@ -182,6 +184,8 @@ impl Linter {
         }
         self.versions = VersionCheck::default();
         self.strangers.clear();
+        self.findings = together(std::mem::take(&mut self.findings));
+        self.kept = self.findings.values().map(|it| memory(&it.around)).sum();
     }
 
     /// Ends a session, which was closed at a time, if that is known.
@@ -320,10 +324,9 @@ impl Linter {
         let Some(mismatch) = mismatch else { return };
         let (number, _) = mismatch.client;
         let upstream = &entry.context().upstream;
-        let (source, kept) = (&self.source, &mut self.kept);
-        self.findings.retain(|(version, rule, ..), it| {
-            let is_here = it.place.source == *source && it.place.context.upstream == *upstream;
-            let is_explained = *version == number && is_of_decoding(*rule) && is_here;
+        let kept = &mut self.kept;
+        self.findings.retain(|(version, .., of), it| {
+            let is_explained = *version == number && of.as_ref() == Some(upstream);
             if is_explained {
                 *kept = kept.saturating_sub(memory(&it.around));
             }
@@ -408,7 +411,8 @@ impl Linter {
             |kind| format!("{} {}", kind.state(), kind.name()),
         );
         let name = format!("{} {packet}", record.packet.direction());
-        let mut key = (version, rule, name, field.clone());
+        let of = is_of_decoding(rule).then(|| context.upstream.clone());
+        let mut key = (version, rule, name, field.clone(), of);
         let (around, most_kept) = match self.live {
             // Nobody reads them.
             Some(_) => (Around::default(), MOST_KEPT_LIVE),
@@ -417,7 +421,7 @@ impl Linter {
         let size = memory(&around);
         if !self.findings.contains_key(&key) && self.kept + size > most_kept {
             // With many kinds of faults, the rest of a rule is counted together.
-            key = (version, rule, String::new(), None);
+            key = (version, rule, String::new(), None, None);
         }
         let is_new = !self.findings.contains_key(&key);
         // The description of another version proves nothing.
@@ -534,6 +538,21 @@ const MOST_KEPT: usize = 64 << 20;
 /// Returns the memory that a finding with these packets takes, in bytes.
 fn memory(around: &Around) -> usize {
     size_of::<Finding>() + around.records.iter().map(Record::memory).sum::<usize>()
+}
+
+/// Counts the findings of all upstreams together.
+fn together(findings: BTreeMap<Key, Finding>) -> BTreeMap<Key, Finding> {
+    let mut all = BTreeMap::new();
+    for ((version, rule, packet, field, _), finding) in findings {
+        match all.entry((version, rule, packet, field, None)) {
+            btree_map::Entry::Vacant(free) => drop(free.insert(finding)),
+            btree_map::Entry::Occupied(mut known) => {
+                let known: &mut Finding = known.get_mut();
+                known.count += finding.count;
+            }
+        }
+    }
+    all
 }
 
 /// Returns whether a rule is about packets that do not decode.

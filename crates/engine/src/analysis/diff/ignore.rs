@@ -29,7 +29,7 @@ pub struct IgnoreError(String);
 #[derive(Debug, Clone)]
 struct Rule {
     packets: Glob,
-    /// The path to the fields, whose names are globs; `None` for the whole packet.
+    /// The path to the ignored fields, in which `*` stands for any name; `None` for the whole packet.
     field: Option<FieldPath>,
 }
 

@@ -113,6 +113,16 @@ impl Answers {
         None
     }
 
+    /// Returns the questions that are still open, with times from so many seconds later on.
+    pub(super) fn next(&self, length: f64) -> Self {
+        let later = |asked: &Asked| Asked { at: asked.at - length, ..*asked };
+        Self {
+            open: self.open.iter().map(|(question, asked)| (*question, later(asked))).collect(),
+            in_order: self.in_order.iter().map(later).collect(),
+            trips: Vec::new(),
+        }
+    }
+
     /// Forgets the questions that are answered in order, since packets are missing.
     pub(super) fn forget_order(&mut self) {
         self.in_order.clear();
@@ -140,7 +150,8 @@ impl Answers {
         let trip = Trip { question, is_aside, at: begin, seq, took, is_late: false };
         let has_room = self.trips.len() < MAX_TRIPS;
         let recent = self.trips.iter_mut().rev().take(KINDS);
-        let mut same = recent.filter(|it| it.question == question && it.at as u64 == begin as u64);
+        let mut same =
+            recent.filter(|it| it.question == question && it.at.floor() == begin.floor());
         match same.next() {
             Some(known) if known.took >= took => {}
             Some(known) => *known = trip,
@@ -165,5 +176,5 @@ const MAX_IN_ORDER: usize = 64;
 /// Answers that are kept: several kinds in each second of half an hour.
 const MAX_TRIPS: usize = 1 << 14;
 
-/// Kinds of questions.
-const KINDS: usize = 9;
+/// Kinds of questions: those with a number, and chunks.
+const KINDS: usize = Exchange::ALL.len() + 1;

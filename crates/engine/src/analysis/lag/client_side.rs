@@ -3,7 +3,7 @@ use super::finding::LagPlace;
 use super::flow::Gap;
 use super::judge::{BOTH, CLIENT_SIDE, Fact, Judgement, longest, seconds, slowest};
 use super::lates::Lates;
-use super::spans::{Evidence, Span, WAITED};
+use super::spans::{Evidence, MOVE_ABSENT, Span, WAITED};
 use crate::report::Certainty;
 use mitmcraft_protocol::schema::Direction;
 
@@ -139,7 +139,7 @@ impl Evidence<'_> {
         let time = span.seconds().max(1.0);
         let count = flow.sum(span.from, span.to).0 as f64;
         // Who watches through the eyes of another does not move at all.
-        let gaps = flow.gaps(span.from, span.to).filter(|gap| gap.seconds() < ABSENT);
+        let gaps = flow.gaps(span.from, span.to).filter(|gap| gap.seconds() < MOVE_ABSENT);
         let gap = longest(gaps);
         let seconds_without = gap.map_or(0.0, Gap::seconds);
         let (released, missing) =
@@ -227,6 +227,3 @@ const MANY: usize = 12;
 
 /// Moves of a second in which the player walks.
 const WALKING: u32 = 15;
-
-/// Seconds without a move after which the player has none to make.
-const ABSENT: f64 = 60.0;

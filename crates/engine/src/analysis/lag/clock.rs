@@ -51,6 +51,15 @@ impl Clock {
         }
     }
 
+    /// Returns the clock that goes on from the last beat, with times from so many seconds later on.
+    pub(super) fn next(&self, length: f64) -> Self {
+        let last = self.stretches.last().map(|stretch| stretch.last());
+        let beat = |it: &Beat| Beat { at: it.at - length, ..*it };
+        let stretches = last.map(|it| it.map(beat).into_iter().collect());
+        let Self { begin, played, least, .. } = *self;
+        Self { stretches: stretches.into_iter().collect(), begin: begin - length, played, least }
+    }
+
     /// Takes a beat at a time, before which the game has played for so many seconds since the one before.
     pub(super) fn beat(&mut self, at: f64, played: f64, seq: u64) {
         if self.stretches.last().is_none_or(Vec::is_empty) {

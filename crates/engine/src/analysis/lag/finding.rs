@@ -27,9 +27,10 @@ pub struct LagFinding {
     pub reason: String,
     /// Up to five measurements that support `place`.
     pub evidence: Vec<LagEvidence>,
-    /// What took the most bytes during the lag: up to five of each kind.
+    /// What took the most bytes in the periods of five seconds that the lag touches: up to five of each kind. Players
+    /// are those of the whole capture, all else is of the session.
     pub shares: Vec<Share>,
-    /// The number of packets during the lag, and their bytes on the wire.
+    /// The session's number of packets in the seconds that the lag touches, and their bytes on the wire.
     pub total: (u64, u64),
 }
 

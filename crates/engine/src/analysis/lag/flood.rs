@@ -54,7 +54,7 @@ impl Evidence<'_> {
 }
 
 fn slot_begin(at: f64) -> f64 {
-    (at.max(0.0) / SLOT).floor() * SLOT
+    (at / SLOT).floor() * SLOT
 }
 
 /// Bytes and packets per second of a channel that floods.

@@ -7,8 +7,9 @@ pub(super) struct Flow {
     long: f64,
     /// The time and the number of the last packet.
     pub(super) last: Option<(f64, u64)>,
-    /// Packets and bytes of each second.
+    /// Packets and bytes of each second, and the time of the first.
     seconds: Vec<(u32, u64)>,
+    first: f64,
     gaps: Vec<Gap>,
     /// The number of packets that came about a second after the one before.
     pub(super) each_second: usize,
@@ -41,7 +42,17 @@ impl Gap {
 impl Flow {
     /// A flow in which nothing is a gap for so many seconds.
     pub(super) fn new(long: f64) -> Self {
-        Self { long, last: None, seconds: Vec::new(), gaps: Vec::new(), each_second: 0 }
+        Self { long, last: None, seconds: Vec::new(), first: 0.0, gaps: Vec::new(), each_second: 0 }
+    }
+
+    /// Returns the flow that goes on after the last seconds, with times from so many full seconds later on.
+    pub(super) fn next(&self, length: f64) -> Self {
+        let end = self.place(length);
+        let begin = end.saturating_sub(TAIL as usize);
+        let mut seconds = self.seconds.get(begin..).unwrap_or_default().to_vec();
+        seconds.resize(end - begin, (0, 0));
+        let last = self.last.map(|(last, seq)| (last - length, seq));
+        Self { last, first: -(seconds.len() as f64), seconds, ..Self::new(self.long) }
     }
 
     /// Takes a packet.
@@ -60,7 +71,7 @@ impl Flow {
             gap.released += 1;
         }
         self.last = Some((at, seq));
-        let second = at.max(0.0) as usize;
+        let second = self.place(at);
         if self.seconds.len() <= second {
             self.seconds.resize(second + 1, (0, 0));
         }
@@ -112,8 +123,12 @@ impl Flow {
     }
 
     fn range(&self, from: f64, to: f64) -> Range<usize> {
-        let end = (to.max(0.0).ceil() as usize).min(self.seconds.len());
-        (from.max(0.0) as usize).min(end)..end
+        let end = self.place(to.ceil()).min(self.seconds.len());
+        self.place(from).min(end)..end
+    }
+
+    fn place(&self, at: f64) -> usize {
+        (at - self.first).max(0.0) as usize
     }
 }
 
@@ -122,6 +137,9 @@ const AT_ONCE: f64 = 0.025;
 
 /// Packets in each second of a rhythm.
 const RHYTHM: u32 = 4;
+
+/// Seconds before the beginning that are known of a session that goes on.
+pub(super) const TAIL: f64 = 60.0;
 
 /// Seconds whose packets tell how many come.
 const BEFORE: f64 = 5.0;

@@ -1,6 +1,7 @@
 use super::clock::Late;
 use super::judge::{Fact, seconds};
-use super::spans::{Span, WAITED};
+use super::observed::TICKS;
+use super::spans::{SOME, Span, WAITED};
 
 /// How late the beats of a clock were in a period.
 #[derive(Debug)]
@@ -52,7 +53,7 @@ impl<'e> Lates<'e> {
 
     /// The ticks per second that the game played in a period.
     pub(super) fn rate(&self, span: Span) -> f64 {
-        20.0 * (1.0 - self.lost / span.seconds().max(self.lost)).max(0.0)
+        TICKS * (1.0 - self.lost / span.seconds().max(self.lost)).max(0.0)
     }
 
     /// Returns the beats before which the game lost most and waited longest.
@@ -72,6 +73,3 @@ impl<'e> Lates<'e> {
 
 /// Seconds that a game loses at once if it stands still.
 const STEP: f64 = 0.3;
-
-/// Seconds that are more than inaccuracy.
-const SOME: f64 = 0.02;

@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use super::answers::Question;
 use super::clock::Late;
-use super::observed::Observed;
+use super::observed::{Observed, TICKS};
+use super::spans::WINDOW;
 use crate::analysis::RoundTrip;
 use mitmcraft_protocol::packet::Context;
 
@@ -25,7 +26,7 @@ pub struct Measured {
     pub server_silence: f64,
     /// The longest time without a packet of the client, in seconds.
     pub client_silence: f64,
-    /// The chunks per tick that the client reported to be able to take: how often, the least and the most.
+    /// The chunks per tick that the client asked for: the number of its reports, the least and the most.
     pub chunks: Option<(u64, f64, f64)>,
     /// `true` if packets are missing from the capture, so that neither ticks nor silences tell anything.
     pub is_partial: bool,
@@ -40,9 +41,10 @@ pub struct Ticks {
     pub seconds: f64,
     /// Seconds that the game has permanently lost.
     pub lost: f64,
-    /// Ticks per second in the slowest ten seconds; 20 or less.
+    /// Ticks per second in the slowest ten seconds, or in at least five where the clock could not be followed for
+    /// longer; 20 or less. `None` if it could not be followed even for that.
     pub slowest: Option<f64>,
-    /// The longest time by which a packet was late that the clock caught up with, in seconds.
+    /// The longest delay of a packet of the clock, without the time that the game has lost, in seconds.
     pub waited: f64,
 }
 
@@ -105,9 +107,3 @@ impl Ticks {
         }
     }
 }
-
-/// Seconds over which the rate of ticks is taken.
-const WINDOW: f64 = 10.0;
-
-/// Ticks per second of a game.
-const TICKS: f64 = 20.0;

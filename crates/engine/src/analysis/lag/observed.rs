@@ -1,10 +1,11 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::answers::Answers;
 use super::clock::Clock;
-use super::flow::Flow;
+use super::flow::{Flow, TAIL};
 use super::measured::Measured;
-use super::shares::Shares;
+use super::shares::{SLOT, Shares};
 use crate::capture::Record;
 use mitmcraft_protocol::meaning::Rhythm;
 use mitmcraft_protocol::packet::{Context, Packet, Timestamp};
@@ -29,7 +30,7 @@ pub(super) struct Observed {
     pub(super) shares: Shares,
     /// The time of the first packet of the game.
     pub(super) played_from: Option<f64>,
-    /// When the player has entered a world.
+    /// When the player has loaded the last world that was entered.
     pub(super) entering: f64,
     /// The times when players entered a world.
     pub(super) entered: Vec<f64>,
@@ -45,6 +46,8 @@ pub(super) struct Observed {
     pub(super) is_partial: bool,
     /// `true` if the last packet ended the game's state, so that the others do not count.
     is_away: bool,
+    /// The latest time of a packet.
+    now: f64,
 }
 
 impl Observed {
@@ -69,15 +72,38 @@ impl Observed {
             seq: None,
             is_partial: false,
             is_away: false,
+            now: 0.0,
         }
     }
 
-    /// Returns an empty one that goes on where this one ends.
-    pub(super) fn next(&self, begin: Timestamp) -> Self {
-        let mut next = Self::new(Arc::clone(&self.context), begin);
-        (next.rate, next.age, next.teleports) = (self.rate, self.age, self.teleports);
-        (next.is_away, next.seq) = (self.is_away, self.seq);
-        next
+    /// Returns one that goes on at a moment: with all that is still open, and the last seconds, whose times are
+    /// negative.
+    pub(super) fn next(&mut self, at: Timestamp) -> Self {
+        let length = (self.time(at) / SLOT).floor() * SLOT;
+        let begin = self.moment(length);
+        let entered = self.entered.iter().map(|it| it - length);
+        Self {
+            context: Arc::clone(&self.context),
+            begin,
+            server: self.server.next(length),
+            client: self.client.next(length),
+            down: self.down.next(length),
+            up: self.up.next(length),
+            moves: self.moves.next(length),
+            move_every: self.move_every,
+            answers: self.answers.next(length),
+            shares: self.shares.next(length),
+            played_from: self.played_from.filter(|_| !self.is_away).map(|_| self.now - length),
+            entering: self.entering - length,
+            entered: entered.filter(|it| it + ENTERING > -TAIL).collect(),
+            rate: self.rate,
+            age: self.age,
+            teleports: self.teleports,
+            seq: self.seq,
+            is_partial: false,
+            is_away: self.is_away,
+            now: 0.0,
+        }
     }
 
     /// Returns whether the client's ticks can be counted. Programs that play, unlike the game, send less while their
@@ -91,6 +117,20 @@ impl Observed {
         let gaps = self.moves.gaps(0.0, f64::INFINITY).count();
         let every = self.move_every.filter(|_| !self.is_partial);
         every.filter(|_| self.moves.each_second >= (2 * gaps).max(MIN_SECONDS))
+    }
+
+    /// Returns whether the player was entering a world at a time.
+    pub(super) fn is_entering(&self, at: f64) -> bool {
+        self.entered.iter().any(|it| (*it..it + ENTERING).contains(&at))
+    }
+
+    /// Returns the moment of a time in seconds since the beginning.
+    pub(super) fn moment(&self, seconds: f64) -> Timestamp {
+        let time = Duration::from_secs_f64(seconds.abs());
+        match seconds {
+            ..0.0 => Timestamp(self.begin.0.saturating_sub(Timestamp(0).plus(time).0)),
+            _ => self.begin.plus(time),
+        }
     }
 
     /// Returns a time in seconds since the beginning.
@@ -117,7 +157,9 @@ impl Observed {
             self.leave();
             return;
         }
-        let at = self.time(packet.at());
+        // Where time goes back, it stands still.
+        self.now = self.now.max(self.time(packet.at()));
+        let at = self.now;
         self.played_from.get_or_insert(at);
         self.is_away = false;
         let (direction, seq) = (packet.direction(), packet.seq());
@@ -134,7 +176,7 @@ impl Observed {
         *longest = longest.max(silence);
         self.shares.take(packet, at);
         if let Some((question, took)) = self.answers.take(packet, at) {
-            let took = std::time::Duration::from_secs_f64(took);
+            let took = Duration::from_secs_f64(took);
             measured.trips.entry(question).or_default().count(took);
         }
         self.take_clock(packet, at);
@@ -145,7 +187,7 @@ impl Observed {
             (Direction::Clientbound, Some("set_ticking_state")) => self.take_rate(packet),
             (Direction::Serverbound, Some("chunk_batch_received")) => {
                 let per_tick =
-                    packet.value().ok().as_ref().and_then(|it| float(it, "chunksPerTick"));
+                    packet.value().ok().and_then(|it| it.get("chunksPerTick")?.as_float());
                 if let Some(per_tick) = per_tick {
                     measured.take_chunks(per_tick);
                 }
@@ -186,6 +228,9 @@ impl Observed {
     }
 
     fn take_age(&mut self, age: Option<i64>, at: f64, seq: u64) {
+        if at < self.entering {
+            return;
+        }
         let before = std::mem::replace(&mut self.age, age);
         let (Some(age), Some(before), Some(rate)) = (age, before, self.rate) else {
             self.server.restart();
@@ -203,7 +248,10 @@ impl Observed {
     fn take_rate(&mut self, packet: &Packet) {
         let Ok(fields) = packet.value() else { return };
         let is_frozen = fields.get("is_frozen").map(Value::plain) == Some(&Value::Bool(true));
-        let rate = float(&fields, "tick_rate").filter(|rate| rate.is_finite() && *rate >= 1.0);
+        let rate = fields
+            .get("tick_rate")
+            .and_then(Value::as_float)
+            .filter(|rate| rate.is_finite() && *rate >= 1.0);
         let rate = rate.filter(|_| !is_frozen);
         if rate != self.rate {
             self.rate = rate;
@@ -234,23 +282,14 @@ impl Observed {
     }
 }
 
-/// Returns a number with a point.
-fn float(fields: &Value, name: &str) -> Option<f64> {
-    match fields.get(name)?.plain() {
-        Value::Float64(value) => Some(*value),
-        Value::Float32(value) => Some(f64::from(*value)),
-        _ => None,
-    }
-}
-
 /// Seconds that are observed before they are judged.
 pub(super) const MAX_SECONDS: f64 = 1800.0;
 
 /// Seconds after entering a world in which both games load it, so nothing is expected of them.
-pub(super) const ENTERING: f64 = 15.0;
+const ENTERING: f64 = 15.0;
 
 /// Ticks per second of a game, unless its server announces others.
-const TICKS: f64 = 20.0;
+pub(super) const TICKS: f64 = 20.0;
 
 /// Ticks by which a world can get on between two packets with its age.
 const MAX_TICKS: i64 = 20 * 120;

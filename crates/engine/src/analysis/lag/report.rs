@@ -4,8 +4,11 @@ use serde_json::{Value as Json, json};
 
 use super::judge::seconds;
 use super::measured::{Measured, Ticks};
+use super::observed::TICKS;
+use super::sink::MAX_SESSIONS;
 use super::{LagFinding, LagPlace, Share, ShareKind};
 use crate::analysis::RoundTrip;
+use crate::analysis::report::arrow;
 use crate::text::{ByteSize, Escaped, count};
 use mitmcraft_protocol::packet::{Context, Timestamp};
 use mitmcraft_protocol::schema::Direction;
@@ -20,6 +23,8 @@ pub struct LagReport {
     /// The first sessions, and the number of all.
     measured: Vec<Measured>,
     sessions: u64,
+    /// The number of sessions that were not followed.
+    passed_over: u64,
 }
 
 impl LagReport {
@@ -34,17 +39,6 @@ impl LagReport {
     }
 
     pub(super) fn add(&mut self, finding: LagFinding) {
-        // A session is judged in parts.
-        if let Some(last) = self.findings.last_mut()
-            && last.context.session == finding.context.session
-            && last.source == finding.source
-            && last.place == finding.place
-            && finding.begin.since(last.end).as_secs_f64() <= PART
-        {
-            last.end = last.end.max(finding.end);
-            last.total = (last.total.0 + finding.total.0, last.total.1 + finding.total.1);
-            return;
-        }
         if self.findings.len() < MAX_FINDINGS {
             self.findings.push(finding);
         } else {
@@ -59,11 +53,17 @@ impl LagReport {
         }
     }
 
+    /// Counts a session that is not followed.
+    pub(super) fn pass_over(&mut self) {
+        self.passed_over += 1;
+    }
+
     pub(super) fn merge(&mut self, other: Self) {
         let room = MAX_FINDINGS - self.findings.len();
         self.left_out += other.left_out + other.findings.len().saturating_sub(room) as u64;
         self.findings.extend(other.findings.into_iter().take(room));
         self.sessions += other.sessions;
+        self.passed_over += other.passed_over;
         let room = MAX_MEASURED - self.measured.len();
         self.measured.extend(other.measured.into_iter().take(room));
     }
@@ -79,6 +79,13 @@ impl LagReport {
             0 => writeln!(out, "No lag in {sessions}."),
             _ => writeln!(out, "{} of lag in {sessions}.", count(total, "period")),
         };
+        if self.passed_over > 0 {
+            let passed_over = count(self.passed_over, "session");
+            let _ = writeln!(
+                out,
+                "{passed_over} not followed: {MAX_SESSIONS} others were open at the same time."
+            );
+        }
         for finding in self.findings.iter().take(MAX_SHOWN) {
             write_finding(out, finding);
         }
@@ -93,6 +100,12 @@ impl LagReport {
         for measured in self.measured.iter().take(MAX_SHOWN) {
             write_measured(out, measured);
         }
+        let others = self.sessions - self.measured.len().min(MAX_SHOWN) as u64;
+        if others > 0 {
+            let others = count(others, "session");
+            let _ =
+                writeln!(out, "\n{others} more; as JSON, the first {MAX_MEASURED} are complete.");
+        }
     }
 
     /// Returns the report as JSON, with times in seconds.
@@ -104,6 +117,7 @@ impl LagReport {
             "lag_left_out": self.left_out,
             "sessions": self.measured.iter().map(measured_json).collect::<Vec<_>>(),
             "sessions_left_out": self.sessions - self.measured.len() as u64,
+            "sessions_not_followed": self.passed_over,
         })
     }
 }
@@ -139,7 +153,7 @@ fn write_finding(out: &mut String, finding: &LagFinding) {
             continue;
         }
         let words = of_kind.iter().map(|share| {
-            let arrow = share.direction.map_or("", arrow);
+            let arrow = share.direction.map(arrow).map(String::from).unwrap_or_default();
             format!(
                 "{arrow}{} {} in {}",
                 Escaped(&share.name),
@@ -154,13 +168,22 @@ fn write_finding(out: &mut String, finding: &LagFinding) {
 fn write_measured(out: &mut String, measured: &Measured) {
     let Measured { context, seconds: time, server, client, chunks, .. } = measured;
     let _ = writeln!(out, "\n{}, {} in the game", session(context), seconds(*time));
-    if measured.is_partial {
-        out.push_str("  packets are missing from the capture: ticks and silences tell nothing\n");
+    if let Some(source) = &measured.source {
+        let _ = writeln!(out, "  in {}", Escaped(source));
     }
-    let silences = [measured.server_silence, measured.client_silence];
-    for ((name, ticks), silence) in
-        [("server", server), ("client", client)].into_iter().zip(silences)
-    {
+    let sides = match measured.is_partial {
+        false => vec![
+            ("server", server, measured.server_silence),
+            ("client", client, measured.client_silence),
+        ],
+        true => {
+            out.push_str(
+                "  packets are missing from the capture: ticks and silences are unknown\n",
+            );
+            Vec::new()
+        }
+    };
+    for (name, ticks, silence) in sides {
         let _ = write!(out, "  {name}: ");
         match ticks.slowest {
             Some(slowest) => {
@@ -248,17 +271,17 @@ fn measured_json(measured: &Measured) -> Json {
             "longest": trip.longest.as_secs_f64(),
         })
     });
-    let chunks = measured.chunks;
+    let (chunks, is_known) = (measured.chunks, !measured.is_partial);
     json!({
         "capture": measured.source.as_deref(),
         "session": measured.context.session,
         "player": measured.context.player,
         "seconds": measured.seconds,
         "partial": measured.is_partial,
-        "server": ticks(&measured.server),
-        "client": ticks(&measured.client),
-        "server_silence": measured.server_silence,
-        "client_silence": measured.client_silence,
+        "server": is_known.then(|| ticks(&measured.server)),
+        "client": is_known.then(|| ticks(&measured.client)),
+        "server_silence": is_known.then_some(measured.server_silence),
+        "client_silence": is_known.then_some(measured.client_silence),
         "answers": trips.collect::<Vec<_>>(),
         "chunks_per_tick": chunks.map(|(reports, least, most)| json!({ "reports": reports, "least": least, "most": most })),
     })
@@ -266,7 +289,7 @@ fn measured_json(measured: &Measured) -> Json {
 
 /// The ticks per second of a clock.
 fn rate(ticks: &Ticks) -> f64 {
-    20.0 * (1.0 - ticks.lost / ticks.seconds.max(ticks.lost).max(1.0))
+    TICKS * (1.0 - ticks.lost / ticks.seconds.max(ticks.lost).max(1.0))
 }
 
 fn session(context: &Context) -> String {
@@ -275,13 +298,6 @@ fn session(context: &Context) -> String {
         let _ = write!(name, " {}", Escaped(player));
     }
     name
-}
-
-fn arrow(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Serverbound => "→",
-        Direction::Clientbound => "←",
-    }
 }
 
 /// Returns a moment up to its milliseconds.
@@ -301,5 +317,36 @@ const MAX_MEASURED: usize = 200;
 /// Periods, and sessions, that the page has.
 const MAX_SHOWN: usize = 20;
 
-/// Seconds between parts of a period.
-const PART: f64 = 10.0;
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::lint::tests::context;
+    use crate::report::Certainty;
+
+    #[test]
+    fn neighbouring_periods_keep_what_was_found_of_each() {
+        let context = Arc::new(context(340));
+        let finding = |among: LagPlace, reason: &str, begin, end, packets| LagFinding {
+            source: None,
+            context: Arc::clone(&context),
+            begin: Timestamp(begin),
+            end: Timestamp(end),
+            place: LagPlace::Unknown,
+            among: vec![among, LagPlace::ClientNetwork],
+            certainty: Certainty::Possible,
+            reason: reason.to_owned(),
+            evidence: Vec::new(),
+            shares: Vec::new(),
+            total: (packets, 10 * packets),
+        };
+        let mut report = LagReport::default();
+        report.add(finding(LagPlace::ServerNetwork, "both stood still", 0, 5_000_000_000, 3));
+        // It overlaps, and has packets of the other.
+        report.add(finding(LagPlace::Client, "late", 4_000_000_000, 9_000_000_000, 4));
+        let found = report.findings().map(|it| (it.among[0], &*it.reason, it.total));
+        let first = (LagPlace::ServerNetwork, "both stood still", (3, 30));
+        assert_eq!(found.collect::<Vec<_>>(), [first, (LagPlace::Client, "late", (4, 40))]);
+    }
+}

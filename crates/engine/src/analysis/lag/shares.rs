@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, HashMap};
 
+use super::flow::TAIL;
 use crate::analysis::Channels;
+use crate::analysis::named_counts::ENTITIES;
 use crate::text::packet_name;
 use mitmcraft_protocol::meaning::each_value;
 use mitmcraft_protocol::packet::Packet;
@@ -12,9 +14,9 @@ use mitmcraft_protocol::wire::named;
 /// Memory is bounded: of each five seconds, the greatest of each kind are kept.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
-    slots: Vec<(u64, Vec<(Item, Counts)>)>,
+    slots: Vec<(i64, Vec<(Item, Counts)>)>,
     current: HashMap<Item, Counts>,
-    slot: u64,
+    slot: i64,
     /// The types of the entities that have appeared.
     entities: HashMap<i64, &'static str>,
 }
@@ -100,7 +102,7 @@ impl Shares {
             return;
         }
         let name = &**kind.name();
-        if APPEARING.contains(&name) {
+        if name == PLAYER || ENTITIES.contains(&name) {
             self.appear(packet, name);
         }
         let mut first = FirstFields::default();
@@ -114,6 +116,18 @@ impl Shares {
             }
             [(FieldKind::X, x), (FieldKind::Z, z)] => self.count(Item::Chunk(x, z), bytes),
             _ => {}
+        }
+    }
+
+    /// Returns the shares that go on after the last seconds, with times from so many later on: a number of full slots.
+    pub(super) fn next(&mut self, length: f64) -> Self {
+        self.seal();
+        let (shift, first) = (slot(length), slot(length - TAIL));
+        let last = self.slots.iter().filter(|(slot, _)| *slot >= first);
+        Self {
+            slots: last.map(|(slot, items)| (slot - shift, items.clone())).collect(),
+            entities: std::mem::take(&mut self.entities),
+            ..Self::default()
         }
     }
 
@@ -207,8 +221,8 @@ impl Counts {
     }
 }
 
-fn slot(at: f64) -> u64 {
-    (at.max(0.0) / SLOT) as u64
+fn slot(at: f64) -> i64 {
+    (at / SLOT).floor() as i64
 }
 
 fn kind(item: &Item) -> ShareKind {
@@ -268,10 +282,7 @@ impl Visitor for FirstFields {
     }
 }
 
-/// The packets by which entities appear, in all versions.
-const APPEARING: [&str; 4] =
-    ["spawn_entity", "spawn_entity_living", "spawn_entity_weather", PLAYER];
-
+/// The packet by which players appear.
 const PLAYER: &str = "named_entity_spawn";
 
 /// Seconds that are counted together.
@@ -284,10 +295,10 @@ const KEPT: usize = 8;
 const TOP: usize = 5;
 
 /// Things that are counted in a slot.
-const MAX_ITEMS: usize = 4096;
+const MAX_ITEMS: usize = 512;
 
 /// Entities whose type is known.
 const MAX_ENTITIES: usize = 1 << 14;
 
 /// Greatest length of a channel's name that is counted, in bytes.
-const MAX_NAME: usize = 256;
+const MAX_NAME: usize = 64;

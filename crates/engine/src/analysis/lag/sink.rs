@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,16 @@ use mitmcraft_protocol::schema::State;
 
 /// Finds out when sessions lagged, and where that came from: a sink for the entries of captures.
 ///
-/// Memory is bounded: sessions are judged when they end and after every half hour, 256 are followed at a time,
-/// and of what was found the first 1,000 periods are kept.
+/// Memory is bounded: sessions are judged when they end and after every half hour, 64 are followed at a time,
+/// each with up to 4 MB, and the packets of players take up to 8 MB: 264 MB in all for a thread that reads captures;
+/// and of what was found the first 1,000 periods are kept. Sessions that begin while others take all places are only
+/// counted.
 #[derive(Debug, Default)]
 pub struct Lag {
     source: Option<Arc<str>>,
     sessions: HashMap<u64, Followed>,
+    /// Open sessions that are not followed; at most [`MAX_NAMES`] are known.
+    others: HashSet<u64>,
     players: Players,
     report: LagReport,
 }
@@ -68,19 +72,31 @@ impl Lag {
         for (_, session) in sessions {
             self.finish_session(session, false);
         }
+        self.others.clear();
     }
 
     fn take(&mut self, record: &Record) {
         let packet = &record.packet;
         let (session, at) = (packet.context().session, packet.at());
+        if packet.state() == State::Play {
+            self.players.count(packet);
+        }
+        if self.others.contains(&session) {
+            return;
+        }
         if !self.sessions.contains_key(&session) && self.sessions.len() >= MAX_SESSIONS {
-            let oldest = self.sessions.iter().min_by_key(|(_, it)| it.last).map(|(id, _)| *id);
+            let idle = self.sessions.iter().filter(|(_, it)| at.since(it.last) >= IDLE);
+            let oldest = idle.min_by_key(|(_, it)| it.last).map(|(id, _)| *id);
+            if oldest.is_none() {
+                if self.others.len() < MAX_NAMES {
+                    self.others.insert(session);
+                    self.report.pass_over();
+                }
+                return;
+            }
             if let Some(followed) = oldest.and_then(|id| self.sessions.remove(&id)) {
                 self.finish_session(followed, false);
             }
-        }
-        if packet.state() == State::Play {
-            self.players.count(packet);
         }
         let source = &self.source;
         let followed = self.sessions.entry(session).or_insert_with(|| Followed {
@@ -90,9 +106,9 @@ impl Lag {
         });
         let before = followed.last;
         followed.last = before.max(at);
-        let is_due = followed.seen.time(at) >= MAX_SECONDS;
+        let is_due = followed.seen.time(followed.last) >= MAX_SECONDS;
         let full = is_due.then(|| {
-            let next = followed.seen.next(at);
+            let next = followed.seen.next(followed.last);
             std::mem::replace(&mut followed.seen, next)
         });
         followed.seen.number(packet.seq());
@@ -126,11 +142,13 @@ impl Lag {
 
     fn finding(&self, seen: &Observed, judgement: Judgement) -> LagFinding {
         let Judgement { span, place, among, certainty, reason, mut facts } = judgement;
-        let at = |seconds: f64| seen.begin.plus(Duration::from_secs_f64(seconds.max(0.0)));
-        let (begin, end) = (at(span.from), at(span.to));
+        let (begin, end) = (seen.moment(span.from), seen.moment(span.to));
         facts.truncate(MAX_EVIDENCE);
-        let evidence =
-            facts.into_iter().map(|it| LagEvidence { at: at(it.at), seq: it.seq, text: it.text });
+        let evidence = facts.into_iter().map(|it| LagEvidence {
+            at: seen.moment(it.at),
+            seq: it.seq,
+            text: it.text,
+        });
         let sums = [&seen.down, &seen.up].map(|flow| flow.sum(span.from, span.to));
         let mut shares = self.players.top(begin, end);
         shares.extend(seen.shares.top(span.from, span.to));
@@ -166,6 +184,9 @@ impl Sink for Lag {
             Entry::Event(event) => {
                 let session = event.context.session;
                 let is_over = matches!(event.kind, EventKind::Close(_) | EventKind::Open);
+                if is_over {
+                    self.others.remove(&session);
+                }
                 if is_over && let Some(mut followed) = self.sessions.remove(&session) {
                     let is_closed = entry.is_close();
                     if is_closed {
@@ -188,9 +209,11 @@ impl Players {
     fn count(&mut self, packet: &Packet) {
         let context = packet.context();
         let slot = self.slots.entry(packet.at().0 / SLOT).or_default();
-        let (packets, bytes) = slot.entry(context.session).or_default();
-        *packets += 1;
-        *bytes += packet.wire_size() as u64;
+        if slot.len() < MAX_IN_SLOT || slot.contains_key(&context.session) {
+            let (packets, bytes) = slot.entry(context.session).or_default();
+            *packets += 1;
+            *bytes += packet.wire_size() as u64;
+        }
         if self.slots.len() > MAX_SLOTS {
             self.slots.pop_first();
         }
@@ -227,7 +250,10 @@ impl Players {
 }
 
 /// Sessions that are followed at the same time.
-const MAX_SESSIONS: usize = 256;
+pub(super) const MAX_SESSIONS: usize = 64;
+
+/// Time without a packet after which a session gives way to another one.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// Nanoseconds whose packets of players are counted together.
 const SLOT: u64 = 5_000_000_000;
@@ -235,8 +261,34 @@ const SLOT: u64 = 5_000_000_000;
 /// Counted times that are kept: more than sessions are observed before they are judged.
 const MAX_SLOTS: usize = 400;
 
-/// Players whose names are known.
-const MAX_NAMES: usize = 1 << 16;
+/// Sessions that are counted in a slot.
+const MAX_IN_SLOT: usize = 256;
+
+/// Players whose names are known, and sessions that are known not to be followed.
+const MAX_NAMES: usize = 1 << 14;
 
 /// Players that are shown.
 const TOP: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::tests::context;
+    use mitmcraft_protocol::codec::Frame;
+    use mitmcraft_protocol::packet::{Content, Context};
+    use mitmcraft_protocol::schema::Direction;
+
+    #[test]
+    fn of_each_slot_a_bounded_number_of_sessions_is_counted() {
+        let mut players = Players::default();
+        for session in (1..=1000).chain([1]) {
+            let context = Arc::new(Context { session, ..context(340) });
+            let content = Content::Frame(Frame::from_body(vec![0; 10].into()));
+            let (direction, state) = (Direction::Clientbound, State::Play);
+            let packet = Packet::new(context, 1, Timestamp(0), direction, state, content);
+            players.count(&packet);
+        }
+        let [slot] = &*players.slots.values().collect::<Vec<_>>() else { panic!() };
+        assert_eq!((slot.len(), slot[&1].0), (MAX_IN_SLOT, 2));
+    }
+}

@@ -1,6 +1,6 @@
 use super::answers::Trip;
 use super::clock::Late;
-use super::observed::{ENTERING, Observed};
+use super::observed::Observed;
 use mitmcraft_protocol::schema::Direction;
 
 /// A period in which something was late.
@@ -25,9 +25,8 @@ pub(super) struct Evidence<'o> {
 
 impl<'o> Evidence<'o> {
     pub(super) fn new(seen: &'o Observed, end: f64, is_closed: bool) -> Self {
-        let entered = |at: f64| seen.entered.iter().any(|it| (*it..it + ENTERING).contains(&at));
         let mut trips = seen.answers.trips();
-        trips.retain(|trip| !entered(trip.at));
+        trips.retain(|trip| !seen.is_entering(trip.at));
         let (mut server, mut client) = (seen.server.lates(), seen.client.lates());
         if runs_otherwise(&server) {
             server.clear();
@@ -44,6 +43,7 @@ impl<'o> Evidence<'o> {
         spans.extend(self.late_answers(Direction::Serverbound));
         if self.seen.server.beats() == 0 {
             let gaps = self.seen.down.gaps(0.0, self.end);
+            let gaps = gaps.filter(|gap| !self.seen.is_entering(gap.from));
             let long = gaps.filter(|gap| gap.seconds() >= SILENCE && gap.missing >= DENSE);
             let long = long.filter(|gap| self.seen.down.is_rhythmic(gap));
             spans.extend(long.map(|gap| Span { from: gap.from, to: gap.to }));
@@ -72,7 +72,8 @@ impl<'o> Evidence<'o> {
             Direction::Clientbound => &self.seen.down,
             Direction::Serverbound => &self.seen.up,
         };
-        let (last, _) = flow.last.filter(|(last, _)| self.end - last >= END)?;
+        let (last, _) =
+            flow.last.filter(|(last, _)| self.end - last.max(self.seen.entering) >= END)?;
         let missing = flow.rate(last) * (self.end - last);
         (self.is_closed && !self.seen.is_partial && missing >= DENSE)
             .then_some(Span { from: last, to: self.end })
@@ -165,10 +166,12 @@ impl Span {
 /// Seconds that a game loses at once.
 const STOOD: f64 = 0.4;
 
-/// Seconds that a game loses within [`WINDOW`] if it is slow, and with a beat.
+/// Seconds over which the rate of ticks is taken, and that a game loses in them if it is slow.
+pub(super) const WINDOW: f64 = 10.0;
 const SLOW: f64 = 1.0;
-const SOME: f64 = 0.02;
-const WINDOW: f64 = 10.0;
+
+/// Seconds lost with a beat that are more than inaccuracy.
+pub(super) const SOME: f64 = 0.02;
 
 /// Seconds by which a beat is late.
 pub(super) const WAITED: f64 = 0.2;
@@ -182,7 +185,7 @@ const END: f64 = 5.0;
 
 /// Seconds after which a move is owed, and after which the player has none to make.
 const MOVE_OWED: f64 = 1.6;
-const MOVE_ABSENT: f64 = 60.0;
+pub(super) const MOVE_ABSENT: f64 = 60.0;
 
 /// Seconds between late answers that belong together.
 const BETWEEN: f64 = 35.0;

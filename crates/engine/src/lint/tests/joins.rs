@@ -161,6 +161,14 @@ fn joins_that_are_too_large_to_keep_together_are_not_judged() {
     check.take(&large(41).0);
     assert_eq!(stuck(&check), 31);
     assert!(check.missing(41, later).is_some());
+    // So does a session of which packets are missing.
+    let mut gap = Script::new(777);
+    (gap.context, gap.seq) = (Arc::clone(entries[1].0.context()), 7);
+    let gap = gap.bytes(Direction::Clientbound, State::Configuration, vec![7]);
+    check.take(gap.entries.last().unwrap());
+    assert_eq!(stuck(&check), 30);
+    check.take(&large(42).0);
+    assert!(check.missing(42, later).is_some());
 }
 
 #[test]
@@ -244,6 +252,15 @@ fn the_version_of_a_server_explains_nothing_about_another_server() {
     // A second server of another version has a finding of its own.
     known(&mut linter, "b", 14);
     assert_eq!(rules(&linter), ["version-differs"]);
+    // Nor about what is counted together with what it explains.
+    let mut both = Linter::default();
+    known(&mut both, "a", 2);
+    known(&mut both, "b", 2);
+    known(&mut both, "c", 1);
+    known(&mut both, "a", 14);
+    let report = both.report();
+    let found: Vec<_> = report.findings.iter().map(|it| (&*it.rule, it.count)).collect();
+    assert_eq!(found, [("id-unknown", 3), ("version-differs", 1)]);
     // The sessions of another capture are of other servers.
     linter.begin("another capture");
     known(&mut linter, "a", 2);

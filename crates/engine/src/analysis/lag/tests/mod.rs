@@ -3,12 +3,19 @@
 mod world;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use world::{CLIENT_PROXY, PROXY_CLIENT, PROXY_SERVER, Plan, Random, SERVER_PROXY, moment};
 
+use super::sink::MAX_SESSIONS;
 use super::{Lag, LagPlace, LagReport, ShareKind};
-use crate::capture::{Entry, Sink as _};
-use mitmcraft_protocol::schema::Direction;
+use crate::analysis::RoundTrips;
+use crate::capture::{Entry, Record, Sink as _};
+use crate::lint::tests::context;
+use crate::lint::tests::planted::body::body;
+use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::packet::{Content, Context, Packet};
+use mitmcraft_protocol::schema::{Direction, State};
 
 /// Versions with other packets for what is measured.
 const VERSIONS: [i32; 9] = [47, 107, 340, 754, 759, 765, 768, 770, 777];
@@ -227,6 +234,9 @@ fn a_capture_without_some_packets_shows_no_lag_of_the_client() {
         report.write_text(&mut text);
         assert_eq!(report.findings().count(), 0, "{text}");
         assert!(text.contains("packets are missing from the capture"), "{text}");
+        assert!(!text.contains("ticks per second") && !text.contains("silent for"), "{text}");
+        let json = &report.json()["sessions"][0];
+        assert!(json["server_silence"].is_null() && json["client"].is_null(), "{json}");
     }
 }
 
@@ -310,4 +320,131 @@ fn healthy_sessions_have_no_lag() {
         assert_eq!(report.findings().count(), 0, "{number} in {version}:\n{text}");
         assert_eq!(report.measured().count(), 1);
     }
+}
+
+/// Returns a keep-alive or its answer.
+fn keep_alive(session: u64, seq: u64, at: f64, direction: Direction, number: i64) -> Entry {
+    let context = Context { session, ..context(340) };
+    let kind = context.protocol.named(State::Play, direction, "keep_alive").unwrap();
+    let bytes = body().varint(kind.id()).i64(number).bytes;
+    let content = Content::Frame(Frame::from_body(bytes.into()));
+    let (context, state) = (Arc::new(context), State::Play);
+    Entry::Packet(Record::passed(Packet::new(context, seq, moment(at), direction, state, content)))
+}
+
+#[test]
+fn time_that_goes_back_stands_still() {
+    let (down, up) = (Direction::Clientbound, Direction::Serverbound);
+    let entries = [
+        keep_alive(1, 1, 10_001.0, down, 7),
+        keep_alive(1, 2, 10_000.0, up, 7),
+        keep_alive(1, 3, 0.0, down, 8),
+        keep_alive(1, 4, 10_003.0, up, 8),
+    ];
+    let report = judged(&entries);
+    assert_eq!(report.findings().count(), 0);
+    assert_eq!(report.json()["sessions"][0]["answers"][0]["longest"], 0.002);
+    // Packets that are recorded in another order than they came in.
+    let mut plan = Plan::healthy(770, 3);
+    (plan.pings, plan.debug_pings) = (true, true);
+    let mut entries = plan.play();
+    let records = entries.len() - 1;
+    entries[..records].chunks_mut(7).for_each(<[Entry]>::reverse);
+    assert!(judged(&entries).measured().all(|it| it.server_silence >= 0.0));
+}
+
+#[test]
+fn sessions_beyond_those_that_are_followed_are_counted_and_not_judged() {
+    let sessions = MAX_SESSIONS as u64 + 10;
+    let mut entries = Vec::new();
+    for second in 0..20 {
+        let at = 1000.0 * f64::from(second);
+        let seq = 1 + u64::try_from(second).unwrap();
+        let one = |session| keep_alive(session, seq, at, Direction::Clientbound, second.into());
+        entries.extend((1..=sessions).map(one));
+    }
+    let json = judged(&entries).json();
+    let count = |name: &str| json[name].as_u64().unwrap();
+    let followed = json["sessions"].as_array().unwrap().len() as u64 + count("sessions_left_out");
+    assert_eq!((followed, count("sessions_not_followed")), (MAX_SESSIONS as u64, 10));
+    // Those that are silent give way to another one.
+    entries.push(keep_alive(1000, 1, 80_000.0, Direction::Clientbound, 1));
+    let report = judged(&entries);
+    let mut text = String::new();
+    report.write_text(&mut text);
+    assert!(text.contains("\n10 sessions not followed: "), "{text}");
+    assert_eq!(report.json()["sessions_not_followed"], 10);
+}
+
+#[test]
+fn a_connection_that_is_slow_while_a_world_loads_is_no_lag() {
+    for (version, seed) in VERSIONS.into_iter().zip(40..) {
+        let mut plan = Plan::healthy(version, seed);
+        (plan.join_chunks, plan.chunks.0) = (300, 3.0);
+        plan.links[SERVER_PROXY].slow = Some((2000.0, 12_000.0, 12.0));
+        let report = judged(&plan.play());
+        let mut text = String::new();
+        report.write_text(&mut text);
+        assert_eq!(report.findings().count(), 0, "{version}:\n{text}");
+    }
+}
+
+#[test]
+fn what_happens_while_a_half_hour_ends_is_found_with_its_packets() {
+    let (at, length) = (1_790_000.0, 20_000.0);
+    for of_client in [false, true] {
+        let mut plan = Plan::healthy(770, 12);
+        (plan.entities, plan.chunks, plan.length) = (1, (1.0, 50), 1_900_000.0);
+        (plan.one_thread, plan.pings) = (of_client, false);
+        *(if of_client { &mut plan.freezes } else { &mut plan.stalls }) = vec![(at, length)];
+        let entries = plan.play();
+        let report = judged(&entries);
+        let mut text = String::new();
+        report.write_text(&mut text);
+        let place = if of_client { LagPlace::Client } else { LagPlace::Server };
+        let finding = report.findings().next().unwrap_or_else(|| panic!("{text}"));
+        assert_eq!((finding.place, report.findings().count()), (place, 1), "{text}");
+        assert!(
+            finding.begin > moment(at - 2000.0) && finding.begin < moment(at + 7000.0),
+            "{text}"
+        );
+        assert!(finding.end >= moment(at + length), "{text}");
+        // Whole seconds are counted.
+        let (begin, end) = (finding.begin.0, finding.end.0 + 1_000_000_000);
+        let times = entries.iter().filter_map(Entry::record).map(|it| it.packet.at().0);
+        let most = times.filter(|at| (begin - 1_000_000_000..=end).contains(at)).count() as u64;
+        let times = entries.iter().filter_map(Entry::record).map(|it| it.packet.at().0);
+        let least = times.filter(|at| (begin..=finding.end.0).contains(at)).count() as u64;
+        assert!((least..=most).contains(&finding.total.0), "{least} to {most}\n{text}");
+        let all = RoundTrips::default();
+        let all = entries.iter().filter_map(Entry::record).fold(all, |mut all, record| {
+            all.count(record);
+            all
+        });
+        let answered = |name: &str| all.iter().find(|it| it.0 == name).unwrap().2.answered;
+        let json = report.json();
+        let measured = &json["sessions"][0]["answers"][0];
+        assert_eq!(measured["name"], "keep-alive");
+        assert_eq!(measured["answered"], answered("keep-alive"));
+        let seconds = json["sessions"][0]["seconds"].as_f64().unwrap();
+        assert!((1895.0..1900.1).contains(&seconds), "{seconds}");
+    }
+}
+
+#[test]
+fn the_page_says_which_capture_has_a_session_and_how_many_are_left_out() {
+    let mut lag = Lag::default();
+    lag.begin("logs/one.jsonl");
+    for second in 0..3 {
+        let at = 1000.0 * f64::from(second);
+        let seq = 1 + u64::try_from(second).unwrap();
+        for session in 1..=30 {
+            let direction = Direction::Clientbound;
+            lag.write(&keep_alive(session, seq, at, direction, second.into())).unwrap();
+        }
+    }
+    let mut text = String::new();
+    lag.into_report().write_text(&mut text);
+    assert!(text.contains("#1, 2.0 s in the game\n  in logs/one.jsonl\n"), "{text}");
+    assert!(text.ends_with("\n10 sessions more; as JSON, the first 200 are complete.\n"), "{text}");
 }
