@@ -37,6 +37,13 @@ fn a_world_appears_when_it_is_complete_and_replaces_only_a_world() {
     let overwrite = [&convert[..], &["--overwrite"]].concat();
     Program::mitmcraft(&overwrite).succeed();
     assert_eq!(names(&world), ["level.dat", "region"]);
+    // Nor with a capture in it.
+    let inside = world.join("region/run.jsonl");
+    fs::copy(&sample, &inside).unwrap();
+    let said =
+        refuses(&["convert", text(&inside), text(&world), "--format", "world", "--overwrite"]);
+    assert!(said.contains("is in it; move it elsewhere first"), "{said}");
+    fs::remove_file(&inside).unwrap();
     // A folder that is no world is never replaced.
     fs::remove_file(world.join("level.dat")).unwrap();
     let said = refuses(&overwrite);
