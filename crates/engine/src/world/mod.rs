@@ -10,6 +10,7 @@ mod dimension;
 mod known_chunk;
 mod level;
 mod log;
+mod memory;
 mod palette;
 mod region;
 mod region_file;

@@ -9,6 +9,7 @@ use flate2::read::{GzDecoder, ZlibDecoder};
 
 use super::dimension::Dimension;
 use super::palette::pack;
+use super::region::Region;
 use super::region_file::{Added, RegionFile};
 use super::storage::Storage;
 use super::*;
@@ -310,6 +311,76 @@ fn a_chunk_of_1_8_has_the_numbers_of_its_blocks() {
     assert_eq!(get(&level, "Data/version"), &Tag::Int(19133));
     let Tag::Compound(data) = get(&level, "Data") else { panic!() };
     assert!(data.get("DataVersion").is_none() && data.get("generatorOptions").is_some());
+}
+
+/// Chunks of 1.8 in one packet, each of one section of stone.
+fn bulk(places: &[(i32, i32)]) -> Entry {
+    let mut fields = vec![1];
+    fields.extend(varint(u32::try_from(places.len()).unwrap()));
+    for (x, z) in places {
+        fields.extend_from_slice(&[x.to_be_bytes(), z.to_be_bytes()].concat());
+        fields.extend_from_slice(&[0, 1]);
+    }
+    for _ in places {
+        fields.extend_from_slice(&[16, 0].repeat(4096));
+        fields.extend_from_slice(&[0xff; 4096 + 256]);
+    }
+    packet(1, 47, 1, "map_chunk_bulk", &fields)
+}
+
+/// Gives packets to a region that may keep `limit` bytes.
+fn region(limit: usize, entries: &[Entry]) -> (Region, LeftOut) {
+    let (mut region, mut left_out) = (Region::new((0, 0, 0)), LeftOut::default());
+    region.limit = limit;
+    for entry in entries {
+        region.take(&entry.record().unwrap().packet, &mut left_out);
+    }
+    (region, left_out)
+}
+
+#[test]
+fn chunks_that_come_in_one_packet_count_by_their_own_bytes() {
+    let places: Vec<(i32, i32)> = (0..1024).map(|it| (it & 31, it >> 5)).collect();
+    let bulks: Vec<Entry> = places.chunks(10).map(bulk).collect();
+    // A 16th of the limit for chunks of one section, not of 16.
+    let (region, left_out) = region(16 << 20, &bulks);
+    assert_eq!((region.chunks.len(), left_out), (1024, LeftOut::default()));
+    assert!((12 << 20..14 << 20).contains(&region.size), "{}", region.size);
+}
+
+#[test]
+fn all_that_is_kept_of_a_region_is_bounded() {
+    let number = 765;
+    let limit = 256 << 10;
+    let first = chunk(1, number, 1, (0, 0), state(number, "stone"));
+    let entity = |place: u32| {
+        // x and y.
+        let position = (u64::from(place & 15) << 38 | u64::from(place >> 4)).to_be_bytes();
+        // A string of 8 KiB in a tag without name.
+        let nbt = [&[1, 10, 8, 0, 1, b'x', 0x20, 0][..], &[b'y'; 0x2000], &[0]].concat();
+        packet(1, number, 2, "tile_entity_data", &[&position[..], &nbt].concat())
+    };
+    let height = |y: i32, x: i32| change(1, number, 2, [x & 15, y, x >> 4], 1);
+    let light = |place: i32| {
+        let mut fields = varint(place.cast_unsigned() & 31);
+        fields.extend(varint(place.cast_unsigned() >> 5));
+        fields.extend_from_slice(&[1, 1, 0, 0, 0, 0x80, 0x10]);
+        fields.extend_from_slice(&[0x77; 2048]);
+        packet(1, 754, 2, "update_light", &fields)
+    };
+    let entities = std::iter::once(first.clone()).chain((0..64).map(entity)).collect::<Vec<_>>();
+    let changes = (-64..0).flat_map(|y| (0..256).map(move |x| (y, x)));
+    let changes = std::iter::once(first).chain(changes.map(|(y, x)| height(y, x)));
+    let lights: Vec<Entry> = (0..256).map(light).collect();
+    for (what, entries) in
+        [("entities", entities), ("changes", changes.collect()), ("lights", lights)]
+    {
+        let (kept, left_out) = region(usize::MAX, &entries);
+        assert!(kept.size > 2 * limit && left_out == LeftOut::default(), "{what} {}", kept.size);
+        let (kept, left_out) = region(limit, &entries);
+        assert!((limit / 2..limit + 64).contains(&kept.size), "{what} {}", kept.size);
+        assert!(left_out.too_many > 0, "{what}");
+    }
 }
 
 #[test]
