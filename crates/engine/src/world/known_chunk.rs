@@ -61,6 +61,10 @@ impl KnownChunk {
             rest_size: 0,
         };
         chunk.put(column.sections);
+        let (x, z) = (chunk.x, chunk.z);
+        let mut entities = std::mem::take(&mut chunk.block_entities);
+        entities.retain(|at, _| (at[0] >> 4, at[2] >> 4) == (x, z) && chunk.has_height(at[1]));
+        chunk.block_entities = entities;
         chunk.rest_size = kept + chunk.measure_rest();
         chunk
     }
@@ -137,6 +141,16 @@ impl KnownChunk {
         self.rest_size -= before.map_or(0, |it| it.size);
     }
 
+    /// Returns whether the world has blocks at this height.
+    pub(super) fn has_height(&self, y: i32) -> bool {
+        let number = y >> 4;
+        match self.release() < Release::V1_18 {
+            true => OLD_HEIGHT.contains(&number),
+            // No section of the world is left out of a packet.
+            false => self.sections.get(&number).is_some_and(has_blocks),
+        }
+    }
+
     /// Returns whether a block has changed since the chunk came.
     pub(super) fn has_changed(&self, [x, y, z]: [i32; 3]) -> bool {
         let index = ((y & 15) << 8 | (z & 15) << 4 | x & 15) as u16;
@@ -191,9 +205,14 @@ impl KnownChunk {
     }
 
     fn put(&mut self, sections: Vec<Section>) {
+        let is_old = self.release() < Release::V1_17;
         for section in sections {
+            let number = section.origin[1] >> 4;
+            if is_old && has_blocks(&section) && !OLD_HEIGHT.contains(&number) {
+                continue;
+            }
             self.is_lit |= section.block_light.is_some() || section.sky_light.is_some();
-            self.sections.insert(section.origin[1] >> 4, section);
+            self.sections.insert(number, section);
         }
         self.measure_sections();
     }
@@ -222,6 +241,9 @@ pub(super) fn is_whole(column: &Column, release: Release) -> bool {
 pub(super) fn has_blocks(section: &Section) -> bool {
     section.blocks.is_some()
 }
+
+/// The sections of a world up to 1.17: the game cannot load others up to 1.13.
+const OLD_HEIGHT: std::ops::Range<i32> = 0..16;
 
 /// About how many bytes a change of a block keeps in memory.
 const CHANGE: usize = 32;

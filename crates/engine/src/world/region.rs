@@ -90,7 +90,9 @@ impl Region {
         if self.chunks.get(&place).is_some_and(|it| it.at > packet.at()) {
             return;
         }
-        let entities = BlockEntity::of_chunk(packet, place.0, place.1).into_iter().collect();
+        let entities = BlockEntity::of_chunk(packet, place.0, place.1);
+        left_out.too_many += u64::from(entities.len() > MAX_ENTITIES);
+        let entities = entities.into_iter().take(MAX_ENTITIES).collect();
         let mut chunk = KnownChunk::new(column, packet, entities);
         let replaced = self.chunks.get(&place).map_or(0, KnownChunk::size);
         if self.size - replaced + chunk.size() > self.limit {
@@ -121,13 +123,17 @@ impl Region {
         }
         for (at, state) in &changes.all {
             let [x, y, z] = *at;
-            if (x >> 9, z >> 9) != (self.key.1, self.key.2) || !HEIGHTS.contains(&y) {
+            if (x >> 9, z >> 9) != (self.key.1, self.key.2) {
                 continue;
             }
             let known = self.chunks.get_mut(&(x >> 4, z >> 4));
             let Some(chunk) = known.filter(|it| it.at <= packet.at()) else { continue };
             if chunk.release() != release {
                 left_out.other_version += 1;
+                continue;
+            }
+            // Explosions reach beyond the world.
+            if !chunk.has_height(y) {
                 continue;
             }
             let before = chunk.size();
@@ -141,7 +147,9 @@ impl Region {
         let Some((at, entity)) = BlockEntity::of_packet(packet) else { return };
         let known = self.chunks.get_mut(&(at[0] >> 4, at[2] >> 4));
         let release = packet.context().protocol.release();
-        let is_fit = |it: &&mut KnownChunk| it.at <= packet.at() && it.release() == release;
+        let is_fit = |it: &&mut KnownChunk| {
+            it.at <= packet.at() && it.release() == release && it.has_height(at[1])
+        };
         let Some(chunk) = known.filter(is_fit) else { return };
         let before = chunk.block_entities.get(&at).map_or(0, |it| it.size);
         let after = entity.as_ref().map_or(0, |it| it.size);
@@ -163,6 +171,3 @@ const MAX_SIZE: usize = 256 << 20;
 
 /// Block entities of a chunk that are kept at most.
 const MAX_ENTITIES: usize = 1 << 16;
-
-/// The heights of blocks in worlds of any dimension type.
-const HEIGHTS: std::ops::Range<i32> = -2048..2048;

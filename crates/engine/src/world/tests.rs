@@ -384,6 +384,31 @@ fn all_that_is_kept_of_a_region_is_bounded() {
 }
 
 #[test]
+fn blocks_above_and_below_the_world_are_not_part_of_it() {
+    let explosion = |y: f32| {
+        let mut fields = [0.0, y, 0.0, 1.0].map(f32::to_be_bytes).concat();
+        fields.extend_from_slice(&[0, 0, 0, 3, 0, 0, 0, 0, 1, 0, 0, 0xff, 0]);
+        fields.extend_from_slice(&[0; 12]);
+        packet(1, 47, 2, "explosion", &fields)
+    };
+    let (files, _) = world(&[bulk(&[(0, 0)]), explosion(255.0), explosion(0.0)]).unwrap();
+    let chunk = files.chunk("region/r.0.0.mca", 0, 0).unwrap();
+    let Tag::List(sections) = get(&chunk, "Level/Sections") else { panic!() };
+    let heights: Vec<_> = sections.items.iter().map(|it| get(it, "Y")).collect();
+    assert_eq!(heights, [&Tag::Byte(0), &Tag::Byte(15)]);
+    // Nor are block entities.
+    let first = chunk_with_entity_at(900);
+    let (region, _) = region(usize::MAX, &first);
+    let known = region.chunks[&(0, 0)].block_entities.keys();
+    assert_eq!(known.collect::<Vec<_>>(), [&[2, -64, 3]]);
+}
+
+fn chunk_with_entity_at(y: u64) -> [Entry; 2] {
+    let fields = [&y.to_be_bytes()[..], &[1, 0]].concat();
+    [chunk(1, 765, 1, (0, 0), 1), packet(1, 765, 2, "tile_entity_data", &fields)]
+}
+
+#[test]
 fn dimensions_of_a_server_are_paths_whatever_it_names_them() {
     let login = |name: &str| {
         let mut fields =
