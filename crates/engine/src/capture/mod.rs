@@ -36,6 +36,7 @@ use body_places::{NotedPlaces, PartLength};
 use drain::drain;
 pub use entry_ring::{EntryRing, LeftOut};
 use entry_writer::EntryWriter;
+pub(crate) use files::is_device;
 use files::spool;
 pub use files::{
     CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, CompactedPart, Compression,

@@ -20,4 +20,6 @@ mod tags;
 mod tests;
 mod world_writer;
 
-pub use world_writer::{LeftOut, WorldError, WorldFiles, WorldReport, WorldWriter};
+pub use world_writer::{
+    LeftOut, WorldError, WorldFiles, WorldReport, WorldWriter, is_about_blocks,
+};

@@ -384,6 +384,14 @@ fn all_that_is_kept_of_a_region_is_bounded() {
 }
 
 #[test]
+fn a_packet_is_kept_for_few_regions() {
+    let places: Vec<(i32, i32)> = (0..20).map(|it| (it * 32, 0)).collect();
+    let (_, report) = world(&[bulk(&places)]).unwrap();
+    assert_eq!(report.dimensions, [("minecraft:overworld".to_owned(), 16)]);
+    assert_eq!(report.left_out.too_many, 4);
+}
+
+#[test]
 fn blocks_above_and_below_the_world_are_not_part_of_it() {
     let explosion = |y: f32| {
         let mut fields = [0.0, y, 0.0, 1.0].map(f32::to_be_bytes).concat();
@@ -406,6 +414,65 @@ fn blocks_above_and_below_the_world_are_not_part_of_it() {
 fn chunk_with_entity_at(y: u64) -> [Entry; 2] {
     let fields = [&y.to_be_bytes()[..], &[1, 0]].concat();
     [chunk(1, 765, 1, (0, 0), 1), packet(1, 765, 2, "tile_entity_data", &fields)]
+}
+
+/// The packet that lets a player into a dimension of 1.20.3.
+fn login(session: u64, name: &str) -> Entry {
+    let name = [&[u8::try_from(name.len()).unwrap()][..], name.as_bytes()].concat();
+    let kind = [&[19][..], b"minecraft:overworld"].concat();
+    let state = [&kind[..], &name, &[0; 8], &[1, 1, 0, 0, 0, 0]].concat();
+    let fields = [&[0, 0, 0, 7, 0, 0, 20, 10, 10, 0, 1, 0][..], &state].concat();
+    packet(session, 765, 0, "login", &fields)
+}
+
+#[test]
+fn dimensions_whose_names_differ_in_characters_that_no_path_has_stay_apart() {
+    let mut entries = Vec::new();
+    let names = ["ns:a/b", "ns:a_b", "the/nether", "minecraft:con", "ns:a/b"];
+    for (session, name) in (1..).zip(names) {
+        entries.push(login(session, name));
+        entries.push(chunk(session, 765, 1, (session as i32, 0), 1));
+    }
+    let (files, report) = world(&entries).unwrap();
+    let expected =
+        [("ns:a_b", 2), ("ns:a_b_1", 1), ("minecraft:the_nether_2", 1), ("minecraft:_con", 1)];
+    assert_eq!(report.dimensions, expected.map(|(name, count)| (name.to_owned(), count)));
+    let folder = "dimensions/minecraft/the_nether_2/region";
+    assert!(files.chunk(&format!("{folder}/r.0.0.mca"), 3, 0).is_some());
+}
+
+#[test]
+fn the_spawn_is_the_newest_one_in_its_own_dimension() {
+    let spawn = |seconds: u64, name: &str, at: u64| {
+        let name = [&[u8::try_from(name.len()).unwrap()][..], name.as_bytes()].concat();
+        let fields = [&name[..], &(at << 38 | at << 12 | at).to_be_bytes(), &[0; 8]].concat();
+        packet(1, 774, seconds, "spawn_position", &fields)
+    };
+    let position = |seconds: u64, at: f64, flags: u8| {
+        let mut fields = vec![1];
+        fields.extend([at; 3].map(f64::to_be_bytes).concat());
+        fields.extend_from_slice(&[0; 24 + 8 + 3]);
+        fields.push(flags);
+        packet(1, 774, seconds, "position", &fields)
+    };
+    let found = |more: &[Entry]| {
+        let entries = [&[chunk(1, 774, 1, (0, 0), 1)], more].concat();
+        let (files, _) = world(&entries).unwrap();
+        let level = files.dat("level.dat");
+        let Tag::IntArray(place) = get(&level, "Data/spawn/pos") else { panic!() };
+        (text(get(&level, "Data/spawn/dimension")), place[0])
+    };
+    let nether = spawn(3, "minecraft:the_nether", 7);
+    let overworld = spawn(2, "minecraft:overworld", 5);
+    assert_eq!(found(&[nether, overworld]), ("minecraft:the_nether".to_owned(), 7));
+    let own = "minecraft:overworld".to_owned();
+    // That of a dimension of which nothing is known is no place in this world.
+    let unknown = spawn(9, "other:world", 5);
+    let [first, moved, later] = [(2, 10.5, 0), (3, 0.5, 1), (4, 20.5, 0x18)];
+    let [first, moved, later] =
+        [first, moved, later].map(|(at, to, flags)| position(at, to, flags));
+    assert_eq!(found(&[unknown, first.clone(), moved.clone()]), (own.clone(), 10));
+    assert_eq!(found(&[later, moved, first]), (own, 20));
 }
 
 #[test]
