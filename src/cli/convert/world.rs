@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use mitmcraft_engine::capture::{Entry, Sink as _};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::replay::Point;
-use mitmcraft_engine::world::{LeftOut, WorldFiles, WorldWriter};
+use mitmcraft_engine::world::{LeftOut, WorldFiles, WorldWriter, is_about_blocks};
 use mitmcraft_protocol::packet::Timestamp;
 use tempfile::TempDir;
 use thiserror::Error;
@@ -147,7 +147,10 @@ impl WorldConversion {
         self.session.is_none_or(|wanted| wanted == session)
             && self.at.is_none_or(|at| at.has(entry))
             && match (entry, &self.condition) {
-                (Entry::Packet(record), Some(condition)) => condition.matches(record),
+                // The others say in which dimension the blocks are.
+                (Entry::Packet(record), Some(condition)) => {
+                    !is_about_blocks(&record.packet) || condition.matches(record)
+                }
                 _ => true,
             }
     }

@@ -65,6 +65,11 @@ fn a_world_that_cannot_be_made_leaves_nothing_behind() {
     let before = [&convert[..], &["--at", "@12"]].concat();
     assert!(refuses(&before).contains("no whole chunk of 1.2 or later"));
     assert_eq!(names(&parent), [""; 0]);
+    // A condition is about blocks, not about what says in which dimension they are.
+    let chunks = [&convert[..], &["--where", "*chunk*"]].concat();
+    let (_, said) = Program::mitmcraft(&chunks).succeed_with_errors();
+    assert!(said.contains("1 chunk in ") && !said.contains("beginning is missing"), "{said}");
+    fs::remove_dir_all(&world).unwrap();
     for (more, said) in [
         (&["--at", "x"][..], "expected seconds since the session began (`12.5`)"),
         (&["--redact"], "are for captures, not for a world"),
