@@ -1,7 +1,7 @@
 //! What prismarine-provider-anvil, anvil-parser2 and nbtlib read in the worlds that `convert` makes of chunks: block for
 //! block what prismarine-chunk read in the packets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -68,7 +68,7 @@ fn worlds_have_the_blocks_that_were_sent() {
     let arguments: Vec<&str> = arguments.iter().map(|it| &**it).collect();
     let (status, out) = Program::node("worlds.js", &arguments).finish();
     assert!(status.success(), "{out}");
-    let mut blocks = 0;
+    let (mut blocks, mut read) = (0, BTreeSet::new());
     for line in out.lines() {
         let line: Json = serde_json::from_str(line).unwrap();
         let version = line["version"].as_str().unwrap();
@@ -76,18 +76,25 @@ fn worlds_have_the_blocks_that_were_sent() {
         let (_, theirs) = &sent[version][&(place[0], place[1])];
         assert_eq!(line["states"], theirs["states"], "{version} {place:?}");
         blocks += line["count"].as_u64().unwrap();
+        read.insert((version.to_owned(), place[0], place[1]));
     }
     assert!(blocks > 500_000, "{blocks}");
+    assert_eq!(worlds.len(), 2);
     for (version, world, arguments) in worlds {
         for line in python(&world, &arguments) {
             let (Some(x), Some(z)) = (line["x"].as_i64(), line["z"].as_i64()) else {
                 assert!(line["data"].as_i64().unwrap() > 2000, "{line}");
                 continue;
             };
-            let place = (i32::try_from(x).unwrap(), i32::try_from(z).unwrap());
-            assert_eq!(line["named"], sent[version][&place].1["named"], "{version} {place:?}");
+            let (x, z) = (i32::try_from(x).unwrap(), i32::try_from(z).unwrap());
+            assert_eq!(line["named"], sent[version][&(x, z)].1["named"], "{version} {x} {z}");
+            read.insert((version.clone(), x, z));
         }
     }
+    let all = sent
+        .iter()
+        .flat_map(|(version, chunks)| chunks.keys().map(|(x, z)| (version.clone(), *x, *z)));
+    assert_eq!(read, all.collect());
 }
 
 /// What anvil-parser2 and nbtlib read.

@@ -1,6 +1,6 @@
 'use strict'
 // What prismarine-provider-anvil reads in the regions of worlds: for each chunk its blocks, from the lowest up, by z and
-// x, as a hash of the numbers of their states; the biomes up to 1.17; and the positions and types of block entities.
+// x, as a hash of the numbers of their states.
 //
 //   node worlds.js VERSION:FOLDER:BOTTOM:TOP:X,Z:X,Z ..
 

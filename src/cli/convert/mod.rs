@@ -157,7 +157,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let paths: Vec<PathBuf> = files.iter().map(|it| it.path.clone()).collect();
     let silent = !is_stdio(&to) || !io::stdout().is_terminal();
     let mut reading = Reading::new(&paths, silent, &catalog, &arguments.memory, output);
-    if session.is_none() {
+    if session.is_none() && !is_world {
         // The threads that decode leave out what is not wanted.
         reading = reading.only(condition.clone());
     }

@@ -7,8 +7,9 @@ use anyhow::{Context as _, bail};
 use mitmcraft_engine::capture::{Entry, Sink as _};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::replay::Point;
-use mitmcraft_engine::world::{LeftOut, WorldFiles, WorldWriter};
+use mitmcraft_engine::world::{LeftOut, WorldFiles, WorldWriter, is_about_blocks};
 use mitmcraft_protocol::packet::Timestamp;
+use tempfile::TempDir;
 use thiserror::Error;
 
 use crate::cli::input::{Input, Reading};
@@ -76,7 +77,7 @@ impl WorldConversion {
         output: &Output,
     ) -> anyhow::Result<()> {
         let context = || format!("cannot write the world `{}`", to.display());
-        let old = self.check(to)?;
+        let old = self.check(to, files)?;
         let mut input = Input::open(files, reading)?.read_first()?;
         let parent = to.parent().filter(|it| !it.as_os_str().is_empty());
         let parent = parent.unwrap_or_else(|| Path::new("."));
@@ -93,11 +94,13 @@ impl WorldConversion {
         let name = to.file_name().map_or_else(|| "world".into(), |it| it.to_string_lossy());
         let report = writer.finish(&name, &mut folder).with_context(context)?;
         match old {
-            Old::None => {}
-            Old::Empty => fs::remove_dir(to).with_context(context)?,
-            Old::World => fs::rename(to, unfinished.path().join("old")).with_context(context)?,
+            Old::None => fs::rename(&folder.root, to).with_context(context)?,
+            Old::Empty => {
+                fs::remove_dir(to).with_context(context)?;
+                fs::rename(&folder.root, to).with_context(context)?;
+            }
+            Old::World => replace(to, &folder.root, unfinished).with_context(context)?,
         }
-        fs::rename(&folder.root, to).with_context(context)?;
         let named: Vec<String> = report
             .dimensions
             .iter()
@@ -108,8 +111,8 @@ impl WorldConversion {
         input.end()
     }
 
-    /// Checks that a folder can become the world, and returns what is there.
-    fn check(&self, to: &Path) -> anyhow::Result<Old> {
+    /// Checks that a folder can become the world of these captures, and returns what is there.
+    fn check(&self, to: &Path, files: &[PathBuf]) -> anyhow::Result<Old> {
         let shown = to.display();
         if !to.exists() {
             return Ok(Old::None);
@@ -126,6 +129,16 @@ impl WorldConversion {
         if !self.overwrite {
             bail!("cannot write `{shown}`: it is a world already; `--overwrite` replaces it");
         }
+        let real = fs::canonicalize(to).with_context(|| format!("cannot write `{shown}`"))?;
+        // What has no path, such as stdin, is in no folder.
+        let is_inside =
+            |file: &&PathBuf| fs::canonicalize(file).is_ok_and(|it| it.starts_with(&real));
+        if let Some(file) = files.iter().find(is_inside) {
+            let file = file.display();
+            bail!(
+                "cannot replace `{shown}`: the capture `{file}` is in it; move it elsewhere first"
+            );
+        }
         Ok(Old::World)
     }
 
@@ -134,10 +147,26 @@ impl WorldConversion {
         self.session.is_none_or(|wanted| wanted == session)
             && self.at.is_none_or(|at| at.has(entry))
             && match (entry, &self.condition) {
-                (Entry::Packet(record), Some(condition)) => condition.matches(record),
+                // The others say in which dimension the blocks are.
+                (Entry::Packet(record), Some(condition)) => {
+                    !is_about_blocks(&record.packet) || condition.matches(record)
+                }
                 _ => true,
             }
     }
+}
+
+/// Puts a complete world in the place of an old one, which comes back if that fails.
+fn replace(to: &Path, new: &Path, unfinished: TempDir) -> anyhow::Result<()> {
+    let old = unfinished.path().join("old");
+    fs::rename(to, &old)?;
+    let Err(error) = fs::rename(new, to) else { return Ok(()) };
+    if fs::rename(&old, to).is_err() {
+        // It is not deleted with the folder around it.
+        let kept = unfinished.keep().join("old");
+        return Err(error).with_context(|| format!("the old world is now `{}`", kept.display()));
+    }
+    Err(error.into())
 }
 
 /// What is in the place of the world before it is written.
@@ -187,5 +216,23 @@ fn warn(left_out: &LeftOut, output: &Output) {
             };
             output.warning(&format!("{counted} {why}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_world_comes_back_if_the_new_one_cannot_take_its_place() {
+        let parent = tempfile::tempdir().unwrap();
+        let to = parent.path().join("world");
+        fs::create_dir(&to).unwrap();
+        fs::write(to.join("level.dat"), "precious").unwrap();
+        let unfinished = TempDir::new_in(&parent).unwrap();
+        let missing = unfinished.path().join("world");
+        assert!(replace(&to, &missing, unfinished).is_err());
+        assert_eq!(fs::read(to.join("level.dat")).unwrap(), b"precious");
+        assert_eq!(fs::read_dir(&parent).unwrap().count(), 1);
     }
 }

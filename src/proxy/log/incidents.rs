@@ -48,8 +48,9 @@ pub enum IncidentNotice<'a> {
 /// Keeps the last minutes of each session, and writes them to a file when something happens: the sink for entries,
 /// and the thread that writes.
 ///
-/// The packets of a session cause no second file that would have what the first one has, nor one within a minute. The
-/// end within the minute replaces the file, because it has more to say. One file is written while one more waits, and
+/// The packets of a session cause no second file while the first one has some of what it would have, nor one within a
+/// minute: what happens meanwhile has its file after that time, or at the end. The end within the minute replaces the
+/// file, because it has more to say. One file is written while one more waits, and
 /// all of them together hold no more than the sessions may; what comes then is counted.
 #[derive(Debug)]
 pub struct IncidentRecorder {
@@ -173,6 +174,8 @@ struct LastFile {
     /// Its name, once it is written.
     path: Arc<OnceLock<PathBuf>>,
     left_out: LeftOut,
+    /// What has happened since, and has no file yet: the first of it.
+    missed: Option<(Trigger, Option<String>)>,
 }
 
 /// A file to be written.
@@ -242,7 +245,7 @@ impl IncidentSink {
         let job = Box::new(Job { incident, context, token, path: named, is_visit, replaces });
         match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
             Some(Ok(())) => {
-                kept.last = Some(LastFile { at, is_visit, path, left_out });
+                kept.last = Some(LastFile { at, is_visit, path, left_out, missed: None });
                 self.pending.push(pending);
             }
             Some(Err(_)) | None => drop(self.counts.left_out.fetch_add(1, Relaxed)),
@@ -306,11 +309,21 @@ impl Sink for IncidentSink {
         self.held = self.held - before + kept.ring.held();
         let apart = age.max(APART);
         let is_due = kept.last.as_ref().is_none_or(|last| at.since(last.at) >= apart);
-        if (is_due || entry.is_close())
-            && let Some((trigger, rule)) = self.tripwire.judge(entry, &kept.known)
-        {
-            // Before there is room: the file needs this entry.
-            self.report(entry, trigger, rule);
+        let missed = kept.last.as_mut().map(|last| &mut last.missed);
+        match missed {
+            Some(missed) if !is_due && !entry.is_close() => {
+                if missed.is_none() {
+                    *missed = self.tripwire.judge(entry, &kept.known);
+                }
+            }
+            missed => {
+                let missed = missed.and_then(Option::take);
+                let found = self.tripwire.judge(entry, &kept.known).or(missed);
+                if let Some((trigger, rule)) = found {
+                    // Before there is room: the file needs this entry.
+                    self.report(entry, trigger, rule);
+                }
+            }
         }
         if entry.is_close()
             && let Some(kept) = self.sessions.remove(&session)
@@ -396,7 +409,7 @@ const STEPS: u64 = 64;
 mod tests {
     use std::sync::Mutex;
 
-    use mitmcraft_engine::capture::{Keep, open_capture};
+    use mitmcraft_engine::capture::{Event, Keep, open_capture};
     use mitmcraft_engine::lang::Expr;
     use mitmcraft_protocol::schema::Catalog;
 
@@ -485,7 +498,7 @@ mod tests {
         let entries = session("1.8");
         let options = options(folder.path(), 16 << 20, "keep_alive", 20);
         let (written, counts) = record(options, &entries);
-        // The second of two keep-alives comes too soon, and is not judged.
+        // The second of two keep-alives comes too soon for a file of its own.
         assert_eq!(written, ["expression", "kick"]);
         assert_eq!(counts, all_written(2));
         let found = files(folder.path());
@@ -599,6 +612,35 @@ mod tests {
         entries.extend([100, 599, 601].map(|seconds| later(alive.clone(), number, seconds)));
         let (written, counts) = record(options(folder.path(), 16 << 20, "keep_alive", 9), &entries);
         assert_eq!((written, counts), (vec!["expression"; 2], all_written(2)));
+    }
+
+    #[test]
+    fn what_happens_soon_after_a_file_has_one_later_or_at_the_end() {
+        let mut entries = session("1.8");
+        let close = entries.pop().unwrap();
+        let named = |name: &str| {
+            let is = |it: &&Entry| {
+                let kind = it.record().and_then(|it| it.packet.kind());
+                kind.is_some_and(|it| &**it.name() == name)
+            };
+            entries.iter().find(is).unwrap().clone()
+        };
+        let (alive, chunk) = (named("keep_alive"), named("map_chunk"));
+        let number = alive.context().session;
+        let Entry::Event(event) = &close else { panic!() };
+        let EventKind::Close(summary) = &event.kind else { panic!() };
+        let mut summary = summary.clone();
+        summary.reason = "stopped by the user".into();
+        let stop = Entry::Event(Event { kind: EventKind::Close(summary), ..event.clone() });
+        for more in [later(chunk, number, 601), later(stop, number, 400)] {
+            let folder = tempfile::tempdir().unwrap();
+            let alive = later(alive.clone(), number, 100);
+            let entries = [&entries[..], &[alive, more]].concat();
+            let (written, counts) =
+                record(options(folder.path(), 16 << 20, "keep_alive", 9), &entries);
+            assert_eq!((written, counts), (vec!["expression"; 2], all_written(2)));
+            assert_eq!(files(folder.path()).len(), 2);
+        }
     }
 
     #[test]

@@ -37,6 +37,13 @@ fn a_world_appears_when_it_is_complete_and_replaces_only_a_world() {
     let overwrite = [&convert[..], &["--overwrite"]].concat();
     Program::mitmcraft(&overwrite).succeed();
     assert_eq!(names(&world), ["level.dat", "region"]);
+    // Nor with a capture in it.
+    let inside = world.join("region/run.jsonl");
+    fs::copy(&sample, &inside).unwrap();
+    let said =
+        refuses(&["convert", text(&inside), text(&world), "--format", "world", "--overwrite"]);
+    assert!(said.contains("is in it; move it elsewhere first"), "{said}");
+    fs::remove_file(&inside).unwrap();
     // A folder that is no world is never replaced.
     fs::remove_file(world.join("level.dat")).unwrap();
     let said = refuses(&overwrite);
@@ -58,6 +65,11 @@ fn a_world_that_cannot_be_made_leaves_nothing_behind() {
     let before = [&convert[..], &["--at", "@12"]].concat();
     assert!(refuses(&before).contains("no whole chunk of 1.2 or later"));
     assert_eq!(names(&parent), [""; 0]);
+    // A condition is about blocks, not about what says in which dimension they are.
+    let chunks = [&convert[..], &["--where", "*chunk*"]].concat();
+    let (_, said) = Program::mitmcraft(&chunks).succeed_with_errors();
+    assert!(said.contains("1 chunk in ") && !said.contains("beginning is missing"), "{said}");
+    fs::remove_dir_all(&world).unwrap();
     for (more, said) in [
         (&["--at", "x"][..], "expected seconds since the session began (`12.5`)"),
         (&["--redact"], "are for captures, not for a world"),

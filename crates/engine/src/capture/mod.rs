@@ -1,9 +1,9 @@
 //! Captures: records of packets, events of sessions, and the files that hold them.
 //!
 //! An [`Entry`] goes to a [`Sink`]. [`JsonlSink`], [`PcapngSink`] and [`PcapSink`] write files;
-//! [`create_sink`] chooses one of them by the file's name. [`open_capture`] reads the entries of a
-//! JSONL or pcapng file back, also from a zip archive, and of a recording of ReplayMod. `docs/captures.md` and `docs/capture-formats.md` specify
-//! the formats.
+//! [`create_sink`] chooses one of them by the file's name. [`open_capture`] reads entries from JSONL and pcapng files
+//! (also inside a zip archive), Parquet files and recordings of ReplayMod. `docs/captures.md` and
+//! `docs/capture-formats.md` specify the formats.
 
 mod body_places;
 mod drain;
@@ -36,6 +36,7 @@ use body_places::{NotedPlaces, PartLength};
 use drain::drain;
 pub use entry_ring::{EntryRing, LeftOut};
 use entry_writer::EntryWriter;
+pub(crate) use files::is_device;
 use files::spool;
 pub use files::{
     CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, CompactedPart, Compression,

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::filter::Notes;
+use crate::filter::{Notes, is_own};
 use crate::lang::Subject;
 use mitmcraft_protocol::packet::{Context, Outcome, Packet, Timestamp};
 use mitmcraft_protocol::schema::State;
@@ -101,6 +101,12 @@ impl Record {
     #[must_use]
     pub fn passed(packet: Packet) -> Self {
         Self { packet, outcome: Outcome::Pass, of: None, comment: None, notes: None }
+    }
+
+    /// Returns the record of a packet that was forwarded unchanged, with a comment of the proxy's own.
+    pub(crate) fn remarked(packet: Packet, comment: &str) -> Self {
+        debug_assert!(is_own(comment), "redaction does not know the remark: {comment}");
+        Self { comment: Some(comment.to_owned()), ..Self::passed(packet) }
     }
 
     /// Returns about how many bytes the packet, its remarks and its notes keep in memory.

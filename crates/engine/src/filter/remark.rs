@@ -102,6 +102,9 @@ const OWN: &[&str] = &[
     "recorded compressed: it exceeds what may inflate in a second",
     "{}: its body was left out to save memory",
     "not in the recording",
+    "from a recording of ReplayMod: only what the client received from Login Success on, without its form on the wire",
+    "from a recording of ReplayMod: only what the client received in the game, without the login and its form on the wire",
+    "the recorder may have added packets about the player itself",
     "redacted: its bytes are zeros",
     // Reasons of the end.
     "both sides closed",

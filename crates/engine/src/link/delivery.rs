@@ -8,7 +8,6 @@ use super::{
 use crate::capture::{Outcome, Record};
 use crate::filter::{
     Delay, Effects, Injection, Judgement, Message, Moment, Notes, Pipeline, SessionEvent, Verdict,
-    is_own,
 };
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Packet, RawReason, Timestamp};
@@ -391,9 +390,8 @@ impl Delivery {
             of: Some(packet.seq()),
             delay: None,
         };
-        debug_assert!(is_own(comment), "redaction does not know the remark: {comment}");
-        let (notes, comment) = (self.notes(&packet), Some(comment.to_owned()));
-        let rewritten = Record { outcome: Outcome::Rewrite, comment, ..Record::passed(packet) };
+        let notes = self.notes(&packet);
+        let rewritten = Record { outcome: Outcome::Rewrite, ..Record::remarked(packet, comment) };
         self.recorder.record(rewritten.noted(notes.clone()));
         self.send_body(wire, sent, body.into(), notes);
     }

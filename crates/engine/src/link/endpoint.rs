@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use super::{End, Output, Recorder, Side, Upstream};
 use crate::capture::{Entry, EventKind, Record};
-use crate::filter::is_own;
 use mitmcraft_protocol::codec::{Limits, MemoryBudget, Unit};
 use mitmcraft_protocol::packet::{Content, Context, Packet, RawReason, Timestamp};
 use mitmcraft_protocol::schema::{Direction, PacketType, Protocol, Role, State, Value};
@@ -100,9 +99,7 @@ impl Endpoint {
 
     /// Records a packet of the peer with a comment.
     pub fn record_with_comment(&mut self, packet: Packet, comment: &str) {
-        debug_assert!(is_own(comment), "redaction does not know the remark: {comment}");
-        let comment = Some(comment.to_owned());
-        self.recorder.record(Record { comment, ..Record::passed(packet) });
+        self.recorder.record(Record::remarked(packet, comment));
     }
 
     /// Records state, compression and encryption.

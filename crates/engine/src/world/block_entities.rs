@@ -1,5 +1,6 @@
 use bytes::Bytes;
 
+use super::memory;
 use super::storage::Storage;
 use super::tags::put;
 use mitmcraft_protocol::meaning::{RegistryKind, registry};
@@ -14,9 +15,16 @@ pub(super) struct BlockEntity {
     pub(super) kind: String,
     /// The data, without type and position.
     pub(super) data: Compound,
+    /// About how many bytes it keeps in memory, with its packet if that has nothing else.
+    pub(super) size: usize,
 }
 
 impl BlockEntity {
+    fn new(kind: String, data: Compound) -> Self {
+        let size = size_of::<Self>() + kind.len() + memory::of_compound(&data);
+        Self { kind, data, size }
+    }
+
     /// Reads the block entities of a `map_chunk`, whose chunk has these coordinates.
     pub(super) fn of_chunk(packet: &Packet, x: i32, z: i32) -> Vec<([i32; 3], Self)> {
         let Ok(fields) = packet.packed_value() else { return Vec::new() };
@@ -35,7 +43,7 @@ impl BlockEntity {
                 ];
                 let kind = kind(protocol, value.get("type")?)?;
                 let data = compound(value.get("nbtData")).unwrap_or_default();
-                Some((at, Self { kind, data: without_place(data) }))
+                Some((at, Self::new(kind, without_place(data))))
             }
         };
         all.iter().filter_map(read).collect()
@@ -43,31 +51,13 @@ impl BlockEntity {
 
     /// Reads the packet that sets or removes one block entity: its position, and the block entity if there is one then.
     pub(super) fn of_packet(packet: &Packet) -> Option<([i32; 3], Option<Self>)> {
-        let fields = packet.value().ok()?;
-        let location = fields.get("location")?;
-        let int = |name| i32::try_from(location.get(name)?.as_int()?).ok();
-        let at = [int("x")?, int("y")?, int("z")?];
-        let protocol = &packet.context().protocol;
-        if &**packet.kind()?.name() == "update_sign" {
-            let mut data = Compound::default();
-            for (field, key) in SIGN_LINES {
-                put(&mut data, key, Tag::text(fields.get(field).and_then(Value::as_text)?));
-            }
-            return Some((at, Some(Self { kind: "Sign".to_owned(), data })));
-        }
-        let data = compound(fields.get("nbtData"));
-        if protocol.release() < Release::V1_18 {
-            let entity = data.and_then(|data| Self::saved(&Tag::Compound(data)));
-            return Some((at, entity.map(|(_, entity)| entity)));
-        }
-        let kind = kind(protocol, fields.get("action")?)?;
-        let data = without_place(data.unwrap_or_default());
-        Some((at, Some(Self { kind, data })))
+        let (at, entity) = Self::single(packet)?;
+        Some((at, entity.map(|it| Self { size: it.size + packet.size(), ..it })))
     }
 
     /// The block entity without data that a block has.
     pub(super) fn stub(kind: &str) -> Self {
-        Self { kind: format!("minecraft:{kind}"), data: Compound::default() }
+        Self::new(format!("minecraft:{kind}"), Compound::default())
     }
 
     /// Returns the type that the block entity of a block has; `None` if it has none.
@@ -92,6 +82,29 @@ impl BlockEntity {
         Tag::Compound(tag)
     }
 
+    fn single(packet: &Packet) -> Option<([i32; 3], Option<Self>)> {
+        let fields = packet.value().ok()?;
+        let location = fields.get("location")?;
+        let int = |name| i32::try_from(location.get(name)?.as_int()?).ok();
+        let at = [int("x")?, int("y")?, int("z")?];
+        let protocol = &packet.context().protocol;
+        if &**packet.kind()?.name() == "update_sign" {
+            let mut data = Compound::default();
+            for (field, key) in SIGN_LINES {
+                put(&mut data, key, Tag::text(fields.get(field).and_then(Value::as_text)?));
+            }
+            return Some((at, Some(Self::new("Sign".to_owned(), data))));
+        }
+        let data = compound(fields.get("nbtData"));
+        if protocol.release() < Release::V1_18 {
+            let entity = data.and_then(|data| Self::saved(&Tag::Compound(data)));
+            return Some((at, entity.map(|(_, entity)| entity)));
+        }
+        let kind = kind(protocol, fields.get("action")?)?;
+        let data = without_place(data.unwrap_or_default());
+        Some((at, Some(Self::new(kind, data))))
+    }
+
     /// Reads the form with type and position, in which they were sent up to 1.17.
     fn saved(tag: &Tag) -> Option<([i32; 3], Self)> {
         let Tag::Compound(data) = tag else { return None };
@@ -99,7 +112,7 @@ impl BlockEntity {
         let at = [int("x")?, int("y")?, int("z")?];
         let Tag::Text(kind) = data.get("id")? else { return None };
         let kind = String::from_utf8_lossy(kind).into_owned();
-        Some((at, Self { kind, data: without_place(data.clone()) }))
+        Some((at, Self::new(kind, without_place(data.clone()))))
     }
 }
 

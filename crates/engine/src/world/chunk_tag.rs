@@ -241,13 +241,15 @@ impl ChunkWriter<'_> {
     /// Returns all block entities, with those of blocks that are not known to have any, unless the block has changed.
     fn rest_of_entities(&mut self) -> Tag {
         self.entities.sort_by_key(|(at, _)| *at);
+        let mut rest = Vec::new();
         for (at, entity) in &self.chunk.block_entities {
             let is_written = self.entities.binary_search_by_key(at, |(at, _)| *at).is_ok();
             if !is_written && !self.chunk.has_changed(*at) && !self.has_other_entity(*at) {
-                self.entities.push((*at, entity.tag(*at, self.release)));
-                self.entities.sort_by_key(|(at, _)| *at);
+                rest.push((*at, entity.tag(*at, self.release)));
             }
         }
+        self.entities.append(&mut rest);
+        self.entities.sort_by_key(|(at, _)| *at);
         list(std::mem::take(&mut self.entities).into_iter().map(|(_, tag)| tag).collect())
     }
 

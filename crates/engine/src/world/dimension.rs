@@ -1,3 +1,4 @@
+use crate::capture::is_device;
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Release, Value};
 
@@ -5,7 +6,9 @@ use mitmcraft_protocol::schema::{Release, Value};
 /// game have their later names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dimension {
-    /// The name with its namespace, or `DIM5`.
+    /// The name that the server sent, which tells dimensions apart.
+    pub(super) sent: String,
+    /// The name in the world, with its namespace, or `DIM5`.
     pub(super) name: String,
     /// The type of the dimension, if the server names it.
     pub(super) kind: Option<String>,
@@ -14,7 +17,11 @@ pub(super) struct Dimension {
 impl Dimension {
     /// The dimension of packets before anything says where the player is.
     pub(super) fn overworld() -> Self {
-        Self { name: OVERWORLD.to_owned(), kind: None }
+        Self::named(OVERWORLD.to_owned())
+    }
+
+    fn named(name: String) -> Self {
+        Self { sent: name.clone(), name, kind: None }
     }
 
     /// Reads where a `login` or a `respawn` brings the player; `None` for other packets.
@@ -28,14 +35,14 @@ impl Dimension {
         let state = fields.get("worldState");
         let name = state.and_then(|it| it.get("name")).or_else(|| fields.get("worldName"));
         if release >= Release::V1_16_RC1 {
-            let name = safe(name.and_then(Value::as_text)?);
+            let name = name.and_then(Value::as_text)?;
             let of = state.unwrap_or(&fields).get("dimension");
             let number = of.and_then(Value::as_int);
             let sent = number.and_then(|number| {
                 packet.context().registries.name("minecraft:dimension_type", number)
             });
             let kind = of.and_then(Value::as_text).or(sent).map(safe);
-            return Some(Self { name, kind });
+            return Some(Self { sent: sent_name(name), name: safe(name), kind });
         }
         let name = match fields.get("dimension").and_then(Value::as_int)? {
             0 => OVERWORLD.to_owned(),
@@ -43,7 +50,21 @@ impl Dimension {
             1 => END.to_owned(),
             number => format!("DIM{number}"),
         };
-        Some(Self { name, kind: None })
+        Some(Self::named(name))
+    }
+
+    /// Chooses another name if a dimension in `others` has it, or it is that of a dimension of the game.
+    pub(super) fn make_unique(&mut self, others: &[Self]) {
+        let is_taken = |name: &str| {
+            let is_games = [OVERWORLD, NETHER, END].contains(&name) && self.sent != name;
+            is_games || others.iter().any(|it| it.name == name)
+        };
+        let mut names = (others.len()..).map(|number| format!("{}_{number}", self.name));
+        if is_taken(&self.name)
+            && let Some(name) = names.find(|name| !is_taken(name))
+        {
+            self.name = name;
+        }
     }
 
     /// Returns the folder with the regions, in the layout of a version.
@@ -67,6 +88,12 @@ impl Dimension {
     }
 }
 
+/// Returns as much of a name that a server sent as is kept; without a namespace, it is that of the game.
+pub(super) fn sent_name(name: &str) -> String {
+    let space = if name.contains(':') { "" } else { "minecraft:" };
+    space.chars().chain(name.chars()).take(MAX_SENT).collect()
+}
+
 /// Returns a name that a server sent as one that is a path on every system: other characters become `_`.
 fn safe(name: &str) -> String {
     let (space, path) = name.split_once(':').unwrap_or(("minecraft", name));
@@ -74,7 +101,7 @@ fn safe(name: &str) -> String {
         let allowed = |it: char| matches!(it, 'a'..='z' | '0'..='9' | '_' | '-');
         let text = text.chars().take(MAX_NAME);
         let text: String = text.map(|it| if allowed(it) { it } else { '_' }).collect();
-        if text.is_empty() { "_".to_owned() } else { text }
+        if text.is_empty() || is_device(&text) { format!("_{text}") } else { text }
     };
     format!("{}:{}", clean(space), clean(path))
 }
@@ -83,5 +110,8 @@ pub(super) const OVERWORLD: &str = "minecraft:overworld";
 pub(super) const NETHER: &str = "minecraft:the_nether";
 pub(super) const END: &str = "minecraft:the_end";
 
-/// Characters of a name that are kept.
+/// Characters of each part of a name in the world.
 const MAX_NAME: usize = 64;
+
+/// Characters that tell names apart.
+const MAX_SENT: usize = 1000;

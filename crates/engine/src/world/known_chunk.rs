@@ -8,6 +8,7 @@ use mitmcraft_protocol::packet::{Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::Release;
 
 use super::block_entities::BlockEntity;
+use super::memory;
 
 /// A chunk as it was when it was last seen.
 #[derive(Debug)]
@@ -30,14 +31,22 @@ pub(super) struct KnownChunk {
     pub(super) block_entities: BTreeMap<[i32; 3], BlockEntity>,
     /// `true` if the server has sent its light.
     pub(super) is_lit: bool,
-    /// The bytes of the packet in which it came, which are kept.
-    pub(super) size: usize,
+    /// About how many bytes the sections keep in memory.
+    sections_size: usize,
+    /// About how many bytes the rest keeps in memory.
+    rest_size: usize,
 }
 
 impl KnownChunk {
-    /// Makes a chunk of a column that is all of it.
-    pub(super) fn new(column: Column, packet: &Packet) -> Self {
+    /// Makes a chunk of a column that is all of it, and of its block entities.
+    pub(super) fn new(
+        column: Column,
+        packet: &Packet,
+        block_entities: BTreeMap<[i32; 3], BlockEntity>,
+    ) -> Self {
         let context = Arc::clone(packet.context());
+        // Data of block entities is part of the packet's bytes, which stay with it.
+        let kept = if block_entities.is_empty() { 0 } else { packet.size() };
         let mut chunk = Self {
             x: column.x,
             z: column.z,
@@ -46,11 +55,17 @@ impl KnownChunk {
             sections: BTreeMap::new(),
             biomes: column.biomes,
             changes: BTreeMap::new(),
-            block_entities: BTreeMap::new(),
+            block_entities,
             is_lit: false,
-            size: packet.size(),
+            sections_size: 0,
+            rest_size: 0,
         };
         chunk.put(column.sections);
+        let (x, z) = (chunk.x, chunk.z);
+        let mut entities = std::mem::take(&mut chunk.block_entities);
+        entities.retain(|at, _| (at[0] >> 4, at[2] >> 4) == (x, z) && chunk.has_height(at[1]));
+        chunk.block_entities = entities;
+        chunk.rest_size = kept + chunk.measure_rest();
         chunk
     }
 
@@ -58,8 +73,14 @@ impl KnownChunk {
         self.context.protocol.release()
     }
 
+    /// Returns about how many bytes the chunk keeps in memory.
+    pub(super) fn size(&self) -> usize {
+        self.sections_size + self.rest_size
+    }
+
     /// Replaces the sections that a packet has, which is not all of the chunk.
     pub(super) fn update(&mut self, column: Column) {
+        let kept = self.rest_size - self.measure_rest();
         for section in &column.sections {
             let number = section.origin[1] >> 4;
             self.changes.remove(&number);
@@ -67,6 +88,7 @@ impl KnownChunk {
         }
         self.put(column.sections);
         self.biomes = column.biomes.or_else(|| self.biomes.take());
+        self.rest_size = kept + self.measure_rest();
     }
 
     /// Adds the light of sections.
@@ -84,6 +106,7 @@ impl KnownChunk {
                 }
             }
         }
+        self.measure_sections();
     }
 
     /// Takes the light that the chunk had before it came again.
@@ -104,7 +127,28 @@ impl KnownChunk {
     pub(super) fn set_block(&mut self, [x, y, z]: [i32; 3], state: u32) {
         // Four bits each.
         let index = ((y & 15) << 8 | (z & 15) << 4 | x & 15) as u16;
-        self.changes.entry(y >> 4).or_default().insert(index, state);
+        let before = self.changes.entry(y >> 4).or_default().insert(index, state);
+        self.rest_size += if before.is_none() { CHANGE } else { 0 };
+    }
+
+    /// Sets or removes a block entity.
+    pub(super) fn set_entity(&mut self, at: [i32; 3], entity: Option<BlockEntity>) {
+        self.rest_size += entity.as_ref().map_or(0, |it| it.size);
+        let before = match entity {
+            Some(entity) => self.block_entities.insert(at, entity),
+            None => self.block_entities.remove(&at),
+        };
+        self.rest_size -= before.map_or(0, |it| it.size);
+    }
+
+    /// Returns whether the world has blocks at this height.
+    pub(super) fn has_height(&self, y: i32) -> bool {
+        let number = y >> 4;
+        match self.release() < Release::V1_18 {
+            true => OLD_HEIGHT.contains(&number),
+            // No section of the world is left out of a packet.
+            false => self.sections.get(&number).is_some_and(has_blocks),
+        }
     }
 
     /// Returns whether a block has changed since the chunk came.
@@ -161,10 +205,26 @@ impl KnownChunk {
     }
 
     fn put(&mut self, sections: Vec<Section>) {
+        let is_old = self.release() < Release::V1_17;
         for section in sections {
+            let number = section.origin[1] >> 4;
+            if is_old && has_blocks(&section) && !OLD_HEIGHT.contains(&number) {
+                continue;
+            }
             self.is_lit |= section.block_light.is_some() || section.sky_light.is_some();
-            self.sections.insert(section.origin[1] >> 4, section);
+            self.sections.insert(number, section);
         }
+        self.measure_sections();
+    }
+
+    fn measure_sections(&mut self) {
+        self.sections_size = self.sections.values_mut().map(memory::of_section).sum();
+    }
+
+    fn measure_rest(&self) -> usize {
+        let entities: usize = self.block_entities.values().map(|it| it.size).sum();
+        let changes: usize = self.changes.values().map(HashMap::len).sum();
+        entities + changes * CHANGE + self.biomes.as_ref().map_or(0, memory::of_biomes)
     }
 }
 
@@ -181,6 +241,12 @@ pub(super) fn is_whole(column: &Column, release: Release) -> bool {
 pub(super) fn has_blocks(section: &Section) -> bool {
     section.blocks.is_some()
 }
+
+/// The sections of a world up to 1.17: the game cannot load others up to 1.13.
+const OLD_HEIGHT: std::ops::Range<i32> = 0..16;
+
+/// About how many bytes a change of a block keeps in memory.
+const CHANGE: usize = 32;
 
 /// Blocks of a section.
 pub(super) const VOLUME: usize = 16 * 16 * 16;

@@ -1,11 +1,11 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 
 use mitmcraft_protocol::codec::Frame;
-use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft_protocol::packet::{Content, Context, Packet, SentRegistries, Timestamp};
 use mitmcraft_protocol::schema::{Direction, State};
 
 /// A region of 32 × 32 chunks: the place of its dimension, and its coordinates.
@@ -24,6 +24,8 @@ pub(super) struct Log<S> {
     /// The number of bytes in memory.
     buffered: usize,
     contexts: Vec<Arc<Context>>,
+    /// The registries of sessions' last packets, and the places of their contexts.
+    places: HashMap<u64, (Weak<SentRegistries>, usize)>,
 }
 
 #[derive(Debug, Default)]
@@ -46,8 +48,8 @@ pub(super) struct Full;
 
 impl<S: Read + Write + Seek> Log<S> {
     pub(super) fn new(spool: S) -> Self {
-        let (regions, contexts) = (BTreeMap::new(), Vec::new());
-        Self { spool, end: 0, regions, buffered: 0, contexts }
+        let (regions, contexts, places) = (BTreeMap::new(), Vec::new(), HashMap::new());
+        Self { spool, end: 0, regions, buffered: 0, contexts, places }
     }
 
     /// Appends a packet to what is known of a region.
@@ -123,24 +125,32 @@ impl<S: Read + Write + Seek> Log<S> {
 
     /// Returns the place of a context with the same meaning of packets.
     fn context(&mut self, context: &Arc<Context>) -> Option<usize> {
+        let has_protocol = |it: &Arc<Context>| Arc::ptr_eq(&it.protocol, &context.protocol);
+        // Registries are compared once, not for every packet of sessions that take turns.
+        if let Some((registries, place)) = self.places.get(&context.session)
+            && std::ptr::eq(registries.as_ptr(), &raw const *context.registries)
+            && self.contexts.get(*place).is_some_and(has_protocol)
+        {
+            return Some(*place);
+        }
         let is_same = |it: &Arc<Context>| {
-            Arc::ptr_eq(it, context)
-                || Arc::ptr_eq(&it.protocol, &context.protocol)
-                    && (Arc::ptr_eq(&it.registries, &context.registries)
-                        || it.registries.is_same(&context.registries))
+            has_protocol(it)
+                && (Arc::ptr_eq(&it.registries, &context.registries)
+                    || it.registries.is_same(&context.registries))
         };
-        if let Some(place) = self.contexts.iter().rposition(is_same) {
-            // The next packet of the session has this one.
-            if let Some(known) = self.contexts.get_mut(place) {
-                *known = Arc::clone(context);
+        let place = match self.contexts.iter().rposition(is_same) {
+            Some(place) => place,
+            None if self.contexts.len() >= MAX_CONTEXTS => return None,
+            None => {
+                self.contexts.push(Arc::clone(context));
+                self.contexts.len() - 1
             }
-            return Some(place);
+        };
+        if self.places.len() >= MAX_SESSIONS {
+            self.places.clear();
         }
-        if self.contexts.len() >= MAX_CONTEXTS {
-            return None;
-        }
-        self.contexts.push(Arc::clone(context));
-        Some(self.contexts.len() - 1)
+        self.places.insert(context.session, (Arc::downgrade(&context.registries), place));
+        Some(place)
     }
 
     /// Writes what is in memory of a region.
@@ -176,5 +186,40 @@ const MAX_REGIONS: usize = 1 << 16;
 /// The most versions and sets of registries, of at most 2 MiB each.
 const MAX_CONTEXTS: usize = 64;
 
+/// Sessions of which is remembered where their context is.
+const MAX_SESSIONS: usize = 1 << 12;
+
 /// The compression level of the spool, the fastest.
 const LEVEL: i32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mitmcraft_protocol::schema::Catalog;
+
+    #[test]
+    fn registries_of_sessions_that_take_turns_are_compared_once() {
+        let protocol = Catalog::embedded().find(765).unwrap().protocol;
+        let client = "192.0.2.1:50000".parse().unwrap();
+        let context = |session, registries: &SentRegistries| {
+            let mut context = Context::new(session, Timestamp(0), client, Arc::clone(&protocol));
+            context.registries = Arc::new(registries.clone());
+            Arc::new(context)
+        };
+        let mut log = Log::new(io::Cursor::new(Vec::new()));
+        let none = SentRegistries::default();
+        let [one, other] = [1, 2].map(|session| context(session, &none));
+        assert!(!Arc::ptr_eq(&one.registries, &other.registries));
+        assert_eq!([&one, &other].map(|it| log.context(it)), [Some(0); 2]);
+        assert_eq!(log.contexts.len(), 1);
+        // Without what they were compared with, both are still found.
+        let frame = Content::Frame(Frame::from_body(vec![7, 0].into()));
+        let (direction, state) = (Direction::Clientbound, State::Configuration);
+        let sent = Packet::new(Arc::clone(&one), 1, Timestamp(0), direction, state, frame);
+        log.contexts[0] = context(3, &none.with(&sent));
+        assert_eq!([&one, &other, &one].map(|it| log.context(it)), [Some(0); 3]);
+        assert_eq!(log.contexts.len(), 1);
+        // Those of a session can change.
+        assert_eq!(log.context(&context(1, &none)), Some(1));
+    }
+}

@@ -10,6 +10,7 @@ mod dimension;
 mod known_chunk;
 mod level;
 mod log;
+mod memory;
 mod palette;
 mod region;
 mod region_file;
@@ -19,4 +20,6 @@ mod tags;
 mod tests;
 mod world_writer;
 
-pub use world_writer::{LeftOut, WorldError, WorldFiles, WorldReport, WorldWriter};
+pub use world_writer::{
+    LeftOut, WorldError, WorldFiles, WorldReport, WorldWriter, is_about_blocks,
+};

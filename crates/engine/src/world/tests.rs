@@ -9,6 +9,7 @@ use flate2::read::{GzDecoder, ZlibDecoder};
 
 use super::dimension::Dimension;
 use super::palette::pack;
+use super::region::Region;
 use super::region_file::{Added, RegionFile};
 use super::storage::Storage;
 use super::*;
@@ -310,6 +311,168 @@ fn a_chunk_of_1_8_has_the_numbers_of_its_blocks() {
     assert_eq!(get(&level, "Data/version"), &Tag::Int(19133));
     let Tag::Compound(data) = get(&level, "Data") else { panic!() };
     assert!(data.get("DataVersion").is_none() && data.get("generatorOptions").is_some());
+}
+
+/// Chunks of 1.8 in one packet, each of one section of stone.
+fn bulk(places: &[(i32, i32)]) -> Entry {
+    let mut fields = vec![1];
+    fields.extend(varint(u32::try_from(places.len()).unwrap()));
+    for (x, z) in places {
+        fields.extend_from_slice(&[x.to_be_bytes(), z.to_be_bytes()].concat());
+        fields.extend_from_slice(&[0, 1]);
+    }
+    for _ in places {
+        fields.extend_from_slice(&[16, 0].repeat(4096));
+        fields.extend_from_slice(&[0xff; 4096 + 256]);
+    }
+    packet(1, 47, 1, "map_chunk_bulk", &fields)
+}
+
+/// Gives packets to a region that may keep `limit` bytes.
+fn region(limit: usize, entries: &[Entry]) -> (Region, LeftOut) {
+    let (mut region, mut left_out) = (Region::new((0, 0, 0)), LeftOut::default());
+    region.limit = limit;
+    for entry in entries {
+        region.take(&entry.record().unwrap().packet, &mut left_out);
+    }
+    (region, left_out)
+}
+
+#[test]
+fn chunks_that_come_in_one_packet_count_by_their_own_bytes() {
+    let places: Vec<(i32, i32)> = (0..1024).map(|it| (it & 31, it >> 5)).collect();
+    let bulks: Vec<Entry> = places.chunks(10).map(bulk).collect();
+    // A 16th of the limit for chunks of one section, not of 16.
+    let (region, left_out) = region(16 << 20, &bulks);
+    assert_eq!((region.chunks.len(), left_out), (1024, LeftOut::default()));
+    assert!((12 << 20..14 << 20).contains(&region.size), "{}", region.size);
+}
+
+#[test]
+fn all_that_is_kept_of_a_region_is_bounded() {
+    let number = 765;
+    let limit = 256 << 10;
+    let first = chunk(1, number, 1, (0, 0), state(number, "stone"));
+    let entity = |place: u32| {
+        // x and y.
+        let position = (u64::from(place & 15) << 38 | u64::from(place >> 4)).to_be_bytes();
+        // A string of 8 KiB in a tag without name.
+        let nbt = [&[1, 10, 8, 0, 1, b'x', 0x20, 0][..], &[b'y'; 0x2000], &[0]].concat();
+        packet(1, number, 2, "tile_entity_data", &[&position[..], &nbt].concat())
+    };
+    let height = |y: i32, x: i32| change(1, number, 2, [x & 15, y, x >> 4], 1);
+    let light = |place: i32| {
+        let mut fields = varint(place.cast_unsigned() & 31);
+        fields.extend(varint(place.cast_unsigned() >> 5));
+        fields.extend_from_slice(&[1, 1, 0, 0, 0, 0x80, 0x10]);
+        fields.extend_from_slice(&[0x77; 2048]);
+        packet(1, 754, 2, "update_light", &fields)
+    };
+    let entities = std::iter::once(first.clone()).chain((0..64).map(entity)).collect::<Vec<_>>();
+    let changes = (-64..0).flat_map(|y| (0..256).map(move |x| (y, x)));
+    let changes = std::iter::once(first).chain(changes.map(|(y, x)| height(y, x)));
+    let lights: Vec<Entry> = (0..256).map(light).collect();
+    for (what, entries) in
+        [("entities", entities), ("changes", changes.collect()), ("lights", lights)]
+    {
+        let (kept, left_out) = region(usize::MAX, &entries);
+        assert!(kept.size > 2 * limit && left_out == LeftOut::default(), "{what} {}", kept.size);
+        let (kept, left_out) = region(limit, &entries);
+        assert!((limit / 2..limit + 64).contains(&kept.size), "{what} {}", kept.size);
+        assert!(left_out.too_many > 0, "{what}");
+    }
+}
+
+#[test]
+fn a_packet_is_kept_for_few_regions() {
+    let places: Vec<(i32, i32)> = (0..20).map(|it| (it * 32, 0)).collect();
+    let (_, report) = world(&[bulk(&places)]).unwrap();
+    assert_eq!(report.dimensions, [("minecraft:overworld".to_owned(), 16)]);
+    assert_eq!(report.left_out.too_many, 4);
+}
+
+#[test]
+fn blocks_above_and_below_the_world_are_not_part_of_it() {
+    let explosion = |y: f32| {
+        let mut fields = [0.0, y, 0.0, 1.0].map(f32::to_be_bytes).concat();
+        fields.extend_from_slice(&[0, 0, 0, 3, 0, 0, 0, 0, 1, 0, 0, 0xff, 0]);
+        fields.extend_from_slice(&[0; 12]);
+        packet(1, 47, 2, "explosion", &fields)
+    };
+    let (files, _) = world(&[bulk(&[(0, 0)]), explosion(255.0), explosion(0.0)]).unwrap();
+    let chunk = files.chunk("region/r.0.0.mca", 0, 0).unwrap();
+    let Tag::List(sections) = get(&chunk, "Level/Sections") else { panic!() };
+    let heights: Vec<_> = sections.items.iter().map(|it| get(it, "Y")).collect();
+    assert_eq!(heights, [&Tag::Byte(0), &Tag::Byte(15)]);
+    // Nor are block entities.
+    let first = chunk_with_entity_at(900);
+    let (region, _) = region(usize::MAX, &first);
+    let known = region.chunks[&(0, 0)].block_entities.keys();
+    assert_eq!(known.collect::<Vec<_>>(), [&[2, -64, 3]]);
+}
+
+fn chunk_with_entity_at(y: u64) -> [Entry; 2] {
+    let fields = [&y.to_be_bytes()[..], &[1, 0]].concat();
+    [chunk(1, 765, 1, (0, 0), 1), packet(1, 765, 2, "tile_entity_data", &fields)]
+}
+
+/// The packet that lets a player into a dimension of 1.20.3.
+fn login(session: u64, name: &str) -> Entry {
+    let name = [&[u8::try_from(name.len()).unwrap()][..], name.as_bytes()].concat();
+    let kind = [&[19][..], b"minecraft:overworld"].concat();
+    let state = [&kind[..], &name, &[0; 8], &[1, 1, 0, 0, 0, 0]].concat();
+    let fields = [&[0, 0, 0, 7, 0, 0, 20, 10, 10, 0, 1, 0][..], &state].concat();
+    packet(session, 765, 0, "login", &fields)
+}
+
+#[test]
+fn dimensions_whose_names_differ_in_characters_that_no_path_has_stay_apart() {
+    let mut entries = Vec::new();
+    let names = ["ns:a/b", "ns:a_b", "the/nether", "minecraft:con", "ns:a/b"];
+    for (session, name) in (1..).zip(names) {
+        entries.push(login(session, name));
+        entries.push(chunk(session, 765, 1, (session as i32, 0), 1));
+    }
+    let (files, report) = world(&entries).unwrap();
+    let expected =
+        [("ns:a_b", 2), ("ns:a_b_1", 1), ("minecraft:the_nether_2", 1), ("minecraft:_con", 1)];
+    assert_eq!(report.dimensions, expected.map(|(name, count)| (name.to_owned(), count)));
+    let folder = "dimensions/minecraft/the_nether_2/region";
+    assert!(files.chunk(&format!("{folder}/r.0.0.mca"), 3, 0).is_some());
+}
+
+#[test]
+fn the_spawn_is_the_newest_one_in_its_own_dimension() {
+    let spawn = |seconds: u64, name: &str, at: u64| {
+        let name = [&[u8::try_from(name.len()).unwrap()][..], name.as_bytes()].concat();
+        let fields = [&name[..], &(at << 38 | at << 12 | at).to_be_bytes(), &[0; 8]].concat();
+        packet(1, 774, seconds, "spawn_position", &fields)
+    };
+    let position = |seconds: u64, at: f64, flags: u8| {
+        let mut fields = vec![1];
+        fields.extend([at; 3].map(f64::to_be_bytes).concat());
+        fields.extend_from_slice(&[0; 24 + 8 + 3]);
+        fields.push(flags);
+        packet(1, 774, seconds, "position", &fields)
+    };
+    let found = |more: &[Entry]| {
+        let entries = [&[chunk(1, 774, 1, (0, 0), 1)], more].concat();
+        let (files, _) = world(&entries).unwrap();
+        let level = files.dat("level.dat");
+        let Tag::IntArray(place) = get(&level, "Data/spawn/pos") else { panic!() };
+        (text(get(&level, "Data/spawn/dimension")), place[0])
+    };
+    let nether = spawn(3, "minecraft:the_nether", 7);
+    let overworld = spawn(2, "minecraft:overworld", 5);
+    assert_eq!(found(&[nether, overworld]), ("minecraft:the_nether".to_owned(), 7));
+    let own = "minecraft:overworld".to_owned();
+    // That of a dimension of which nothing is known is no place in this world.
+    let unknown = spawn(9, "other:world", 5);
+    let [first, moved, later] = [(2, 10.5, 0), (3, 0.5, 1), (4, 20.5, 0x18)];
+    let [first, moved, later] =
+        [first, moved, later].map(|(at, to, flags)| position(at, to, flags));
+    assert_eq!(found(&[unknown, first.clone(), moved.clone()]), (own.clone(), 10));
+    assert_eq!(found(&[later, moved, first]), (own, 20));
 }
 
 #[test]

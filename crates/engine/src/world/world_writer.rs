@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek, Write};
 use thiserror::Error;
 
 use super::chunk_tag::chunk_tag;
-use super::dimension::Dimension;
+use super::dimension::{Dimension, END, NETHER, OVERWORLD, sent_name};
 use super::level::Level;
 use super::log::{Log, RegionKey};
 use super::palette::BlockNames;
@@ -26,14 +26,23 @@ pub struct WorldWriter<S> {
     dimensions: Vec<Dimension>,
     /// The place of the dimension in which the player of each session is.
     sessions: HashMap<u64, usize>,
-    /// The last spawn point, and the place of its dimension.
-    spawn: Option<([i32; 3], usize)>,
+    /// The last spawn point.
+    spawn: Option<Spawn>,
     /// The last place to which a player was put.
-    position: Option<([i32; 3], usize)>,
+    position: Option<Spawn>,
     /// The newest version of chunks.
     newest: Option<Release>,
     last: Timestamp,
     left_out: LeftOut,
+}
+
+/// A place where players may begin.
+#[derive(Debug)]
+struct Spawn {
+    at: Timestamp,
+    position: [i32; 3],
+    /// The name of the dimension, as the server sent it.
+    dimension: String,
 }
 
 /// The destination of a world's files.
@@ -63,11 +72,11 @@ pub struct LeftOut {
     pub invalid: u64,
     /// Parts of chunks that came without the chunk itself.
     pub partial: u64,
-    /// Chunks before 1.2, whose format has no worlds that are written.
+    /// Packets with chunks before 1.2, whose format has no worlds that are written.
     pub too_old: u64,
     /// Changes of blocks that a session of another version than the chunk's saw.
     pub other_version: u64,
-    /// Packets beyond the limit of regions, of versions, or of the size of a region.
+    /// Packets, or parts of them, beyond the limit of regions, of versions, or of the size of a region.
     pub too_many: u64,
     /// Chunks that are larger than their version can save.
     pub too_large: u64,
@@ -143,8 +152,13 @@ impl<S: Read + Write + Seek> WorldWriter<S> {
         if counts.iter().sum::<u64>() == 0 {
             return Err(none);
         }
-        let (spawn, place) = self.spawn.or(self.position).unwrap_or(([0, HIGH, 0], 0));
-        let spawn_dimension = self.dimensions.get(place).map_or("", |it| &it.name);
+        let named = |sent: &str| {
+            let known = self.dimensions.iter().find(|it| it.sent == sent).map(|it| &*it.name);
+            known.or_else(|| [OVERWORLD, NETHER, END].into_iter().find(|name| *name == sent))
+        };
+        let mut spawns = [&self.spawn, &self.position].into_iter().flatten();
+        let spawn = spawns.find_map(|it| Some((it.position, named(&it.dimension)?)));
+        let (spawn, spawn_dimension) = spawn.unwrap_or(([0, HIGH, 0], OVERWORLD));
         let level = Level {
             name,
             release,
@@ -176,20 +190,24 @@ impl<S: Read + Write + Seek> WorldWriter<S> {
             "login" | "respawn" => {
                 if let Some(dimension) = Dimension::read(packet) {
                     let place = self.place(dimension);
-                    if self.sessions.len() < MAX_SESSIONS {
+                    if self.sessions.len() < MAX_SESSIONS || self.sessions.contains_key(&session) {
                         self.sessions.insert(session, place);
                     }
                 }
                 return Ok(());
             }
             "spawn_position" => {
-                let place = self.sessions.get(&session).copied().unwrap_or_default();
-                self.spawn = location(packet).map(|at| (at, place)).or(self.spawn);
+                if let Some((position, dimension)) = spawn_point(packet) {
+                    let spawn = self.spawn_at(packet, position, dimension);
+                    spawn.replace_older(&mut self.spawn);
+                }
                 return Ok(());
             }
             "position" => {
-                let place = self.sessions.get(&session).copied().unwrap_or_default();
-                self.position = position(packet).map(|at| (at, place)).or(self.position);
+                if let Some(position) = position(packet) {
+                    let spawn = self.spawn_at(packet, position, None);
+                    spawn.replace_older(&mut self.position);
+                }
                 return Ok(());
             }
             name if ABOUT_BLOCKS.contains(&name) => {}
@@ -199,10 +217,13 @@ impl<S: Read + Write + Seek> WorldWriter<S> {
             self.left_out.too_old += u64::from(&**kind.name() == "map_chunk");
             return Ok(());
         }
-        let Some(regions) = regions(packet) else {
+        let Some(mut regions) = regions(packet) else {
             self.left_out.invalid += 1;
             return Ok(());
         };
+        // The whole packet is kept for each.
+        self.left_out.too_many += regions.len().saturating_sub(MAX_REGIONS) as u64;
+        regions.truncate(MAX_REGIONS);
         let place = match self.sessions.get(&session) {
             Some(place) => *place,
             None => {
@@ -224,15 +245,24 @@ impl<S: Read + Write + Seek> WorldWriter<S> {
     }
 
     /// Returns the place of a dimension, which is new or known.
-    fn place(&mut self, dimension: Dimension) -> usize {
-        let known = self.dimensions.iter().position(|it| it.name == dimension.name);
+    fn place(&mut self, mut dimension: Dimension) -> usize {
+        let known = self.dimensions.iter().position(|it| it.sent == dimension.sent);
         known.unwrap_or_else(|| {
             if self.dimensions.len() == MAX_DIMENSIONS {
                 return 0;
             }
+            dimension.make_unique(&self.dimensions);
             self.dimensions.push(dimension);
             self.dimensions.len() - 1
         })
+    }
+
+    /// Returns a place of the packet's session, in the dimension of its player unless another is named.
+    fn spawn_at(&self, packet: &Packet, position: [i32; 3], dimension: Option<String>) -> Spawn {
+        let place = self.sessions.get(&packet.context().session);
+        let own = place.and_then(|place| self.dimensions.get(*place));
+        let own = || own.map_or_else(|| OVERWORLD.to_owned(), |it| it.sent.clone());
+        Spawn { at: packet.at(), position, dimension: dimension.unwrap_or_else(own) }
     }
 }
 
@@ -318,24 +348,51 @@ fn regions(packet: &Packet) -> Option<Vec<(i32, i32)>> {
     Some(regions)
 }
 
-/// Returns the position in a packet about the spawn point.
-fn location(packet: &Packet) -> Option<[i32; 3]> {
-    let fields = packet.value().ok()?;
-    let global = fields.get("globalPos").and_then(|it| it.get("location"));
-    let location = fields.get("location").or(global)?;
-    let int = |name| i32::try_from(location.get(name)?.as_int()?).ok();
-    Some([int("x")?, int("y")?, int("z")?])
+impl Spawn {
+    /// Takes the place of a spawn that is not newer, in whichever order captures are read.
+    fn replace_older(self, spawn: &mut Option<Self>) {
+        if spawn.as_ref().is_none_or(|it| it.at <= self.at) {
+            *spawn = Some(self);
+        }
+    }
 }
 
-/// Returns where a packet puts the player.
+/// Returns the position in a packet about the spawn point, and since 1.21.9 the dimension's name.
+fn spawn_point(packet: &Packet) -> Option<([i32; 3], Option<String>)> {
+    let fields = packet.value().ok()?;
+    let global = fields.get("globalPos");
+    let location = fields.get("location").or_else(|| global?.get("location"))?;
+    let int = |name| i32::try_from(location.get(name)?.as_int()?).ok();
+    let dimension = global.and_then(|it| it.get("dimensionName")).and_then(Value::as_text);
+    Some(([int("x")?, int("y")?, int("z")?], dimension.map(sent_name)))
+}
+
+/// Returns where a packet puts the player; `None` if that depends on where the player was.
 fn position(packet: &Packet) -> Option<[i32; 3]> {
     let fields = packet.value().ok()?;
+    let is_relative = match fields.get("flags").map(Value::plain) {
+        // One bit for each axis.
+        Some(Value::Int(flags)) => flags & 0x07 != 0,
+        Some(flags) => ["x", "y", "z"]
+            .iter()
+            .any(|axis| flags.get(axis).map(Value::plain) == Some(&Value::Bool(true))),
+        None => false,
+    };
+    if is_relative {
+        return None;
+    }
     let float = |name| match fields.get(name)?.plain() {
         // Positions outside of the range are those of hostile packets.
         Value::Float64(at) => Some(at.floor() as i32),
         _ => None,
     };
     Some([float("x")?, float("y")?, float("z")?])
+}
+
+/// Returns whether a packet says which blocks are where.
+#[must_use]
+pub fn is_about_blocks(packet: &Packet) -> bool {
+    packet.kind().is_some_and(|kind| ABOUT_BLOCKS.contains(&&**kind.name()))
 }
 
 /// The packets that say which blocks are where.
@@ -353,6 +410,9 @@ const ABOUT_BLOCKS: [&str; 9] = [
 
 /// A height above most worlds, if no spawn point is known.
 const HIGH: i32 = 100;
+
+/// The regions of a packet that are kept: a bulk packet of the game has at most 10 chunks.
+const MAX_REGIONS: usize = 16;
 
 /// Sessions whose dimension is kept at most.
 const MAX_SESSIONS: usize = 1 << 16;

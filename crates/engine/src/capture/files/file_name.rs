@@ -18,7 +18,7 @@ pub(super) fn fault_on_windows(path: &str) -> Option<ClaimError> {
 }
 
 /// Returns whether Windows takes a file name for a device: whatever its ending, and in any folder.
-pub(super) fn is_device(name: &str) -> bool {
+pub(crate) fn is_device(name: &str) -> bool {
     let stem = name.split(['.', ':']).next().unwrap_or_default().trim_end_matches(' ');
     let is = |device: &str| stem.eq_ignore_ascii_case(device);
     let port = |kind: &str| {

@@ -26,6 +26,7 @@ pub use comment_editor::{CommentEditor, CommentError, Comments};
 pub use create::{
     CaptureTarget, CreateError, CreateOptions, check_capture_name, create_sink, write_sink,
 };
+pub(crate) use file_name::is_device;
 pub use file_type::{Compression, FileType, Format};
 pub use keep::Keep;
 pub use lake::{CompactedPart, Lake, OpenLake};

@@ -136,8 +136,10 @@ impl<R: Read> McprReader<R> {
             self.state = next;
             self.state_event(at);
         }
-        let comment = self.comment.take().map(str::to_owned);
-        Entry::Packet(Record { comment, ..Record::passed(packet) })
+        Entry::Packet(match self.comment.take() {
+            Some(comment) => Record::remarked(packet, comment),
+            None => Record::passed(packet),
+        })
     }
 
     fn state_event(&mut self, at: Timestamp) {
