@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::partial::object;
 use super::{SchemaError, by_name};
-use crate::wire::named;
+use crate::wire::{is_unseen, named};
 
 named! {
     /// A kind of thing that packets refer to by number, with a registry in each version.
@@ -221,7 +221,9 @@ impl OwnRegistries {
             let tokens: Option<Vec<&str>> =
                 list.as_array().and_then(|list| list.iter().map(Json::as_str).collect());
             let tokens = tokens.ok_or_else(|| fault(name, "expected a list of names"))?;
-            let odd = |it: &&&str| it.is_empty() || it.contains([' ', '\n', '\t', '\r']);
+            let odd = |it: &&&str| {
+                it.is_empty() || it.contains(|it: char| it.is_whitespace() || is_unseen(it))
+            };
             if let Some(odd) = tokens.iter().find(odd) {
                 return Err(fault(name, &format!("`{odd}` is not a name")));
             }
@@ -305,6 +307,8 @@ mod tests {
             (json!({ "pet": [] }), "registries: unknown key `pet`, not one of item, block"),
             (json!({ "item": {} }), "registries.item: expected a list of names"),
             (json!({ "item": ["a b"] }), "registries.item: `a b` is not a name"),
+            (json!({ "item": ["\u{1b}[2J"] }), "registries.item: `\u{1b}[2J` is not a name"),
+            (json!({ "item": ["a\u{202e}b"] }), "registries.item: `a\u{202e}b` is not a name"),
             (json!({ "item": ["@5", "a", "@2", "b"] }), "registries.item: numbers must increase"),
         ] {
             let description = json!({ "extends": 776, "registries": names });
