@@ -295,3 +295,28 @@ fn a_layout_is_confirmed_by_three_packets_that_differ() {
     let unknown = results.last().unwrap();
     assert_eq!((unknown.id, unknown.packets, unknown.standing.word()), (Some(0xff), 3, "misfit"));
 }
+
+/// Decoding keeps such forms as they are, so that they encode to the same bytes.
+#[test]
+fn a_form_that_no_program_writes_fits_no_layout() {
+    let protocol = Catalog::embedded().find(776).unwrap().protocol;
+    let (state, direction) = (State::Play, Direction::Clientbound);
+    // The name of a packet, its fields, and the offset of what is odd.
+    for (name, fields, at) in [
+        ("set_ticking_state", &[0, 0, 0, 0, 2][..], 5),
+        ("cookie_request", &[2, b'a', 0xff], 1),
+        ("set_passengers", &[0, 0x80, 0], 2),
+        ("set_passengers", &[0, 1, 0x85, 0], 3),
+        ("remove_resource_pack", &[[2].as_slice(), &[0; 16]].concat(), 1),
+    ] {
+        let mut proof = Proof::new(Arc::clone(&protocol));
+        let packet = protocol.named(state, direction, name).unwrap();
+        let body = [&[packet.id() as u8], fields].concat();
+        proof.take(state, direction, &body, String::new);
+        let results = proof.results();
+        let result = results.iter().find(|it| it.packets > 0).unwrap();
+        let Standing::Misfit(misfits) = &result.standing else { panic!("{name}: {result:?}") };
+        assert_eq!((misfits[0].at, misfits[0].packets), (at, 1), "{name}");
+        assert_eq!(misfits[0].cause, "a form that no program writes");
+    }
+}
