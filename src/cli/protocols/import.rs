@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let (number, name) = arguments.version(&folder)?;
     let base = match &arguments.extends {
         Some(version) => version::find(&catalog, version)?,
-        None => nearest(&catalog, &reports).context("there is no version to extend")?,
+        None => nearest(&catalog, &reports, number).context("there is no version to extend")?,
     };
     let imported = import(&catalog, &base, &reports, number, &name)?;
     check(&mut catalog, &imported)?;

@@ -213,7 +213,11 @@ fn a_new_packet_is_bytes_and_new_data_ends_the_decoding() {
     let catalog = Catalog::embedded();
     let old = catalog.find(776).unwrap().protocol;
     let mut reports = reports_of(&old);
-    assert_eq!(nearest(catalog, &reports).unwrap().version(), 776);
+    assert_eq!(nearest(catalog, &reports, 778).unwrap().version(), 776);
+    // A description must not extend itself.
+    assert_eq!(nearest(catalog, &reports, 776).unwrap().version(), 775);
+    let error = import(catalog, &old, &reports, 776, "26.2").unwrap_err().to_string();
+    assert!(error.contains("extends: protocol 776 is the version of the reports"), "{error}");
     let side = (State::Play, Direction::Clientbound);
     for packet in reports.packets.iter_mut().filter(|it| (it.state, it.direction) == side) {
         packet.id += 1;
