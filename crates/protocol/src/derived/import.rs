@@ -4,9 +4,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 
 use super::lists::{ChangedList, Rewritten, rewrite};
-use super::reports::{Reports, bare, tokens};
+use super::reports::{Reports, bare};
 use crate::meaning::registry;
-use crate::schema::{Catalog, Direction, PacketType, Protocol, RegistryKind, SchemaError, State};
+use crate::schema::{
+    Catalog, Direction, PacketType, Protocol, Registry, RegistryKind, SchemaError, State,
+};
 
 /// A version derived from the game's reports: ids and names are theirs, layouts those of an earlier version.
 #[derive(Debug)]
@@ -350,7 +352,7 @@ fn import_names(
                 let entries = entries.iter().filter_map(|(number, name)| {
                     Some((u64::try_from(*number).ok()?, 1, bare(name).to_owned()))
                 });
-                tokens(entries)
+                Registry::tokens_of(entries)
             }),
             None => None,
         };

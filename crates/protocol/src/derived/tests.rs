@@ -200,6 +200,18 @@ fn what_is_no_report_is_rejected_with_its_file_and_place() {
         (2, "8", "9", "blocks.json: minecraft:lever: the ids of the states do not follow"),
         (2, r#", "false"]"#, "]", "not one state for each combination"),
         (2, "states", "all", "blocks.json: minecraft:lever: no list `states`"),
+        (
+            2,
+            r#"{ "minecraft:lever""#,
+            r#"{ "minecraft:air": { "states": [{ "id": 18446744073709551615 }] }, "minecraft:lever""#,
+            "blocks.json: minecraft:air: a state without an `id`",
+        ),
+        (
+            2,
+            r#"{ "minecraft:lever""#,
+            r#"{ "minecraft:air": { "states": [{ "id": 8 }] }, "minecraft:lever""#,
+            "blocks.json: `lever` and `air` have states with the same `id`",
+        ),
     ] {
         let mut files = [packets, registries, blocks].map(str::to_owned);
         files[file] = files[file].replace(text, replacement);
