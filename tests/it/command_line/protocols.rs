@@ -260,6 +260,21 @@ fn import_tells_what_is_wrong_with_reports_and_writes_nothing() {
         said.contains("/version.json` has no `protocol_version`: name it with `--number`"),
         "{said}"
     );
+    // A name that no description may have is none of the layouts.
+    let long = "9".repeat(101);
+    let said = refused(&|_| (), &["--number", "778", "--name", &long]);
+    assert!(said.contains("'--name <VERSION>': expected up to 100 bytes of text"), "{said}");
+    let said = refused(
+        &|folder| {
+            let version = json!({ "protocol_version": 778, "name": long });
+            std::fs::write(folder.join("version.json"), version.to_string()).unwrap();
+        },
+        &[],
+    );
+    assert!(said.contains("name: expected a text of up to 100 bytes"), "{said}");
+    assert!(!said.contains("--extends"), "{said}");
+    let said = refused(&|_| (), &["--number", "777", "--name", "26.3", "--extends", "26.3"]);
+    assert!(said.contains("extends: protocol 777 is the version of the reports"), "{said}");
     let said = refuses(&["protocols", "import", "no-such-folder"]);
     assert!(said.contains("`no-such-folder` is not a folder, nor the jar of a server"), "{said}");
 }
