@@ -106,6 +106,12 @@ impl Proof {
         &self.protocol
     }
 
+    /// Returns whether no packet was taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty() && self.unknown.is_empty()
+    }
+
     /// Takes a packet's body. `place` says where it is, and is called for the first packets that do not fit.
     pub fn take(
         &mut self,
