@@ -14,6 +14,7 @@ use mitmcraft_engine::capture::{
     write_sink,
 };
 use mitmcraft_engine::lang::{Condition, Path};
+use mitmcraft_engine::text::shell_quoted;
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Catalog, Name};
 use mitmcraft_protocol::wire::to_hex;
@@ -210,14 +211,7 @@ impl Export {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
         let select =
             condition.map_or_else(String::new, |it| format!(" -Y {}", quoted(&it.to_string())));
-        let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
-        let capture = match self.capture.as_deref() {
-            None => "CAPTURE".to_owned(),
-            // Not an option.
-            Some(name) if name.starts_with('-') => quoted(&format!("./{name}")),
-            Some(name) if name.chars().all(is_plain) => name.to_owned(),
-            Some(name) => quoted(name),
-        };
+        let capture = self.capture.as_deref().map_or("CAPTURE".into(), shell_quoted);
         self.out.put(&format!("mitmcraft show {capture}{select}\n"));
         self.piece_of(true)
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::proxy::read_source;
-use mitmcraft_engine::text::Escaped;
+use mitmcraft_engine::text::{Escaped, shell_quoted};
 use mitmcraft_protocol::derived::{Import, ImportedPacket, Reports, import, nearest};
 use mitmcraft_protocol::schema::Catalog;
 use serde::Serialize as _;
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     number: Option<i32>,
 
     /// The version of the game [default: that of `version.json`]
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", value_parser = version_name)]
     name: Option<String>,
 
     /// The version whose layouts are taken [default: the one with the most packets of these names]
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let (number, name) = arguments.version(&folder)?;
     let base = match &arguments.extends {
         Some(version) => version::find(&catalog, version)?,
-        None => nearest(&catalog, &reports).context("there is no version to extend")?,
+        None => nearest(&catalog, &reports, number).context("there is no version to extend")?,
     };
     let imported = import(&catalog, &base, &reports, number, &name)?;
     check(&mut catalog, &imported)?;
@@ -127,6 +127,13 @@ impl Arguments {
     }
 }
 
+fn version_name(text: &str) -> Result<String, &'static str> {
+    match Catalog::is_version_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected up to 100 bytes of text without control characters"),
+    }
+}
+
 fn is_jar(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("jar"))
 }
@@ -137,11 +144,7 @@ fn generate(jar: &Path, output: &Output) -> anyhow::Result<Done> {
         bail!("there is no file `{}`", jar.display());
     }
     let jar = jar.display().to_string();
-    let plain = |it: char| it.is_alphanumeric() || "_-./:\\\\".contains(it);
-    let quoted = match jar.chars().all(plain) {
-        true => jar,
-        false => format!("'{}'", jar.replace('\'', r"'\''")),
-    };
+    let quoted = shell_quoted(&jar);
     output.note("this command writes the reports to `generated/reports`, for `protocols import`:");
     let java = "java -DbundlerMainClass=net.minecraft.data.Main -jar";
     output.line(&format!("{java} {quoted} --reports"))?;
@@ -171,9 +174,10 @@ fn read(path: &Path) -> anyhow::Result<String> {
 /// Checks that the description can be used, before it is written.
 fn check(catalog: &mut Catalog, imported: &Import) -> anyhow::Result<()> {
     let added = catalog.add(None, "import", imported.description.clone());
-    added.context(
-        "the layouts of this version do not fit the reports: name another one with `--extends`",
-    )
+    added.with_context(|| {
+        let base = imported.base.newest_name();
+        format!("cannot use what was made of the reports and the layouts of {base}")
+    })
 }
 
 /// Returns a description as text, in which lists have one line.

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
@@ -24,8 +25,8 @@ use super::by_section;
   mitmcraft protocols prove session.jsonl --protocol 778.json
   mitmcraft protocols prove logs/ --protocol 778.json --json | jq '.packets[] | select(.result == \"misfit\")'
 
-A layout is confirmed if three packets that differ decode to their last byte and encode to the same \
-bytes, and none does not. Types without fields, and those that end in the rest of the packet, would \
+A layout is confirmed if three packets that differ decode to their last byte, without a form that \
+no program writes (such as a bool of 2), and encode to the same bytes, and none does not. Types without fields, and those that end in the rest of the packet, would \
 fit anything.
 
 Exit code: 1 if a packet does not fit its layout.")]
@@ -56,7 +57,18 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         entry.record().into_iter().for_each(|record| proofs.take(record));
     }
     let damage = input.end();
-    let proofs = proofs.finish()?;
+    let guessed = proofs.guessed;
+    let proofs = match proofs.finish() {
+        Ok(proofs) => proofs,
+        Err(nothing) => return damage.and(Err(nothing)),
+    };
+    if guessed > 0 {
+        output.warning(&format!(
+            "{} recorded with the layouts of another version, which also told the states: a packet of another \
+             state counts as one that does not fit, or for the wrong layout",
+            count(guessed, "packet")
+        ));
+    }
     let mut done = Done::Yes;
     for proof in proofs {
         let results = proof.results();
@@ -79,14 +91,17 @@ struct Proofs<'c> {
     only_added: bool,
     /// The versions of other packets.
     others: BTreeSet<i32>,
+    /// Packets that were recorded with the layouts of another version.
+    guessed: u64,
 }
 
 impl<'c> Proofs<'c> {
     fn new(catalog: &'c Catalog) -> Self {
         let added = catalog.versions().filter_map(|(number, _)| catalog.added(number));
         let proofs: BTreeMap<i32, Proof> =
-            added.map(|it| (it.version(), Proof::new(std::sync::Arc::clone(it)))).collect();
-        Self { catalog, only_added: !proofs.is_empty(), proofs, others: BTreeSet::new() }
+            added.map(|it| (it.version(), Proof::new(Arc::clone(it)))).collect();
+        let only_added = !proofs.is_empty();
+        Self { catalog, only_added, proofs, others: BTreeSet::new(), guessed: 0 }
     }
 
     /// Takes a packet as a peer sent it. The version is the client's, also if it was recorded with the layouts of
@@ -99,28 +114,32 @@ impl<'c> Proofs<'c> {
         let Ok(body) = packet.body() else { return };
         // The handshake is the same in all versions.
         let Some(number) = context.version else { return };
+        let is_own = context.protocol.version() == number;
         if !self.only_added && !self.proofs.contains_key(&number) {
             let known = self.catalog.find(number).filter(|it| it.exact).map(|it| it.protocol);
+            let known = known.or_else(|| is_own.then(|| Arc::clone(&context.protocol)));
             self.proofs.extend(known.map(|protocol| (number, Proof::new(protocol))));
         }
         match self.proofs.get_mut(&number) {
-            Some(proof) => proof.take(packet.state(), packet.direction(), &body, || {
-                format!("session {}, packet {}", context.session, packet.seq())
-            }),
+            Some(proof) => {
+                self.guessed += u64::from(!is_own);
+                proof.take(packet.state(), packet.direction(), &body, || {
+                    format!("session {}, packet {}", context.session, packet.seq())
+                });
+            }
             None => drop(self.others.insert(number)),
         }
     }
 
     fn finish(self) -> anyhow::Result<Vec<Proof>> {
-        let is_seen = |proof: &Proof| proof.results().iter().any(|it| it.packets > 0);
         let wanted: Vec<String> = self.proofs.keys().map(i32::to_string).collect();
-        let proofs: Vec<Proof> = self.proofs.into_values().filter(is_seen).collect();
+        let proofs: Vec<Proof> = self.proofs.into_values().filter(|it| !it.is_empty()).collect();
         if !proofs.is_empty() {
             return Ok(proofs);
         }
         let others: Vec<String> = self.others.iter().map(i32::to_string).collect();
         match (wanted.is_empty(), others.is_empty()) {
-            (_, true) => bail!("the captures have no packets"),
+            (_, true) => bail!("the captures have no packets from 1.7 on whose version is known"),
             (true, _) => bail!(
                 "the captures have only packets of protocol {}, which has no description: add one with \
                  `--protocol`",

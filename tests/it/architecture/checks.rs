@@ -181,6 +181,26 @@ pub(super) fn printing(sources: &[Source], printers: &[&str], composers: &[&str]
     found
 }
 
+/// Meanings of values, which contain names that peers sent, and which `text` writes without escaping them.
+pub(super) fn meanings(sources: &[Source]) -> Vec<String> {
+    let meaning = Regex::new(r"\btracker \. (words|tag) \(").unwrap();
+    let mut found = Vec::new();
+    for source in sources.iter().filter(|source| source.layer() == "text") {
+        let (text, lines) = source.joined();
+        for it in meaning.find_iter(&text) {
+            let after: String = text[it.end()..].chars().take(NEAR).collect();
+            if !after.contains("Escaped (") {
+                let line = lines[lines.partition_point(|(at, _)| *at <= it.start()) - 1].1;
+                found.push(format!("{}: `{}` without `Escaped`", source.at(line), it.as_str()));
+            }
+        }
+    }
+    found
+}
+
+/// Characters of code within which a meaning is escaped.
+const NEAR: usize = 200;
+
 fn in_layers<'a>(sources: &'a [Source], layers: &'a [String]) -> impl Iterator<Item = &'a Source> {
     sources.iter().filter(|source| layers.iter().any(|layer| layer == source.layer()))
 }
@@ -212,6 +232,17 @@ mod tests {
 
     fn file(module: &[&str], text: &str) -> Source {
         Source::new(&format!("{}.rs", module.join("/")), module, text)
+    }
+
+    #[test]
+    fn a_meaning_that_is_written_raw_is_found() {
+        let written = |argument: &str| {
+            let text = format!(
+                "fn f() {{ if let Some(it) = self.tracker.words(a) {{ write!(out, \"{{}}\", {argument}) }} }}"
+            );
+            meanings(&[file(&["text"], &text)]).len()
+        };
+        assert_eq!([written("it"), written("Escaped(it)")], [1, 0]);
     }
 
     #[test]

@@ -122,6 +122,7 @@ fn text_is_printed_by_one_type_which_escapes_it() {
         "cli/wireshark/mod.rs",
     ];
     fulfilled(checks::printing(sources(), &printers, &composers));
+    fulfilled(checks::meanings(sources()));
 }
 
 #[test]

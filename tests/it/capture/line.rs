@@ -1,7 +1,8 @@
 use mitmcraft_engine::capture::Entry;
 use mitmcraft_engine::filter::{Detail, Notes};
 use mitmcraft_engine::text::{
-    LineAnnotation, LineAnnotator, LineOptions, TimeForm, Verbosity, write_annotated_line,
+    FieldLines, LineAnnotation, LineAnnotator, LineOptions, TimeForm, Verbosity,
+    write_annotated_line,
 };
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, RawReason};
@@ -368,12 +369,34 @@ fn numbers_have_the_names_that_the_server_has_sent() {
     assert!(older.contains("sourceTypeId=1 (cactus)"), "{older}");
 }
 
+/// A name that a server sent reached the terminal with its control characters.
+#[test]
+fn the_names_that_a_server_has_sent_are_escaped() {
+    let sent = named_as("minecraft:\u{1b}[2J\n\u{202e}");
+    let (entries, _) = from_jsonl(to_jsonl(&sent).as_bytes());
+    for verbosity in [Verbosity::Main, Verbosity::All] {
+        let lines = printed(&entries, &with(verbosity));
+        assert!(lines.contains(r" (\u{1b}[2J\n\u{202e})"), "{lines:?}");
+        assert!(!lines.contains(['\u{1b}', '\u{202e}']), "{lines:?}");
+    }
+    let Entry::Packet(hurt) = &entries[2] else { panic!("{:?}", entries[2]) };
+    let mut fields = FieldLines::new(&hurt.packet);
+    hurt.packet.walk(&mut fields).unwrap();
+    let meaning = fields.finish()[1].meaning.clone().unwrap();
+    assert_eq!(meaning, r"\u{1b}[2J\n\u{202e}");
+}
+
 /// A session whose server numbers damage and cats in its own way.
 fn named() -> Vec<Entry> {
+    named_as("minecraft:cactus")
+}
+
+/// The same with a name for the second kind of damage.
+fn named_as(second: &str) -> Vec<Entry> {
     let mut stage = stage();
     stage.context.protocol = Catalog::embedded().find(770).unwrap().protocol;
     for (id, names) in [
-        ("minecraft:damage_type", ["minecraft:in_fire", "minecraft:cactus"]),
+        ("minecraft:damage_type", ["minecraft:in_fire", second]),
         ("minecraft:cat_variant", ["minecraft:black", "minecraft:siamese"]),
     ] {
         let entries = names.map(|key| json!({ "key": key }));

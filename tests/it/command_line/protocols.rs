@@ -260,6 +260,21 @@ fn import_tells_what_is_wrong_with_reports_and_writes_nothing() {
         said.contains("/version.json` has no `protocol_version`: name it with `--number`"),
         "{said}"
     );
+    // A name that no description may have is none of the layouts.
+    let long = "9".repeat(101);
+    let said = refused(&|_| (), &["--number", "778", "--name", &long]);
+    assert!(said.contains("'--name <VERSION>': expected up to 100 bytes of text"), "{said}");
+    let said = refused(
+        &|folder| {
+            let version = json!({ "protocol_version": 778, "name": long });
+            std::fs::write(folder.join("version.json"), version.to_string()).unwrap();
+        },
+        &[],
+    );
+    assert!(said.contains("name: expected a text of up to 100 bytes"), "{said}");
+    assert!(!said.contains("--extends"), "{said}");
+    let said = refused(&|_| (), &["--number", "777", "--name", "26.3", "--extends", "26.3"]);
+    assert!(said.contains("extends: protocol 777 is the version of the reports"), "{said}");
     let said = refuses(&["protocols", "import", "no-such-folder"]);
     assert!(said.contains("`no-such-folder` is not a folder, nor the jar of a server"), "{said}");
 }
@@ -292,4 +307,44 @@ fn prove_tells_which_layouts_packets_fit() {
     std::fs::write(&file, r#"{ "extends": "26.3", "number": 778 }"#).unwrap();
     let said = fails(&prove, 2);
     assert!(said.contains("the captures have packets of protocol 777, none of 778"), "{said}");
+}
+
+/// Captures of a version that is not built in, with and without its description.
+#[test]
+fn prove_takes_the_description_in_a_capture_and_warns_of_guesses() {
+    let session = std::fs::read_to_string(root().join("captures/session-26.3.jsonl")).unwrap();
+    let table = scratch_file("778.json");
+    std::fs::write(&table, r#"{ "extends": "26.3", "number": 778 }"#).unwrap();
+    let own = scratch_file("own.jsonl");
+    std::fs::write(&own, session.replace(r#""protocol":777"#, r#""protocol":778"#)).unwrap();
+    let contained = scratch_file("contained.jsonl");
+    let convert = ["convert", "--protocol", text(&table), text(&own), text(&contained)];
+    Program::mitmcraft(&convert).succeed();
+    let prove = ["protocols", "prove", text(&contained)];
+    let (proven, said) = Program::mitmcraft(&prove).succeed_with_errors();
+    assert!(proven.contains("(protocol 778): ") && !said.contains("warning"), "{proven}{said}");
+    // The packets of a guess have the number of other layouts.
+    let guess = scratch_file("guess.jsonl");
+    let client = |line: &str| match line.contains(r#""event":"state""#) {
+        true => line.replace(r#""protocol":777"#, r#""protocol":778"#),
+        false => line.to_owned(),
+    };
+    let lines: Vec<String> = session.lines().map(client).collect();
+    std::fs::write(&guess, lines.join("\n")).unwrap();
+    let prove = ["protocols", "prove", text(&guess), "--protocol", text(&table)];
+    let (proven, said) = Program::mitmcraft(&prove).succeed_with_errors();
+    assert!(proven.contains("(protocol 778): "), "{proven}");
+    assert!(said.contains("packets recorded with the layouts of another version"), "{said}");
+}
+
+#[test]
+fn prove_tells_of_damage_also_if_nothing_is_proven() {
+    let alpha = root().join("captures/session-alpha.jsonl");
+    let said = fails(&["protocols", "prove", text(&alpha)], 2);
+    assert!(said.contains("no packets from 1.7 on whose version is known"), "{said}");
+    let damaged = scratch_file("damaged.jsonl");
+    let session = std::fs::read_to_string(&alpha).unwrap();
+    std::fs::write(&damaged, session + "{\n{}\n").unwrap();
+    let said = fails(&["protocols", "prove", text(&damaged)], 2);
+    assert!(said.contains("error: ") && said.contains("2 entries could not be read"), "{said}");
 }

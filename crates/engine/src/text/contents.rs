@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 
+use super::escape::Escaped;
 use super::plural::count;
 use mitmcraft_protocol::contents::{Blocks, Column, Contents, Missing, Palette, Section};
 use mitmcraft_protocol::packet::Packet;
@@ -151,7 +152,7 @@ fn write_view(
     }
     used.sort();
     let legend: Vec<String> =
-        used.iter().map(|(letter, name)| format!("{letter} {name}")).collect();
+        used.iter().map(|(letter, name)| format!("{letter} {}", Escaped(name))).collect();
     lines.push(format!("        from above, x to the right, z down: {}", legend.join(", ")));
     lines.extend(rows);
 }
@@ -164,7 +165,7 @@ fn listed(counts: &[(String, usize)], most: usize) -> String {
 fn listed_with(counts: &[(String, usize)], most: usize, more: impl Fn(&str) -> String) -> String {
     let shown = counts.iter().take(most);
     let mut shown: Vec<String> =
-        shown.map(|(name, count)| format!("{name} {count}{}", more(name))).collect();
+        shown.map(|(name, count)| format!("{} {count}{}", Escaped(name), more(name))).collect();
     if counts.len() > most {
         shown.push(format!("{} more", counts.len() - most));
     }

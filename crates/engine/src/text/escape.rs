@@ -1,5 +1,6 @@
 //! Text for a terminal: JSON, formatted text, and what the program composes of untrusted text.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Write as _};
 use std::io;
 
@@ -101,6 +102,19 @@ impl<W: io::Write> io::Write for EscapedJsonWriter<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
+}
+
+/// Returns a path as one word of a command line, which no shell takes for anything else, and no program for an option.
+#[must_use]
+pub fn shell_quoted(path: &str) -> Cow<'_, str> {
+    let is_plain = |it: char| {
+        it.is_ascii_alphanumeric() || "/._-:".contains(it) || cfg!(windows) && it == '\\'
+    };
+    if !path.is_empty() && !path.starts_with('-') && path.chars().all(is_plain) {
+        return path.into();
+    }
+    let here = if path.starts_with('-') { "./" } else { "" };
+    format!("'{here}{}'", path.replace('\'', r"'\''")).into()
 }
 
 /// Displays untrusted text like [`Escaped`], in quotes and cut to a number of characters.

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -211,7 +210,7 @@ impl Visitor for FieldLines {
         if let Some(line) = self.lines.last_mut() {
             line.bytes = leaf.span();
             let text = self.tracker.words(meaning, &leaf.value);
-            line.meaning = text.map(Cow::into_owned);
+            line.meaning = text.map(|text| Escaped(text).to_string());
         }
         let element = matches!(self.open.last(), Some(Some(_)));
         self.numbers = usize::from(element && meaning.is_none() && Numbers::takes(&leaf.value));

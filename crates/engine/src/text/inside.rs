@@ -79,7 +79,7 @@ impl NbtTree<'_> {
         if let Some(number) = tag.as_int() {
             let _ = write!(self.out, " {number}");
             if let Some(meaning) = self.tracker.tag(self.list.as_deref(), name, number) {
-                let _ = write!(self.out, " ({meaning})");
+                let _ = write!(self.out, " ({})", Escaped(meaning));
             }
             self.out.push('\n');
             return;

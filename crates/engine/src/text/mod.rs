@@ -28,7 +28,9 @@ pub use annotator::{LineAnnotation, LineAnnotator};
 pub use column::Column;
 pub use contents::contents_lines;
 pub use cut::cut;
-pub use escape::{Composed, Escaped, EscapedJson, EscapedJsonWriter, EscapedLines, Styled};
+pub use escape::{
+    Composed, Escaped, EscapedJson, EscapedJsonWriter, EscapedLines, Styled, shell_quoted,
+};
 pub use field_lines::{FieldLine, FieldLines};
 pub use field_value::{field_json, field_text};
 pub use info::{write_info, write_summary};

@@ -185,13 +185,14 @@ impl Visitor for ShortFields<'_> {
         let number = matches!(leaf.value, Scalar::Int(_) | Scalar::Float32(_) | Scalar::Float64(_));
         self.note(start..self.out.len(), number);
         if let Some(text) = self.tracker.words(meaning, &leaf.value) {
+            let text = Escaped(text).to_string();
             let repeats = number && repeats(&text, &self.out[start..]);
             if !repeats {
                 let _ = write!(self.out, " ({text})");
             }
             if let Some(map) = self.maps.last_mut() {
                 map.tell |= !repeats;
-                map.meanings.push(text.into_owned());
+                map.meanings.push(text);
             }
         }
         Flow::Continue(())

@@ -110,7 +110,7 @@ impl Visitor for FieldTree<'_> {
         if let Some(nbt) = nbt {
             write_nbt_summary(self.out, &leaf.value, &nbt, width);
             if let Some(text) = self.tracker.words(meaning, &leaf.value) {
-                let _ = write!(self.out, " ({text})");
+                let _ = write!(self.out, " ({})", Escaped(text));
             }
             self.out.push('\n');
             if self.whole {
@@ -125,7 +125,7 @@ impl Visitor for FieldTree<'_> {
         }
         write_scalar(self.out, &leaf.value, meaning, name.as_ref(), width, usize::MAX, true);
         if let Some(text) = self.tracker.words(meaning, &leaf.value) {
-            let _ = write!(self.out, " ({text})");
+            let _ = write!(self.out, " ({})", Escaped(text));
         }
         if let Scalar::Bytes(bytes) = leaf.value {
             write_bytes(self.out, bytes);

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 
 use super::lists::{ChangedList, Rewritten, rewrite};
-use super::reports::{Reports, bare, tokens};
+use super::reports::{Reports, bare};
 use crate::meaning::registry;
-use crate::schema::{Catalog, Direction, PacketType, Protocol, RegistryKind, SchemaError, State};
+use crate::schema::{
+    Catalog, Direction, PacketType, Protocol, Registry, RegistryKind, SchemaError, State,
+};
 
 /// A version derived from the game's reports: ids and names are theirs, layouts those of an earlier version.
 #[derive(Debug)]
@@ -103,9 +105,9 @@ pub struct ChangedNames {
 }
 
 /// Returns the version of a catalog whose packets are most like those of the reports by their official names, of
-/// several the latest. Names are known since 1.21.
+/// several the latest: another one than `number`, that of the reports. Names are known since 1.21.
 #[must_use]
-pub fn nearest(catalog: &Catalog, reports: &Reports) -> Option<Arc<Protocol>> {
+pub fn nearest(catalog: &Catalog, reports: &Reports, number: i32) -> Option<Arc<Protocol>> {
     let named: BTreeSet<_> =
         reports.packets.iter().map(|it| (it.state, it.direction, it.name.as_str())).collect();
     let distance = |protocol: &Protocol| {
@@ -114,7 +116,9 @@ pub fn nearest(catalog: &Catalog, reports: &Reports) -> Option<Arc<Protocol>> {
             packets.map(|it| (it.state(), it.direction(), official(protocol, it))).collect();
         own.symmetric_difference(&named).count()
     };
-    let protocols = catalog.protocols().filter(|it| it.release() >= crate::schema::Release::V1_21);
+    let protocols = catalog
+        .protocols()
+        .filter(|it| it.version() != number && it.release() >= crate::schema::Release::V1_21);
     let ranked = protocols.map(|it| (std::cmp::Reverse(distance(it)), it.release(), it));
     let nearest = ranked.max_by_key(|(distance, release, _)| (*distance, *release));
     nearest.map(|(_, _, protocol)| Arc::clone(protocol))
@@ -123,7 +127,7 @@ pub fn nearest(catalog: &Catalog, reports: &Reports) -> Option<Arc<Protocol>> {
 /// Derives the description of the version that has these reports from that of `base`, a version of the catalog.
 ///
 /// # Errors
-/// [`SchemaError`] if `base` has no description in the catalog.
+/// [`SchemaError`] if `base` has no description in the catalog, or is the version of the reports itself.
 pub fn import(
     catalog: &Catalog,
     base: &Arc<Protocol>,
@@ -131,10 +135,13 @@ pub fn import(
     number: i32,
     name: &str,
 ) -> Result<Import, SchemaError> {
-    let source = catalog.description(base.version()).ok_or_else(|| SchemaError {
-        at: "extends".into(),
-        cause: format!("no description of {}", base.name()),
-    })?;
+    let fault = |cause| SchemaError { at: "extends".into(), cause };
+    if base.version() == number {
+        let cause = format!("protocol {number} is the version of the reports: name another one");
+        return Err(fault(cause));
+    }
+    let source = catalog.description(base.version());
+    let source = source.ok_or_else(|| fault(format!("no description of {}", base.name())))?;
     let sections = sections(&source);
     let rewritten = rewrite(&sections, &reports.registries);
     let mut description =
@@ -345,7 +352,7 @@ fn import_names(
                 let entries = entries.iter().filter_map(|(number, name)| {
                     Some((u64::try_from(*number).ok()?, 1, bare(name).to_owned()))
                 });
-                tokens(entries)
+                Registry::tokens_of(entries)
             }),
             None => None,
         };

@@ -3,9 +3,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use crate::schema::types::{Type, TypeId};
-use crate::schema::{Direction, PacketType, Protocol, State};
+use crate::schema::{Direction, Flow, Leaf, PacketType, Protocol, State, Visitor};
 
-/// Compares the layouts of a version with packets: each must decode to its last byte, and encode to the same bytes.
+/// Compares the layouts of a version with packets: each must decode to its last byte, without a
+/// form that no program writes, and encode to the same bytes.
 #[derive(Debug)]
 pub struct Proof {
     protocol: Arc<Protocol>,
@@ -32,7 +33,7 @@ pub struct Misfit {
     pub at: usize,
     /// The length of the body of the first of them.
     pub length: usize,
-    /// The problem of the first of them, with the path of its field.
+    /// The problem of the first of them, with the path of its field if it does not decode.
     pub cause: String,
     /// How many packets there are.
     pub packets: u64,
@@ -105,6 +106,12 @@ impl Proof {
         &self.protocol
     }
 
+    /// Returns whether no packet was taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty() && self.unknown.is_empty()
+    }
+
     /// Takes a packet's body. `place` says where it is, and is called for the first packets that do not fit.
     pub fn take(
         &mut self,
@@ -131,17 +138,14 @@ impl Proof {
         };
         let seen = self.seen.entry(self.protocol.place(packet)).or_default();
         seen.packets += 1;
+        let unusual = || Unusual::find(&self.protocol, packet, body, start);
         let (at, cause) = match self.protocol.decode(packet, body, start) {
             Err(error) => (error.at, error.to_string()),
             Ok(value) => match self.protocol.encode(packet, &value) {
-                Ok(again) if again == body => {
-                    if seen.fitting.len() < Self::NEEDED {
-                        let mut hasher = DefaultHasher::new();
-                        body.hash(&mut hasher);
-                        seen.fitting.insert(hasher.finish());
-                    }
-                    return;
-                }
+                Ok(again) if again == body => match unusual() {
+                    Some(at) => (at, "a form that no program writes".to_owned()),
+                    None => return seen.fits(body),
+                },
                 Ok(again) => {
                     let same = again.iter().zip(body).take_while(|(a, b)| a == b).count();
                     (same, "encodes to other bytes".to_owned())
@@ -149,14 +153,7 @@ impl Proof {
                 Err(error) => (0, format!("does not encode again: {error}")),
             },
         };
-        let places = seen.misfits.len();
-        match seen.misfits.iter_mut().find(|it| it.at == at) {
-            Some(misfit) => misfit.packets += 1,
-            None if places < MOST_PLACES => {
-                seen.misfits.push(Misfit::new(at, body, cause, place()));
-            }
-            None => {}
-        }
+        seen.misfit(at, body, cause, place);
     }
 
     /// Returns the result for each type of packet of the version, then for packets with unknown ids.
@@ -198,6 +195,59 @@ impl Proof {
         match seen.fitting.len() {
             Self::NEEDED.. => Standing::Confirmed,
             few => Standing::TooFew(few),
+        }
+    }
+}
+
+impl Seen {
+    fn fits(&mut self, body: &[u8]) {
+        if self.fitting.len() < Proof::NEEDED {
+            let mut hasher = DefaultHasher::new();
+            body.hash(&mut hasher);
+            self.fitting.insert(hasher.finish());
+        }
+    }
+
+    fn misfit(&mut self, at: usize, body: &[u8], cause: String, place: impl FnOnce() -> String) {
+        let places = self.misfits.len();
+        match self.misfits.iter_mut().find(|it| it.at == at) {
+            Some(misfit) => misfit.packets += 1,
+            None if places < MOST_PLACES => {
+                self.misfits.push(Misfit::new(at, body, cause, place()));
+            }
+            None => {}
+        }
+    }
+}
+
+/// Finds the offset of the first part with a form that no program writes. Such a form is kept as it is, so that the
+/// packet encodes to the same bytes: of a wrong layout, too.
+#[derive(Debug, Default)]
+struct Unusual(Option<usize>);
+
+impl Unusual {
+    fn find(protocol: &Protocol, packet: &PacketType, body: &[u8], start: usize) -> Option<usize> {
+        let mut found = Self::default();
+        let _ = protocol.walk(packet, body, start, &mut found);
+        found.0
+    }
+}
+
+impl Visitor for Unusual {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        if !leaf.is_usual() {
+            self.0.get_or_insert(leaf.at);
+        }
+        Flow::Continue(())
+    }
+
+    fn byte_list(&mut self, _at: usize, _bytes: &[u8]) -> Option<Flow> {
+        Some(Flow::Continue(()))
+    }
+
+    fn prefix(&mut self, at: usize, wire: &[u8]) {
+        if wire != [1] {
+            self.0.get_or_insert(at);
         }
     }
 }

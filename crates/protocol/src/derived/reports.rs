@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 use thiserror::Error;
 
-use crate::schema::{Direction, State};
+use crate::schema::{Direction, Registry, State};
 
 /// The reports of the game's data generator that tell numbers and names: packets, registries, states of blocks.
 #[derive(Debug)]
@@ -102,7 +102,10 @@ fn read_blocks(file: &Report) -> Result<Vec<String>, ReportError> {
         file.check_name(name, name)?;
         let states = block.get("states").and_then(Json::as_array);
         let states = states.ok_or_else(|| file.fault(name, "no list `states`"))?;
-        let id = |state: &Json| state.get("id").and_then(Json::as_u64);
+        let id = |state: &Json| {
+            let id = i32::try_from(state.get("id")?.as_u64()?).ok()?;
+            u64::try_from(id).ok()
+        };
         let first = states.iter().filter_map(id).min().unwrap_or_default();
         let mut properties = Vec::new();
         for (property, values) in
@@ -146,18 +149,14 @@ fn read_blocks(file: &Report) -> Result<Vec<String>, ReportError> {
         blocks.push((first, states.len() as u64, token));
     }
     blocks.sort_unstable();
-    Ok(tokens(blocks))
-}
-
-/// Returns names in the order of their numbers, `@N` before one whose number does not follow.
-pub(super) fn tokens(numbered: impl IntoIterator<Item = (u64, u64, String)>) -> Vec<String> {
-    let mut next = 0;
-    let tokens = numbered.into_iter().flat_map(|(first, count, name)| {
-        let skip = (first != next).then(|| format!("@{first}"));
-        next = first + count;
-        skip.into_iter().chain([name])
-    });
-    tokens.collect()
+    let bare = |token: &str| token.split('[').next().unwrap_or(token).to_owned();
+    match blocks.windows(2).find(|pair| pair[0].0 + pair[0].1 > pair[1].0) {
+        Some(pair) => {
+            let [one, two] = [&pair[0].2, &pair[1].2].map(|token| bare(token));
+            Err(file.fault("", &format!("`{one}` and `{two}` have states with the same `id`")))
+        }
+        None => Ok(Registry::tokens_of(blocks)),
+    }
 }
 
 /// Returns a name without the namespace that the game's own things have.

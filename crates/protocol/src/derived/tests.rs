@@ -200,6 +200,18 @@ fn what_is_no_report_is_rejected_with_its_file_and_place() {
         (2, "8", "9", "blocks.json: minecraft:lever: the ids of the states do not follow"),
         (2, r#", "false"]"#, "]", "not one state for each combination"),
         (2, "states", "all", "blocks.json: minecraft:lever: no list `states`"),
+        (
+            2,
+            r#"{ "minecraft:lever""#,
+            r#"{ "minecraft:air": { "states": [{ "id": 18446744073709551615 }] }, "minecraft:lever""#,
+            "blocks.json: minecraft:air: a state without an `id`",
+        ),
+        (
+            2,
+            r#"{ "minecraft:lever""#,
+            r#"{ "minecraft:air": { "states": [{ "id": 8 }] }, "minecraft:lever""#,
+            "blocks.json: `lever` and `air` have states with the same `id`",
+        ),
     ] {
         let mut files = [packets, registries, blocks].map(str::to_owned);
         files[file] = files[file].replace(text, replacement);
@@ -213,7 +225,11 @@ fn a_new_packet_is_bytes_and_new_data_ends_the_decoding() {
     let catalog = Catalog::embedded();
     let old = catalog.find(776).unwrap().protocol;
     let mut reports = reports_of(&old);
-    assert_eq!(nearest(catalog, &reports).unwrap().version(), 776);
+    assert_eq!(nearest(catalog, &reports, 778).unwrap().version(), 776);
+    // A description must not extend itself.
+    assert_eq!(nearest(catalog, &reports, 776).unwrap().version(), 775);
+    let error = import(catalog, &old, &reports, 776, "26.2").unwrap_err().to_string();
+    assert!(error.contains("extends: protocol 776 is the version of the reports"), "{error}");
     let side = (State::Play, Direction::Clientbound);
     for packet in reports.packets.iter_mut().filter(|it| (it.state, it.direction) == side) {
         packet.id += 1;
@@ -294,4 +310,29 @@ fn a_layout_is_confirmed_by_three_packets_that_differ() {
     assert_eq!(misfit.cause, "1 byte left after the last field");
     let unknown = results.last().unwrap();
     assert_eq!((unknown.id, unknown.packets, unknown.standing.word()), (Some(0xff), 3, "misfit"));
+}
+
+/// Decoding keeps such forms as they are, so that they encode to the same bytes.
+#[test]
+fn a_form_that_no_program_writes_fits_no_layout() {
+    let protocol = Catalog::embedded().find(776).unwrap().protocol;
+    let (state, direction) = (State::Play, Direction::Clientbound);
+    // The name of a packet, its fields, and the offset of what is odd.
+    for (name, fields, at) in [
+        ("set_ticking_state", &[0, 0, 0, 0, 2][..], 5),
+        ("cookie_request", &[2, b'a', 0xff], 1),
+        ("set_passengers", &[0, 0x80, 0], 2),
+        ("set_passengers", &[0, 1, 0x85, 0], 3),
+        ("remove_resource_pack", &[[2].as_slice(), &[0; 16]].concat(), 1),
+    ] {
+        let mut proof = Proof::new(Arc::clone(&protocol));
+        let packet = protocol.named(state, direction, name).unwrap();
+        let body = [&[packet.id() as u8], fields].concat();
+        proof.take(state, direction, &body, String::new);
+        let results = proof.results();
+        let result = results.iter().find(|it| it.packets > 0).unwrap();
+        let Standing::Misfit(misfits) = &result.standing else { panic!("{name}: {result:?}") };
+        assert_eq!((misfits[0].at, misfits[0].packets), (at, 1), "{name}");
+        assert_eq!(misfits[0].cause, "a form that no program writes");
+    }
 }

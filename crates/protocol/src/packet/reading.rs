@@ -160,14 +160,13 @@ struct Evidence {
 
 impl Visitor for Evidence {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
-        self.is_usual &= leaf.canonical;
+        self.is_usual &= leaf.is_usual();
         match leaf.value {
-            Scalar::Text(bytes, encoding) => match encoding.decode(bytes) {
-                Ok(text) if !text.contains(|it: char| it.is_control() && it != '\n') => {
-                    self.parts += usize::from(text.len() >= SHORTEST);
-                }
-                _ => self.is_usual = false,
-            },
+            Scalar::Text(bytes, encoding) => {
+                let text = encoding.decode_lossy(bytes);
+                self.is_usual &= !text.contains(|it: char| it.is_control() && it != '\n');
+                self.parts += usize::from(text.len() >= SHORTEST);
+            }
             Scalar::Nbt { bytes, .. } => self.parts += usize::from(bytes.len() > SHORTEST),
             Scalar::Name(..) => {}
             // Behind a length that fits.

@@ -296,6 +296,12 @@ impl Catalog {
         (!all).then(|| words.collect::<Vec<_>>().join(", "))
     }
 
+    /// Returns whether a description may have a text as its `name`.
+    #[must_use]
+    pub fn is_version_name(name: &str) -> bool {
+        (1..=MAX_NAME).contains(&name.len()) && !name.contains(char::is_control)
+    }
+
     /// Iterates over protocol numbers and the game versions that have them, both oldest first;
     /// snapshots come last. Compiles nothing.
     pub fn versions(&self) -> impl Iterator<Item = (i32, &[Name])> {
@@ -305,10 +311,10 @@ impl Catalog {
 
 /// Reads the game version that a description has.
 fn own_version_name(json: &Json) -> Result<&str, SchemaError> {
-    let plain =
-        |name: &&str| (1..=MAX_NAME).contains(&name.len()) && !name.contains(char::is_control);
     let cause = || format!("expected a text of up to {MAX_NAME} bytes, this is {json}");
-    json.as_str().filter(plain).ok_or_else(|| SchemaError { at: NAME.into(), cause: cause() })
+    json.as_str()
+        .filter(|name| Catalog::is_version_name(name))
+        .ok_or_else(|| SchemaError { at: NAME.into(), cause: cause() })
 }
 
 /// Greatest length of the name of a version in bytes. Captures allow twice that.

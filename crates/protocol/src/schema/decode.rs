@@ -96,7 +96,7 @@ impl Visitor for ValueVisitor {
         })
     }
 
-    fn prefix(&mut self, wire: &[u8]) {
+    fn prefix(&mut self, _at: usize, wire: &[u8]) {
         self.prefixes.push(match wire {
             PRESENT => Bytes::from_static(PRESENT),
             odd => Bytes::copy_from_slice(odd),

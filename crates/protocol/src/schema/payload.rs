@@ -250,8 +250,8 @@ impl Visitor for WithPayload<'_> {
         self.visitor.byte_list(at, bytes)
     }
 
-    fn prefix(&mut self, wire: &[u8]) {
-        self.visitor.prefix(wire);
+    fn prefix(&mut self, at: usize, wire: &[u8]) {
+        self.visitor.prefix(at, wire);
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::partial::object;
 use super::{SchemaError, by_name};
-use crate::wire::named;
+use crate::wire::{is_unseen, named};
 
 named! {
     /// A kind of thing that packets refer to by number, with a registry in each version.
@@ -49,28 +49,33 @@ by_name!(RegistryKind);
 #[derive(Debug, Default)]
 pub struct Registry {
     /// Sorted by number.
-    entries: Box<[Entry]>,
+    entries: Box<[Entry<'static>]>,
 }
 
 /// A name and its numbers.
 #[derive(Debug)]
-struct Entry {
+struct Entry<'t> {
     first: u32,
     count: u32,
-    name: &'static str,
+    name: &'t str,
     /// The properties of a block with several states, `facing=north,south;half=top,bottom`, or the keys of
     /// an entity's metadata, `shared_flags,air_supply`.
-    properties: &'static str,
+    properties: &'t str,
 }
 
 impl Registry {
-    /// Reads names in the order of their numbers; `@N` says that the next has the number N.
+    /// Reads names in the order of their numbers; `@N` says that the next has the number N, which no name before it
+    /// may have.
     pub(crate) fn new<'t>(tokens: impl Iterator<Item = &'t &'static str>) -> Option<Self> {
+        Some(Self { entries: Self::entries(tokens.copied())?.into() })
+    }
+
+    fn entries<'t>(tokens: impl Iterator<Item = &'t str>) -> Option<Vec<Entry<'t>>> {
         let mut entries = Vec::new();
         let mut first = 0u32;
         for token in tokens {
             if let Some(number) = token.strip_prefix('@') {
-                first = number.parse().ok()?;
+                first = number.parse().ok().filter(|number| *number >= first)?;
                 continue;
             }
             let (name, properties) = token.split_once('[').unwrap_or((token, ""));
@@ -81,12 +86,12 @@ impl Registry {
             entries.push(Entry { first, count, name, properties });
             first = first.checked_add(count)?;
         }
-        entries.is_sorted_by_key(|entry| entry.first).then(|| Self { entries: entries.into() })
+        Some(entries)
     }
 
     /// Returns the same entities with other keys of their metadata: what `keys` makes of a name and its keys.
     pub(crate) fn with_keys(&self, keys: impl Fn(&str, &str) -> String) -> Self {
-        let changed = |entry: &Entry| Entry {
+        let changed = |entry: &Entry<'static>| Entry {
             // Names are borrowed for as long as the program runs.
             properties: Box::leak(keys(entry.name, entry.properties).into_boxed_str()),
             ..*entry
@@ -156,20 +161,27 @@ impl Registry {
     /// their states, `@N` before a name whose number is N if that does not follow.
     #[must_use]
     pub fn tokens(&self) -> Vec<String> {
-        let mut next = 0;
-        let tokens = self.entries.iter().flat_map(|entry| {
-            let skip = (entry.first != next).then(|| format!("@{}", entry.first));
-            next = entry.first + entry.count;
+        Self::tokens_of(self.entries.iter().map(|entry| {
             let name = match entry.properties {
                 "" => entry.name.to_owned(),
                 properties => format!("{}[{properties}]", entry.name),
             };
+            (u64::from(entry.first), u64::from(entry.count), name)
+        }))
+    }
+
+    /// Returns names in that notation. Each has its first number and how many it has, below 2^32.
+    pub(crate) fn tokens_of(numbered: impl IntoIterator<Item = (u64, u64, String)>) -> Vec<String> {
+        let mut next = 0;
+        let tokens = numbered.into_iter().flat_map(|(first, count, name)| {
+            let skip = (first != next).then(|| format!("@{first}"));
+            next = first + count;
             skip.into_iter().chain([name])
         });
         tokens.collect()
     }
 
-    fn entry(&self, number: i64) -> Option<&Entry> {
+    fn entry(&self, number: i64) -> Option<&Entry<'static>> {
         let number = u32::try_from(number).ok()?;
         let after = self.entries.partition_point(|entry| entry.first <= number);
         let entry = self.entries.get(after.checked_sub(1)?)?;
@@ -177,7 +189,7 @@ impl Registry {
     }
 }
 
-fn properties(text: &'static str) -> impl DoubleEndedIterator<Item = (&'static str, &'static str)> {
+fn properties(text: &str) -> impl DoubleEndedIterator<Item = (&str, &str)> {
     text.split(';').filter_map(|property| property.split_once('='))
 }
 
@@ -194,24 +206,24 @@ impl OwnRegistries {
     /// are read once.
     pub(super) fn read(json: &Json) -> Result<&'static Self, SchemaError> {
         /// The text of registries, and what was read from it.
-        static KEPT: Mutex<Vec<(String, Result<&'static OwnRegistries, SchemaError>)>> =
-            Mutex::new(Vec::new());
+        static KEPT: Mutex<Vec<(String, &'static OwnRegistries)>> = Mutex::new(Vec::new());
         let text = json.to_string();
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = kept.iter().find(|(known, _)| *known == text) {
-            return known.clone();
+            return Ok(known);
         }
         let size: usize = kept.iter().map(|(text, _)| text.len()).sum();
         if size + text.len() > MOST_KEPT {
             return Err(fault("", "too many different lists of names were read"));
         }
-        let read = Self::parse(json).map(|own| &*Box::leak(Box::new(own)));
-        kept.push((text, read.clone()));
-        read
+        let own = Self::parse(json)?;
+        let own = &*Box::leak(Box::new(own));
+        kept.push((text, own));
+        Ok(own)
     }
 
     fn parse(json: &Json) -> Result<Self, SchemaError> {
-        let mut registries = BTreeMap::new();
+        let mut checked = Vec::new();
         for (name, list) in object(REGISTRIES, json)? {
             let kind = RegistryKind::ALL.into_iter().find(|it| it.name() == name);
             let kind = kind.ok_or_else(|| {
@@ -221,17 +233,23 @@ impl OwnRegistries {
             let tokens: Option<Vec<&str>> =
                 list.as_array().and_then(|list| list.iter().map(Json::as_str).collect());
             let tokens = tokens.ok_or_else(|| fault(name, "expected a list of names"))?;
-            let odd = |it: &&&str| it.is_empty() || it.contains([' ', '\n', '\t', '\r']);
+            let odd = |it: &&&str| {
+                it.is_empty() || it.contains(|it: char| it.is_whitespace() || is_unseen(it))
+            };
             if let Some(odd) = tokens.iter().find(odd) {
                 return Err(fault(name, &format!("`{odd}` is not a name")));
             }
+            let cause = "numbers must increase and end below 2^32";
+            Registry::entries(tokens.iter().copied()).ok_or_else(|| fault(name, cause))?;
+            checked.push((kind, tokens));
+        }
+        // Only names without a fault are kept.
+        let kept = checked.into_iter().filter_map(|(kind, tokens)| {
             let text: &'static str = Box::leak(tokens.join(" ").into_boxed_str());
             let tokens: Vec<&'static str> = text.split(' ').filter(|it| !it.is_empty()).collect();
-            let registry = Registry::new(tokens.iter());
-            let cause = "numbers must increase and end below 2^32";
-            registries.insert(kind, registry.ok_or_else(|| fault(name, cause))?);
-        }
-        Ok(Self(registries))
+            Some((kind, Registry::new(tokens.iter())?))
+        });
+        Ok(Self(kept.collect()))
     }
 }
 
@@ -243,7 +261,7 @@ fn fault(kind: &str, cause: &str) -> SchemaError {
 /// The key of a description under which it has names of numbers.
 pub(super) const REGISTRIES: &str = "registries";
 
-/// Bytes of JSON with names that are kept at most, the faulty ones among them. One version has 200,000.
+/// Bytes of JSON with names that are kept at most. One version has 200,000.
 const MOST_KEPT: usize = 8 << 20;
 
 #[cfg(test)]
@@ -305,11 +323,25 @@ mod tests {
             (json!({ "pet": [] }), "registries: unknown key `pet`, not one of item, block"),
             (json!({ "item": {} }), "registries.item: expected a list of names"),
             (json!({ "item": ["a b"] }), "registries.item: `a b` is not a name"),
+            (json!({ "item": ["\u{1b}[2J"] }), "registries.item: `\u{1b}[2J` is not a name"),
+            (json!({ "item": ["a\u{202e}b"] }), "registries.item: `a\u{202e}b` is not a name"),
             (json!({ "item": ["@5", "a", "@2", "b"] }), "registries.item: numbers must increase"),
+            (json!({ "item": ["@5", "a", "@5", "b"] }), "registries.item: numbers must increase"),
+            (json!({ "block": ["a[b=1,2]", "@1", "c"] }), "registries.block: numbers must"),
         ] {
             let description = json!({ "extends": 776, "registries": names });
             let error = catalog.clone().add(Some(902), "it", description).unwrap_err().to_string();
             assert!(error.starts_with(fault), "{error}");
+        }
+    }
+
+    /// They took room from the names of later captures.
+    #[test]
+    fn faulty_names_take_no_room() {
+        for number in 0..3 {
+            let long = format!("{number}{}", "a".repeat(MOST_KEPT / 2));
+            let error = OwnRegistries::read(&json!({ "item": [long, "@0", "b"] })).unwrap_err();
+            assert!(error.to_string().contains("numbers must increase"), "{error}");
         }
     }
 }

@@ -43,8 +43,9 @@ pub trait Visitor {
     }
 
     /// Called before a value with the prefix in front of it: the byte that marks an option as
-    /// present, or a list's count in an unusual encoding. See [`Exact`](super::Exact).
-    fn prefix(&mut self, _wire: &[u8]) {}
+    /// present, or a list's count in an unusual encoding; `at` is its offset in the body. See
+    /// [`Exact`](super::Exact).
+    fn prefix(&mut self, _at: usize, _wire: &[u8]) {}
 }
 
 /// A value without parts, and the bytes it was decoded from.
@@ -66,6 +67,16 @@ impl Leaf<'_> {
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.at..self.at + self.wire.len()
+    }
+
+    /// Returns `false` if the value has a form that no program writes: a number that is longer than
+    /// needed, or bytes that are no text of their encoding.
+    pub(crate) fn is_usual(&self) -> bool {
+        let is_text = match self.value {
+            Scalar::Text(bytes, encoding) => encoding.decode(bytes).is_ok(),
+            _ => true,
+        };
+        self.canonical && is_text
     }
 }
 

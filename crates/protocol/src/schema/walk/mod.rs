@@ -284,7 +284,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
         let (count, canonical) = self.count(count, size, mark, at)?;
         if !canonical {
             let wire = self.reader.since(at);
-            self.visitor.prefix(wire);
+            self.visitor.prefix(at, wire);
         }
         self.elements(count, element, mark, at)
     }
@@ -330,7 +330,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
             return Ok(FieldValue::Absent);
         }
         let wire = self.reader.since(at);
-        self.visitor.prefix(wire);
+        self.visitor.prefix(at, wire);
         self.value(some, mark, false)
     }
 
@@ -373,7 +373,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
         let (number, canonical) = self.integer(base, at)?;
         if !canonical {
             let wire = self.reader.since(at);
-            self.visitor.prefix(wire);
+            self.visitor.prefix(at, wire);
         }
         let raw = number.raw();
         let mut rest = raw & self.width(base);
@@ -440,7 +440,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
         let read = self.read(at, Reader::varint)?;
         let wire = self.reader.since(at);
         if !read.is_canonical(wire) {
-            self.visitor.prefix(wire);
+            self.visitor.prefix(at, wire);
         }
         Ok((read.value != 0).then(|| i64::from(read.value) - 1))
     }
@@ -449,7 +449,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
         let vector = self.read(at, vec3::read)?;
         let wire = self.reader.since(at);
         if !vec3::is_canonical(vector, wire) {
-            self.visitor.prefix(wire);
+            self.visitor.prefix(at, wire);
         }
         self.open_map(at)?;
         for (name, part) in vec3::names().iter().zip(vector) {
