@@ -31,6 +31,8 @@ export class Tail {
       for (let done = false; !done && this.follows();) {
         const { moves, total, pages: { generation } } = this;
         await this.pages.load(this.first(total), total - 1);
+        // A person has gone elsewhere meanwhile.
+        if (!this.follows()) return;
         const same = generation === this.pages.generation;
         // Also if some of them are gone by now.
         if (same && moves === this.moves) this.moveTo(total);

@@ -96,6 +96,20 @@ test('a list that follows moves only onto rows that it has, which come with the 
   assert.deepStrictEqual(connection.waiting.map(it => it.more.newest), [0])
 })
 
+test('a row that is selected while the newest ones are on their way stays in view', async () => {
+  await open(300)
+  for (const [total, also] of [[600, 600], [900, 1200]]) {
+    packets.setFollow(true)
+    await packets.update(found(total), false)
+    // More come before those, so that there is also something to go on with.
+    await packets.update(found(also), false)
+    packets.select(10, 10)
+    await give(upTo(also))
+    assert.strictEqual(text(10), 'packet 10')
+    assert.strictEqual(packets.list.top, 10)
+  }
+})
+
 test('rows are asked for by the page, once, and a page that is not full again when there are more', async () => {
   await open(150)
   packets.list.redraw()
