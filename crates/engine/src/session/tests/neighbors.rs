@@ -100,7 +100,8 @@ fn a_version_without_a_description_is_read_by_the_one_around_it_that_its_packets
     for (number, versions) in [
         (50, [47, 76]),
         (90, [76, 107]),
-        (360, [340, 393]),
+        (345, [340, 351]),
+        (360, [351, 393]),
         (snapshot + 30, [snapshot + 15, 755]),
         (snapshot + 146, [763, 764]),
     ] {
