@@ -45,7 +45,14 @@ fn every_field_in_the_dissector_equals_that_of_the_walk() {
     protocols.push(newest);
     // The types that no built-in packet has.
     let mut catalog = catalog.clone();
-    let text = json!({ "extends": 47, "play": { "toClient": {
+    let own = |kind: &str| (0..200).map(|number| format!("{kind}_{number}")).collect::<Vec<_>>();
+    let mut blocks = own("3+4");
+    blocks.extend(
+        ["@1000", "<0", "gate[open=true,false;half=top,bottom]", "@5000", "\u{e9}nd"]
+            .map(Into::into),
+    );
+    let names = json!({ "item": own("own"), "effect": own("mine"), "block": blocks });
+    let text = json!({ "extends": 47, "registries": names, "play": { "toClient": {
         "packets": { "0x70": "text", "0x71": "texts", "0x72": "marked" },
         "types": {
             "packet_text": ["container", [{ "name": "text", "type": "restText" }]],

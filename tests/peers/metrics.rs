@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::support::game::{Upstream, first_body, hello};
-use crate::support::{Program, scratch_file, text};
+use crate::support::{Program, root, scratch_file, text};
 
 #[test]
 fn prometheus_parses_the_metrics_and_they_contain_no_names() {
@@ -47,6 +48,64 @@ fn prometheus_parses_the_metrics_and_they_contain_no_names() {
     assert!(after.len() < 120, "{} series", after.len());
     proxy.interrupt();
     proxy.succeed();
+}
+
+#[test]
+#[ignore = "needs the system's Prometheus: `tests/run --long`"]
+fn prometheus_runs_the_queries_of_the_page_about_lag() {
+    let [capture, config, data] = ["capture.jsonl", "prometheus.yml", "data"].map(scratch_file);
+    let upstream = Upstream::answering();
+    let options = ["--metrics", "127.0.0.1:0", "-w", text(&capture)];
+    let mut proxy = Program::proxy(&upstream.address, &options);
+    let port = proxy.listening();
+    let url = proxy.wait_for_error("metrics on ").split("metrics on ").nth(1).unwrap().to_owned();
+    let target = url.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
+    let jobs = format!("[{{job_name: mitmcraft, static_configs: [{{targets: ['{target}']}}]}}]");
+    std::fs::write(&config, format!("global: {{scrape_interval: 1s}}\nscrape_configs: {jobs}\n"))
+        .unwrap();
+    let mut command = Command::new("prometheus");
+    command.arg(format!("--config.file={}", text(&config)));
+    command.arg(format!("--storage.tsdb.path={}", text(&data)));
+    command.arg("--web.listen-address=127.0.0.1:0");
+    let mut prometheus = Program::start("prometheus", command);
+    let said = prometheus.wait_for_error("msg=\"Listening on\" address=");
+    let address = said.rsplit("address=").next().unwrap().trim().to_owned();
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    assert_eq!(first_body(&mut client)[0], 2);
+    let page = std::fs::read_to_string(root().join("docs/lag.md")).unwrap();
+    let block = page.split("```promql\n").nth(1).unwrap().split("```").next().unwrap();
+    let queries: Vec<&str> =
+        block.lines().filter(|it| !it.is_empty() && !it.starts_with('#')).collect();
+    assert_eq!(queries.len(), 4);
+    for query in queries {
+        let mut value = String::new();
+        // Rates need two scrapes, and something to count between them.
+        let found = (0..60).any(|_| {
+            client.write_all(&[2, 0x7f, 0]).unwrap();
+            std::thread::sleep(Duration::from_millis(500));
+            value = ask(&address, query);
+            !value.is_empty() && value.split(' ').all(|it| it.parse().is_ok_and(f64::is_finite))
+        });
+        assert!(found, "{query}: {value}");
+    }
+    for program in [&prometheus, &proxy] {
+        program.interrupt();
+    }
+    prometheus.succeed();
+    proxy.succeed();
+}
+
+/// Asks Prometheus, and returns the values of all series; empty if there are none yet.
+fn ask(address: &str, query: &str) -> String {
+    let script = "import sys, json, urllib.request as r, urllib.parse as p\n\
+                  a = r.urlopen(f'http://{sys.argv[1]}/api/v1/query?' + p.urlencode({'query': sys.argv[2]}))\n\
+                  found = json.load(a)\n\
+                  assert found['status'] == 'success', found\n\
+                  sys.stdout.write(' '.join(it['value'][1] for it in found['data']['result']))";
+    let mut python = Command::new("python3");
+    python.args(["-c", script, address, query]).env_remove("http_proxy");
+    Program::start("python3", python).succeed()
 }
 
 /// Requests the page as Prometheus does, with an independent HTTP client; also returns its type.

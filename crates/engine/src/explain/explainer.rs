@@ -3,6 +3,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::{ExplainReport, Explained, Watched};
+use crate::analysis::Lag;
 use crate::capture::{Entry, EventKind, Sink};
 
 /// Finds out how sessions ended: a sink for the entries of captures.
@@ -13,6 +14,7 @@ use crate::capture::{Entry, EventKind, Sink};
 pub struct Explainer {
     source: Option<Arc<str>>,
     sessions: HashMap<u64, Watched>,
+    lag: Lag,
     report: ExplainReport,
 }
 
@@ -37,22 +39,28 @@ impl Explainer {
     }
 
     fn end(&mut self) {
+        let _ = self.lag.finish();
         let mut sessions: Vec<(u64, Watched)> = self.sessions.drain().collect();
         sessions.sort_by_key(|(session, _)| *session);
-        for (_, session) in sessions {
-            self.report.add(Explained::of(session));
+        for (number, session) in sessions {
+            self.explain(number, session);
         }
+    }
+
+    fn explain(&mut self, number: u64, session: Watched) {
+        self.report.add(Explained::of(session, self.lag.findings_of(number)));
     }
 }
 
 impl Sink for Explainer {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let number = entry.context().session;
+        self.lag.write(entry)?;
         if let Entry::Event(event) = entry
             && event.kind == EventKind::Open
             && let Some(before) = self.sessions.remove(&number)
         {
-            self.report.add(Explained::of(before));
+            self.explain(number, before);
         }
         let source = self.source.as_ref();
         let new = || Watched::new(source.cloned(), Arc::clone(entry.context()));
@@ -60,7 +68,7 @@ impl Sink for Explainer {
         if entry.is_close()
             && let Some(session) = self.sessions.remove(&number)
         {
-            self.report.add(Explained::of(session));
+            self.explain(number, session);
         }
         Ok(())
     }

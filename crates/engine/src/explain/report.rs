@@ -1,10 +1,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
 use super::causes::is_own_decision;
 use super::{Certainty, Ending, Evidence, Watched, causes, ending_of};
+use crate::analysis::LagFinding;
 use crate::report::{Around, Case, Report, Suite, Verdict};
 use crate::text::{Escaped, LineOptions, count};
 use mitmcraft_protocol::packet::{Context, Packet};
@@ -32,19 +34,24 @@ pub struct Explained {
     pub ending: Ending,
     /// What speaks for a cause, the most certain first; at most ten.
     pub evidence: Vec<Evidence>,
+    /// The last period in which the session lagged, if that was over for less than 30 s, or not at all.
+    pub lag: Option<LagFinding>,
 }
 
 impl Explained {
-    /// Explains a session that has ended.
-    pub(super) fn of(mut session: Watched) -> Self {
+    /// Explains a session that has ended, and that lagged in these periods.
+    pub(super) fn of(mut session: Watched, lag: Vec<LagFinding>) -> Self {
         // What was left open, such as a bundle, is judged at the end.
         let _ = crate::capture::Sink::finish(&mut session.linter);
         let ending = Ending::of(&session);
         let mut evidence = causes(&session, &ending);
         evidence.truncate(MOST_EVIDENCE);
         let ending = ending_of(ending, &evidence);
+        let end = session.end();
+        let lag = lag.into_iter().max_by_key(|it| it.end);
+        let lag = lag.filter(|it| end.since(it.end) < LAGGED_WITHIN);
         let Watched { source, context, .. } = session;
-        Self { source, context, ending, evidence }
+        Self { source, context, ending, evidence, lag }
     }
 
     /// Returns whether it ended as sessions end without a fault.
@@ -108,6 +115,7 @@ impl Explained {
             "topic": known.map(|it| it.topic.name()),
             "seq": words.as_ref().and_then(|it| it.packet.as_ref()).map(|it| it.packet.seq()),
             "evidence": evidence.collect::<Json>(),
+            "lag": self.lag.as_ref().map(LagFinding::json),
         })
     }
 
@@ -129,6 +137,10 @@ impl Explained {
             if let Some(seen) = finding.player_sees {
                 let _ = writeln!(out, "    the player sees: {seen}");
             }
+        }
+        if let Some(lag) = &self.lag {
+            let (period, verdict, reason) = (lag.period(), lag.verdict(), &lag.reason);
+            let _ = writeln!(out, "  lag: {period}: {verdict}: {reason} (`stats --lag`)");
         }
     }
 
@@ -222,6 +234,9 @@ impl Report for ExplainReport {
         suites
     }
 }
+
+/// The time before the end of a session in which lag can have to do with it.
+const LAGGED_WITHIN: Duration = Duration::from_secs(30);
 
 /// The most sessions that a report lists.
 const MOST_SESSIONS: usize = 10_000;

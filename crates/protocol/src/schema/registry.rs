@@ -234,7 +234,11 @@ impl OwnRegistries {
                 list.as_array().and_then(|list| list.iter().map(Json::as_str).collect());
             let tokens = tokens.ok_or_else(|| fault(name, "expected a list of names"))?;
             let odd = |it: &&&str| {
-                it.is_empty() || it.contains(|it: char| it.is_whitespace() || is_unseen(it))
+                let is_number = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+                it.is_empty()
+                    || it.starts_with('[')
+                    || it.strip_prefix('@').is_some_and(|it| !is_number(it))
+                    || it.contains(|it: char| it.is_whitespace() || is_unseen(it))
             };
             if let Some(odd) = tokens.iter().find(odd) {
                 return Err(fault(name, &format!("`{odd}` is not a name")));
@@ -323,6 +327,8 @@ mod tests {
             (json!({ "pet": [] }), "registries: unknown key `pet`, not one of item, block"),
             (json!({ "item": {} }), "registries.item: expected a list of names"),
             (json!({ "item": ["a b"] }), "registries.item: `a b` is not a name"),
+            (json!({ "item": ["[a=1,2]"] }), "registries.item: `[a=1,2]` is not a name"),
+            (json!({ "item": ["@+5", "a"] }), "registries.item: `@+5` is not a name"),
             (json!({ "item": ["\u{1b}[2J"] }), "registries.item: `\u{1b}[2J` is not a name"),
             (json!({ "item": ["a\u{202e}b"] }), "registries.item: `a\u{202e}b` is not a name"),
             (json!({ "item": ["@5", "a", "@2", "b"] }), "registries.item: numbers must increase"),

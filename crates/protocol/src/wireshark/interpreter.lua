@@ -297,13 +297,21 @@ local function tokens(number)
   return list
 end
 
+-- The names in the text of a description.
+local function split(text)
+  local list = {}
+  for token in text:gmatch("[^ ]+") do list[#list + 1] = token end
+  return list
+end
+
 -- The first number of each name, in order, and the names; a block has a number for each state.
+-- A version has the number of a line, or the text of its own description.
 local function registry(version, kind)
-  local number = NAMES[version] and NAMES[version][kind]
-  if not number then return nil end
-  if registries[number] then return registries[number] end
+  local names = NAMES[version] and NAMES[version][kind]
+  if not names then return nil end
+  if registries[names] then return registries[names] end
   local found, next = { first = {}, name = {} }, 0
-  for _, token in ipairs(tokens(number)) do
+  for _, token in ipairs(type(names) == "string" and split(names) or tokens(names)) do
     local at = token:match("^@(%d+)$")
     if at then
       next = tonumber(at)
@@ -319,7 +327,7 @@ local function registry(version, kind)
     end
   end
   found.last = next - 1
-  registries[number] = found
+  registries[names] = found
   return found
 end
 

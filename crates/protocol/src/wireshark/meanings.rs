@@ -50,8 +50,11 @@ pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
     for protocol in protocols {
         let kinds = RegistryKind::ALL.into_iter().filter(|kind| *kind != RegistryKind::Metadata);
         let of = kinds.map(|kind| {
-            let line = Registries::line(protocol.release(), kind);
-            line.map(|line| format!("{kind}={line},")).unwrap_or_default()
+            let own = protocol.own_registries().and_then(|own| own.get(kind));
+            let own = own.map(|own| quoted(&own.tokens().join(" ")));
+            let line = || Some(Registries::line(protocol.release(), kind)?.to_string());
+            let names = own.or_else(line).map(|names| format!("{kind}={names},"));
+            names.unwrap_or_default()
         });
         let _ = writeln!(names, "[{}]={{{}}},", protocol.version(), of.collect::<String>());
     }

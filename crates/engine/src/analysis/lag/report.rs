@@ -38,6 +38,11 @@ impl LagReport {
         self.measured.iter()
     }
 
+    /// Removes the findings about a session, which stay in order.
+    pub(super) fn remove(&mut self, session: u64) -> Vec<LagFinding> {
+        self.findings.extract_if(.., |it| it.context.session == session).collect()
+    }
+
     pub(super) fn add(&mut self, finding: LagFinding) {
         if self.findings.len() < MAX_FINDINGS {
             self.findings.push(finding);
@@ -113,7 +118,7 @@ impl LagReport {
     pub fn json(&self) -> Json {
         json!({
             "v": 1,
-            "lag": self.findings.iter().map(finding_json).collect::<Vec<_>>(),
+            "lag": self.findings.iter().map(LagFinding::json).collect::<Vec<_>>(),
             "lag_left_out": self.left_out,
             "sessions": self.measured.iter().map(measured_json).collect::<Vec<_>>(),
             "sessions_left_out": self.sessions - self.measured.len() as u64,
@@ -122,17 +127,55 @@ impl LagReport {
     }
 }
 
-fn write_finding(out: &mut String, finding: &LagFinding) {
-    let LagFinding { context, begin, end, place, certainty, reason, .. } = finding;
-    let time = seconds(end.since(*begin).as_secs_f64());
-    let _ = write!(out, "\n{} for {time}, {}: {}", moment(*begin), session(context), place.name());
-    if *place == LagPlace::Unknown {
-        let among: Vec<&str> = finding.among.iter().map(|it| it.name()).collect();
-        let _ = writeln!(out, " ({})", among.join(" or "));
-    } else {
-        let _ = writeln!(out, ", {}", certainty.name());
+impl LagFinding {
+    /// Returns where the lag came from, and how certain that is: `server, likely`.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        let place = self.place.name();
+        if self.place == LagPlace::Unknown {
+            let among: Vec<&str> = self.among.iter().map(|it| it.name()).collect();
+            format!("{place} ({})", among.join(" or "))
+        } else {
+            format!("{place}, {}", self.certainty.name())
+        }
     }
-    let _ = writeln!(out, "  {reason}");
+
+    /// Returns when it lagged: `2026-11-20T02:20:01.633 for 5.0 s`.
+    #[must_use]
+    pub fn period(&self) -> String {
+        let time = seconds(self.end.since(self.begin).as_secs_f64());
+        format!("{} for {time}", moment(self.begin))
+    }
+
+    /// Returns the finding as JSON, with times in seconds.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let among: Vec<Json> =
+            self.among.iter().map(|it| json!({ "where": it.key(), "leg": it.leg() })).collect();
+        let evidence = self.evidence.iter();
+        json!({
+            "capture": self.source.as_deref(),
+            "session": self.context.session,
+            "player": self.context.player,
+            "begin": self.begin.to_string(),
+            "end": self.end.to_string(),
+            "seconds": self.end.since(self.begin).as_secs_f64(),
+            "where": self.place.key(),
+            "leg": self.place.leg(),
+            "among": among,
+            "certainty": self.place.key().map(|_| self.certainty.name()),
+            "reason": self.reason,
+            "evidence": evidence.map(|it| json!({ "time": it.at.to_string(), "seq": it.seq, "text": it.text })).collect::<Vec<_>>(),
+            "packets": self.total.0,
+            "wire": self.total.1,
+            "top": self.shares.iter().map(share_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn write_finding(out: &mut String, finding: &LagFinding) {
+    let (period, verdict, reason) = (finding.period(), finding.verdict(), &finding.reason);
+    let _ = writeln!(out, "\n{period}, {}: {verdict}\n  {reason}", session(&finding.context));
     if let Some(source) = &finding.source {
         let _ = writeln!(out, "  in {}", Escaped(source));
     }
@@ -217,29 +260,6 @@ fn write_measured(out: &mut String, measured: &Measured) {
             "  the client could take {least:.1} to {most:.1} chunks per tick, {reports}"
         );
     }
-}
-
-fn finding_json(finding: &LagFinding) -> Json {
-    let among: Vec<Json> =
-        finding.among.iter().map(|it| json!({ "where": it.key(), "leg": it.leg() })).collect();
-    let evidence = finding.evidence.iter();
-    json!({
-        "capture": finding.source.as_deref(),
-        "session": finding.context.session,
-        "player": finding.context.player,
-        "begin": finding.begin.to_string(),
-        "end": finding.end.to_string(),
-        "seconds": finding.end.since(finding.begin).as_secs_f64(),
-        "where": finding.place.key(),
-        "leg": finding.place.leg(),
-        "among": among,
-        "certainty": finding.place.key().map(|_| finding.certainty.name()),
-        "reason": finding.reason,
-        "evidence": evidence.map(|it| json!({ "time": it.at.to_string(), "seq": it.seq, "text": it.text })).collect::<Vec<_>>(),
-        "packets": finding.total.0,
-        "wire": finding.total.1,
-        "top": finding.shares.iter().map(share_json).collect::<Vec<_>>(),
-    })
 }
 
 fn share_json(share: &Share) -> Json {

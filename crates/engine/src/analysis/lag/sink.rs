@@ -66,6 +66,11 @@ impl Lag {
         self.report
     }
 
+    /// Removes what was found of a session, in the order of time: all of it if the session has ended.
+    pub(crate) fn findings_of(&mut self, session: u64) -> Vec<LagFinding> {
+        self.report.remove(session)
+    }
+
     fn end(&mut self) {
         let mut sessions: Vec<(u64, Followed)> = self.sessions.drain().collect();
         sessions.sort_by_key(|(session, _)| *session);

@@ -11,8 +11,11 @@ use super::sink::MAX_SESSIONS;
 use super::{Lag, LagPlace, LagReport, ShareKind};
 use crate::analysis::RoundTrips;
 use crate::capture::{Entry, Record, Sink as _};
+use crate::explain::{ExplainReport, Explainer};
 use crate::lint::tests::context;
 use crate::lint::tests::planted::body::body;
+use crate::report::Report as _;
+use crate::text::LineOptions;
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet};
 use mitmcraft_protocol::schema::{Direction, State};
@@ -447,4 +450,40 @@ fn the_page_says_which_capture_has_a_session_and_how_many_are_left_out() {
     lag.into_report().write_text(&mut text);
     assert!(text.contains("#1, 2.0 s in the game\n  in logs/one.jsonl\n"), "{text}");
     assert!(text.ends_with("\n10 sessions more; as JSON, the first 200 are complete.\n"), "{text}");
+}
+
+/// What `explain` says of a session whose server stalls at 60 s, of which these milliseconds are recorded.
+fn explained(recorded: f64, stalls: bool) -> ExplainReport {
+    let mut plan = Plan::healthy(770, 12);
+    if stalls {
+        plan.stalls = vec![(60_000.0, 8000.0)];
+    }
+    let mut explainer = Explainer::default();
+    let at = |entry: &Entry| match entry {
+        Entry::Packet(record) => record.packet.at(),
+        Entry::Event(event) => event.at,
+    };
+    let entries = plan.play();
+    entries
+        .iter()
+        .filter(|it| at(it) <= moment(recorded))
+        .for_each(|entry| explainer.write(entry).unwrap());
+    explainer.into_report()
+}
+
+#[test]
+fn lag_before_the_end_of_a_session_is_part_of_its_explanation() {
+    let report = explained(85_000.0, true);
+    let lag = report.sessions[0].lag.as_ref().unwrap();
+    assert_eq!(lag.place, LagPlace::Server);
+    let mut text = String::new();
+    report.write_text(&mut text, &LineOptions::default());
+    let line = format!("\n  lag: {}: server, ", lag.period());
+    assert!(text.contains(&line) && text.contains(" (`stats --lag`)\n"), "{text}");
+    assert_eq!(report.json()["sessions"][0]["lag"]["where"], "server");
+    // Not if it was over long before, nor if there was none.
+    for report in [explained(130_000.0, true), explained(85_000.0, false)] {
+        assert!(report.sessions[0].lag.is_none());
+        assert!(report.json()["sessions"][0]["lag"].is_null());
+    }
 }
