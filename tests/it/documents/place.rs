@@ -275,6 +275,8 @@ const ADDRESSES: &[&str] = &["-l", "--listen", "--metrics", "--query"];
 const WRITES: &[&str] = &["-w", "--write", "-o", "--plot", "--icon", "--key-log"];
 
 const PLACEHOLDERS: &[(&str, &str)] = &[
+    // Two commands at a time cannot have the usual port.
+    ("--control", "--control=127.0.0.1:0"),
     ("IN", "session.jsonl"),
     ("OUT", "out.jsonl"),
     ("DIR", "man"),

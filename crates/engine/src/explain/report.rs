@@ -140,7 +140,7 @@ impl Explained {
         }
         if let Some(lag) = &self.lag {
             let (period, verdict, reason) = (lag.period(), lag.verdict(), &lag.reason);
-            let _ = writeln!(out, "  lag: {period}: {verdict}: {reason} (`stats --lag`)");
+            let _ = writeln!(out, "  lag: {period}: {verdict}: {reason}");
         }
     }
 

@@ -423,7 +423,7 @@ mod tests {
         assert_eq!([later(777), later(SNAPSHOT - 1)], [None; 2]);
         // The same snapshots as in the test above.
         for (snapshot, next) in
-            [(1, 754), (5, SNAPSHOT + 15), (35, 755), (36, 757), (145, 764), (287, 775)]
+            [(1, 754), (5, SNAPSHOT + 15), (35, 755), (36, 756), (145, 764), (287, 775)]
         {
             assert_eq!(later(SNAPSHOT + snapshot), Some(next), "{snapshot}");
         }

@@ -479,7 +479,7 @@ fn lag_before_the_end_of_a_session_is_part_of_its_explanation() {
     let mut text = String::new();
     report.write_text(&mut text, &LineOptions::default());
     let line = format!("\n  lag: {}: server, ", lag.period());
-    assert!(text.contains(&line) && text.contains(" (`stats --lag`)\n"), "{text}");
+    assert!(text.contains(&line) && text.contains(&lag.reason), "{text}");
     assert_eq!(report.json()["sessions"][0]["lag"]["where"], "server");
     // Not if it was over long before, nor if there was none.
     for report in [explained(130_000.0, true), explained(85_000.0, false)] {
