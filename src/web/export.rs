@@ -211,7 +211,7 @@ impl Export {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
         let select =
             condition.map_or_else(String::new, |it| format!(" -Y {}", quoted(&it.to_string())));
-        let capture = self.capture.as_deref().map_or("CAPTURE".into(), shell_quoted);
+        let capture = self.capture.as_deref().map_or_else(|| "CAPTURE".into(), shell_quoted);
         self.out.put(&format!("mitmcraft show {capture}{select}\n"));
         self.piece_of(true)
     }

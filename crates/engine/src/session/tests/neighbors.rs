@@ -13,7 +13,7 @@ fn playing(number: i32, version: i32) -> Pair {
     let id = "11111111-2222-3333-4444-555555555555";
     let (mut start, mut success) =
         (json!({ "username": "Steve" }), json!({ "username": "Steve", "uuid": id }));
-    if version >= 763 && version < Catalog::FIRST_SNAPSHOT {
+    if (763..Catalog::FIRST_SNAPSHOT).contains(&version) {
         start["playerUUID"] = json!(id);
         success["properties"] = json!([]);
     }
