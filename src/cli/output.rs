@@ -13,6 +13,9 @@ use mitmcraft_protocol::packet::Timestamp;
 
 use super::terminal_writer::stream;
 
+/// The members of an object in JSON.
+pub(crate) type JsonObject = serde_json::Map<String, serde_json::Value>;
+
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Color {
@@ -68,6 +71,11 @@ impl Output {
     /// Prints information to stderr, in one line.
     pub(crate) fn note(&self, text: &str) {
         self.message(Level::Info, text, &Escaped(text).to_string());
+    }
+
+    /// Prints information to stderr, in one line. If messages are JSON, `fields` are members of the object.
+    pub(crate) fn note_with(&self, text: &str, fields: JsonObject) {
+        self.message_with(Level::Info, text, &Escaped(text).to_string(), fields);
     }
 
     /// Prints a warning to stderr, in one line.
@@ -171,6 +179,11 @@ impl Output {
 
     /// Prints a message to stderr, as JSON or `shown` behind its level.
     fn message(&self, level: Level, text: &str, shown: &str) {
+        self.message_with(level, text, shown, JsonObject::new());
+    }
+
+    /// Prints a message to stderr, with `fields` if messages are JSON.
+    fn message_with(&self, level: Level, text: &str, shown: &str, fields: JsonObject) {
         if level < self.least {
             return;
         }
@@ -187,7 +200,10 @@ impl Output {
         let line = match (self.log_format, color) {
             (LogFormat::Json, _) => {
                 let time = Clock::new().now().to_string();
-                let json = serde_json::json!({ "time": time, "level": name, "message": text });
+                let mut json = serde_json::json!({ "time": time, "level": name, "message": text });
+                if let Some(members) = json.as_object_mut() {
+                    members.extend(fields);
+                }
                 EscapedJson(&json.to_string()).to_string()
             }
             (LogFormat::Text, Some(color)) if self.colors_stderr() => {

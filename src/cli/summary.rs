@@ -20,12 +20,19 @@ impl SummaryReceiver {
         (sink, Self { receiver, passed: PassedCounts::default() })
     }
 
-    /// Prints the first `top` rows of the summary, if the log has been completed.
+    /// Prints the summary, if the log has been completed: a table of the first `top` rows, or every row as a
+    /// message of its own if messages are JSON.
     pub(super) fn print(mut self, top: usize, output: &Output) {
         if let Ok(summary) = self.receiver.try_recv() {
-            let mut table = String::new();
             let mut overall = summary.overall();
             overall.add(&self.passed.get());
+            if output.logs_json() {
+                for row in overall.rows() {
+                    output.note_with("summary of a packet type", row.json());
+                }
+                return output.note_with("summary of all packets", overall.total().json());
+            }
+            let mut table = String::new();
             overall.write_table(&mut table, top);
             output.message_lines(Level::Info, table.trim_end());
         }

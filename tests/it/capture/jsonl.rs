@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use mitmcraft_engine::capture::{Entry, EntryError, FilePosition, JsonlSink, Outcome, ReadError};
+use mitmcraft_engine::capture::{
+    Entry, EntryError, FilePosition, JsonlSink, Outcome, ReadError, session_id,
+};
 use mitmcraft_protocol::packet::{Content, Origin, RawReason};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -314,6 +316,29 @@ fn a_capture_without_its_beginning_is_read() {
     let (read, errors) = from_jsonl(text.as_bytes());
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(to_jsonl(&read), text);
+}
+
+/// `t` of edited captures is off by microseconds, and each packet had a session of its own in Parquet.
+#[test]
+fn the_opening_of_a_session_decides_when_it_opened_and_not_each_t() {
+    let written = to_jsonl(&everything(1, "127.0.0.1:51234", "192.0.2.7:25565"));
+    let lines = written.lines().enumerate().map(|(place, line)| {
+        let mut line: Json = serde_json::from_str(line).unwrap();
+        if let Some(t) = line.get("t").and_then(Json::as_f64) {
+            line["t"] = json!(t + place as f64 / 1e6);
+        }
+        format!("{line}\n")
+    });
+    let lines: Vec<String> = lines.collect();
+    let sessions = |lines: &[String]| {
+        let (entries, errors) = from_jsonl(lines.concat().as_bytes());
+        assert!(errors.is_empty(), "{errors:?}");
+        entries.iter().map(|it| session_id(it.context())).collect::<BTreeSet<_>>().len()
+    };
+    assert_eq!(sessions(&lines), 1);
+    let packets: Vec<String> = lines.iter().filter(|it| it.contains("\"t\":")).cloned().collect();
+    assert!(packets.len() > 2);
+    assert_eq!(sessions(&packets), packets.len(), "without an opening, `t` decides");
 }
 
 #[test]

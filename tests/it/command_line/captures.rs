@@ -88,6 +88,23 @@ fn convert_leaves_out_packets_or_events() {
     assert!(events.lines().count() >= 5 && events.lines().all(is_event));
 }
 
+/// A protocol of two versions was 1.20.3 in one command, 1.20.4 in the next, and both in the third.
+#[test]
+fn every_command_calls_a_version_by_the_same_name() {
+    let capture = root().join("captures/session-1.20.4-wire.pcapng");
+    for words in [
+        &["show", "-Y", "pkt.error", "--events"][..],
+        &["stats", "--json"],
+        &["explain"],
+        &["explain", "--json"],
+        &["lint", "--capture"],
+        &["lint", "--json", "--capture"],
+    ] {
+        let (_, said) = Program::mitmcraft(&[words, &[text(&capture)]].concat()).finish();
+        assert!(said.contains("1.20.4") && !said.contains("1.20.3"), "{words:?}: {said}");
+    }
+}
+
 #[test]
 fn stats_counts_captures_as_a_table_as_json_and_as_a_picture() {
     let capture = root().join("captures/session-1.8.jsonl");

@@ -163,6 +163,32 @@ fn messages_are_json_when_asked_for_wherever_they_come_from() {
 }
 
 #[test]
+fn the_summary_of_a_run_is_an_object_per_row_when_messages_are_json() {
+    let demo = scratch_file("json-summary");
+    std::fs::create_dir_all(&demo).unwrap();
+    let folder = demo.to_str().unwrap();
+    let options = ["demo", "-q", "--log-format", "json", "--folder", folder];
+    let said = String::from_utf8(mitmcraft().args(options).output().unwrap().stderr).unwrap();
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let messages: Vec<_> = said.lines().map(read).collect();
+    assert!(messages.iter().all(|it| !it["message"].as_str().unwrap().contains('\n')), "{said}");
+    let stats =
+        read(&Program::mitmcraft(&["stats", "--json", &format!("{folder}/demo.jsonl")]).succeed());
+    let of = |message: &str| -> Vec<_> {
+        messages.iter().filter(|it| it["message"] == message).collect()
+    };
+    let same = |row: &serde_json::Value, expected: &serde_json::Value| {
+        let keys = ["dir", "state", "packet", "packets", "bytes", "wire", "made", "rewritten"];
+        keys.iter().all(|key| row[key] == expected[key])
+    };
+    let [total] = of("summary of all packets")[..] else { panic!("{said}") };
+    assert!(same(total, &stats["total"]), "{total}");
+    let (rows, expected) = (of("summary of a packet type"), stats["packets"].as_array().unwrap());
+    assert_eq!(rows.len(), expected.len());
+    assert!(rows.iter().all(|row| expected.iter().any(|it| same(row, it))), "{rows:?}");
+}
+
+#[test]
 fn help_prints_verbs_and_pages_of_the_manual() {
     let help = |words: &[&str]| Program::mitmcraft(&[&["help"], words].concat()).succeed();
     let all = help(&[]);

@@ -1,8 +1,11 @@
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::report::{lasted, mean};
-use super::{PacketCounts, Report, RoundTrip, SessionCounts};
+use super::{CountedPacket, PacketCounts, Report, RoundTrip, SessionCounts};
 use mitmcraft_protocol::schema::Direction;
+
+/// The members of an object.
+type JsonObject = Map<String, Json>;
 
 impl Report<'_> {
     /// Returns all statistics as JSON, with sizes in bytes and times in seconds.
@@ -11,25 +14,22 @@ impl Report<'_> {
         let stats = self.stats;
         let seconds = stats.seconds();
         let totals = stats.totals();
-        let packets = self.rows().into_iter().map(|row| {
-            let (dir, state) = (row.direction.name(), row.state.name());
-            let head = json!({ "dir": dir, "state": state, "packet": &*row.name });
-            with_counts(head, &row.counts, seconds)
-        });
+        let packets =
+            self.rows().into_iter().map(|row| with_rates(row.json(), &row.counts, seconds));
         let channels = self.channel_rows().into_iter().map(|(direction, name, counts)| {
-            let head = json!({ "dir": direction.name(), "channel": name });
-            with_counts(head, &counts, seconds)
+            let head = [("dir", direction.name()), ("channel", name)];
+            with_rates(with_head(head, &counts), &counts, seconds)
         });
         let directions = Direction::ALL.into_iter().map(|direction| {
-            let head = json!({ "dir": direction.name() });
-            with_counts(head, &totals.direction(direction), seconds)
+            let counts = totals.direction(direction);
+            with_rates(with_head([("dir", direction.name())], &counts), &counts, seconds)
         });
         json!({
             "v": 1,
             "begin": stats.span.map(|(first, _)| first.to_string()),
             "end": stats.span.map(|(_, last)| last.to_string()),
             "seconds": seconds,
-            "total": with_counts(json!({}), &totals.total(), seconds),
+            "total": with_rates(totals.total().json(), &totals.total(), seconds),
             "directions": directions.collect::<Vec<_>>(),
             "packets": packets.collect::<Vec<_>>(),
             "channels": channels.collect::<Vec<_>>(),
@@ -106,26 +106,50 @@ fn named(rows: Vec<(&str, u64)>) -> Vec<Json> {
     rows.into_iter().map(|(name, count)| json!({ "name": name, "count": count })).collect()
 }
 
-/// Adds counts to an object.
-fn with_counts(mut head: Json, counts: &PacketCounts, seconds: f64) -> Json {
-    for (key, count) in [
-        ("packets", counts.packets),
-        ("bytes", counts.bytes),
-        ("wire", counts.wire),
-        ("smallest", counts.smallest),
-        ("mean", mean(counts)),
-        ("largest", counts.largest),
-        ("dropped", counts.dropped),
-        ("rewritten", counts.rewritten),
-        ("made", counts.made),
-    ] {
-        head[key] = count.into();
+impl CountedPacket {
+    /// Returns the kind and its counts as JSON, with sizes in bytes.
+    #[must_use]
+    pub fn json(&self) -> JsonObject {
+        let (dir, state) = (self.direction.name(), self.state.name());
+        with_head([("dir", dir), ("state", state), ("packet", &self.name)], &self.counts)
     }
+}
+
+impl PacketCounts {
+    /// Returns the counts as JSON, with sizes in bytes.
+    #[must_use]
+    pub fn json(&self) -> JsonObject {
+        let counts = [
+            ("packets", self.packets),
+            ("bytes", self.bytes),
+            ("wire", self.wire),
+            ("smallest", self.smallest),
+            ("mean", mean(self)),
+            ("largest", self.largest),
+            ("dropped", self.dropped),
+            ("rewritten", self.rewritten),
+            ("made", self.made),
+        ];
+        counts.into_iter().map(|(key, count)| (key.to_owned(), count.into())).collect()
+    }
+}
+
+/// Returns counts as JSON behind what they are the counts of.
+fn with_head<const N: usize>(head: [(&str, &str); N], counts: &PacketCounts) -> JsonObject {
+    let head = head.into_iter().map(|(key, text)| (key.to_owned(), text.into()));
+    head.chain(counts.json()).collect()
+}
+
+/// Adds the rates of counts over `seconds` to an object.
+fn with_rates(mut object: JsonObject, counts: &PacketCounts, seconds: f64) -> Json {
     if seconds > 0.0 {
-        head["packets_per_second"] = (counts.packets as f64 / seconds).into();
-        head["wire_per_second"] = (counts.wire as f64 / seconds).into();
+        for (key, count) in
+            [("packets_per_second", counts.packets), ("wire_per_second", counts.wire)]
+        {
+            object.insert(key.to_owned(), (count as f64 / seconds).into());
+        }
     }
-    head
+    object.into()
 }
 
 /// The answered requests and their times in seconds.
@@ -150,7 +174,7 @@ fn session(capture: usize, session: &SessionCounts) -> Json {
         "server": context.server.map(|server| server.to_string()),
         "upstream": context.upstream,
         "protocol": context.version,
-        "version": context.protocol.name(),
+        "version": context.protocol.newest_name(),
         "opened": context.opened.to_string(),
         "seconds": lasted(session).as_secs_f64(),
         "packets": total.packets,

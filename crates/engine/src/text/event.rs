@@ -7,7 +7,6 @@ use super::scalar::ByteSize;
 use crate::capture::{Event, EventKind, LegState, Summary};
 use mitmcraft_protocol::meaning::disconnect_words;
 use mitmcraft_protocol::packet::{Context, plain_text};
-use mitmcraft_protocol::schema::{Catalog, Family, Name, Protocol};
 
 /// Appends what happened, without time and session: `opened 127.0.0.1:51234 → localhost:25565`.
 pub(super) fn write_event_text(out: &mut String, event: &Event) {
@@ -39,9 +38,9 @@ pub(super) fn write_state(
                 != (context.version, context.guess, context.protocol.name())
         })
     {
-        let name = versions(&context.protocol);
+        let name = context.protocol.newest_name();
         let guess = if context.guess { "a guess: " } else { "" };
-        parts.push(format!("protocol {version} ({guess}{})", Escaped(&name)));
+        parts.push(format!("protocol {version} ({guess}{})", Escaped(name)));
     }
     if let Some(player) = &context.player
         && before.is_none_or(|(known, _)| known.player != context.player)
@@ -58,19 +57,6 @@ pub(super) fn write_state(
     if before.is_none_or(|(_, known)| leg_texts(known) != now) {
         let separator = if parts.is_empty() { "" } else { "; " };
         let _ = write!(out, "{separator}{now}");
-    }
-}
-
-/// Returns the game versions that have the protocol: `1.20.3-1.20.4`.
-fn versions(protocol: &Protocol) -> Cow<'_, str> {
-    let number = |(number, _): &(i32, &[Name])| *number == protocol.version();
-    let known = Catalog::embedded().versions().find(number).filter(|(_, names)| {
-        // Not a description of the user's.
-        protocol.family() == Family::Java && names.iter().any(|name| **name == *protocol.name())
-    });
-    match known {
-        Some((_, [first, .., last])) => Cow::Owned(format!("{first}-{last}")),
-        _ => Cow::Borrowed(protocol.name()),
     }
 }
 

@@ -23,7 +23,7 @@ use mitmcraft_protocol::wire::VarInt;
 /// contains itself.
 pub(in crate::capture) struct Rebuilder {
     tables: Tables,
-    contexts: BTreeMap<u64, Arc<Context>>,
+    contexts: BTreeMap<u64, KnownSession>,
     /// The state of [`take_crowded`](Self::take_crowded).
     crowded: Crowded,
     /// The memory that one entry may take.
@@ -47,13 +47,13 @@ impl Rebuilder {
 
     fn remember(&mut self, session: u64, context: Arc<Context>) {
         let full = self.contexts.len() >= self.memory / PER_SESSION;
-        if full && !self.contexts.contains_key(&session) {
-            if self.crowded == Crowded::No {
-                self.crowded = Crowded::New;
-            }
-            return;
+        if let Some(known) = self.contexts.get_mut(&session) {
+            known.context = context;
+        } else if !full {
+            self.contexts.insert(session, KnownSession { context, has_open: false });
+        } else if self.crowded == Crowded::No {
+            self.crowded = Crowded::New;
         }
-        self.contexts.insert(session, context);
     }
 
     fn parse<'j>(&self, text: &'j [u8]) -> Read<Keys<'j>> {
@@ -145,6 +145,9 @@ impl Rebuilder {
                 context.server = keys.inside("server")?.parsed("address")?;
                 let context = Arc::new(context);
                 self.remember(session, Arc::clone(&context));
+                if let Some(known) = self.contexts.get_mut(&session) {
+                    known.has_open = true;
+                }
                 return Ok(Event { context, at, kind: EventKind::Open });
             }
             "state" => EventKind::State(self.legs(keys, session, at)?),
@@ -215,10 +218,10 @@ impl Rebuilder {
         packet.set_wire_size(head.wire);
         packet.note(head.noted);
         if SentRegistries::takes(&packet)
-            && let Some(context) = self.contexts.get_mut(&packet.context().session)
+            && let Some(known) = self.contexts.get_mut(&packet.context().session)
         {
-            let registries = Arc::new(context.registries.with(&packet));
-            Arc::make_mut(context).registries = registries;
+            let registries = Arc::new(known.context.registries.with(&packet));
+            Arc::make_mut(&mut known.context).registries = registries;
         }
         Record { packet, outcome: head.outcome, of: head.of, comment: head.comment, notes: None }
     }
@@ -234,8 +237,9 @@ impl Rebuilder {
         let (protocol, exact) = self.tables.find(head.protocol)?;
         let guess = head.guess || !exact;
         let known = self.known(session, opened.unwrap_or(at))?;
-        // The `open` event has nanoseconds, `t` only microseconds.
-        let opened = opened.filter(|opened| opened.0 / 1000 != known.opened.0 / 1000);
+        // The `open` event decides. Without one, `t` does: packets of several runs may follow each other.
+        let has_open = self.contexts.get(&session).is_some_and(|it| it.has_open);
+        let opened = opened.filter(|opened| !has_open && opened.0 / 1000 != known.opened.0 / 1000);
         let same = known.guess == guess && Arc::ptr_eq(&known.protocol, &protocol);
         let context = match (same, opened) {
             (true, None) => known,
@@ -253,7 +257,7 @@ impl Rebuilder {
     /// Returns the context of a session, or a new one if nothing is known of it.
     fn known(&self, session: u64, opened: Timestamp) -> Read<Arc<Context>> {
         match self.contexts.get(&session) {
-            Some(context) => Ok(Arc::clone(context)),
+            Some(known) => Ok(Arc::clone(&known.context)),
             None => self.stranger(session, opened).map(Arc::new),
         }
     }
@@ -264,6 +268,13 @@ impl Rebuilder {
         let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         Ok(Context::new(session, opened, unknown, newest.protocol))
     }
+}
+
+/// An open session.
+struct KnownSession {
+    context: Arc<Context>,
+    /// Whether the capture has the session's `open` event.
+    has_open: bool,
 }
 
 /// Whether more sessions are open than contexts are kept of.
