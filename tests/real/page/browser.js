@@ -68,6 +68,7 @@ async function open (browser, { url, port, folder, rules, hold }) {
         const seen = {
           state: await text('#state'),
           notice: await text('#notice'),
+          sessions: (await text('#session-list')).slice(0, 300),
           rows: (await lines()).filter((it, at) => at < 5 || it.selected).map(it => `${it.selected ? '> ' : ''}${it.text}`),
           filter: await page.inputValue('#filter'),
           message: await text('#filter-message'),

@@ -277,9 +277,11 @@ async function scrolled ({ page, apply, until, click, press }, all) {
 // Lets two players come, one of whom says so many lines per second, while a part runs.
 async function busy (it, rate, part) {
   const players = [await join(it.port), await join(it.port, 'Other')]
-  let said = 0
+  let [said, heard] = [0, 0]
+  players[0].on('chat', () => heard++)
   const talk = setInterval(() => {
-    for (let i = 0; i < rate / 20; i++) players[0].write('chat', { message: `line ${++said} of many` })
+    // A busy machine may need longer: a server gives up players whose keep-alives wait behind too much.
+    for (let i = 0; i < rate / 20 && said - heard < 5 * rate; i++) players[0].write('chat', { message: `line ${++said} of many` })
   }, 50)
   await it.shows('#session-list', /Tester.*Other/s)
   await it.page.evaluate(async () => {
