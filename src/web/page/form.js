@@ -34,6 +34,8 @@ export class PacketForm {
     this.kept = 0;
     /** Shown are the fields as a form, as JSON or as bytes: three views of one packet. */
     this.mode = "form";
+    /** The mode that a person has chosen, once what was typed before is taken. */
+    this.chosen = "form";
     /** The text that the editor showed when it was filled or read last. */
     this.shown = "";
     /** `true` while the text of the editor is not a valid packet. */
@@ -184,19 +186,28 @@ export class PacketForm {
 
   /** Shows the packet in another way, unless what was typed is no packet: that is not lost. @param {string} mode */
   async setMode(mode) {
-    await this.settled();
-    if (mode === this.mode) return;
+    this.chosen = mode;
+    try {
+      await this.settled();
+    } catch (error) {
+      this.chosen = this.mode;
+      this.showMode();
+      throw error;
+    }
+    // Another one was chosen meanwhile, or this one again.
+    if (mode !== this.chosen || mode === this.mode) return;
     const why = this.wrong ? `${this.message.textContent} Correct it, or undo it, to see it in another way.`
       : mode === "hex" && this.place && this.body === null && this.exact === null ? `A packet that cannot be sent has no bytes. ${this.message.textContent}` : null;
     if (why === null) this.mode = mode;
     else this.message.textContent = why.trim();
+    this.chosen = this.mode;
     this.showMode();
   }
 
   /** Shows the packet in the way that was chosen. */
   showMode() {
     const { mode } = this;
-    for (const it of this.modes.querySelectorAll("input")) it.checked = it.value === mode;
+    for (const it of this.modes.querySelectorAll("input")) it.checked = it.value === this.chosen;
     this.fields.hidden = mode !== "form";
     this.editor.hidden = mode === "form";
     if (mode === "form" || this.wrong) return;

@@ -264,3 +264,28 @@ test('opening a packet without a connection is rejected', async () => {
   await rejected
   await settled()
 })
+
+test('the way that was chosen stays chosen while changes before it are on their way', async () => {
+  await open(line('a', '1'))
+  for (const raw of ['2', '3']) enter(field('a'), raw)
+  const [asForm, asJson] = form.modes.querySelectorAll('input')
+  asJson.checked = !(asForm.checked = false)
+  asJson.dispatchEvent(new Event('change'))
+  for (const raw of ['2', '3']) {
+    await connection.answer('form', formOf(`{"a":${raw}}`, [line('a', raw)]))
+    assert.deepStrictEqual([asForm.checked, asJson.checked], [false, true])
+  }
+  await settled()
+  assert.deepStrictEqual([form.mode, form.editor.value], ['json', '{"a":3}'])
+  // The last choice counts, and with a lost connection the one before.
+  enter(form.editor, '{"a":4}')
+  const [first, last] = [form.setMode('hex'), form.setMode('form')]
+  await connection.answer('form', formOf('{"a":4}', [line('a', '4')], { body: '0904' }))
+  await Promise.all([first, last])
+  assert.strictEqual(form.mode, 'form')
+  enter(field('a'), '5')
+  const lost = assert.rejects(form.setMode('json'))
+  await connection.lose()
+  await lost
+  assert.deepStrictEqual([form.mode, asForm.checked], ['form', true])
+})
