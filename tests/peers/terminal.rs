@@ -76,6 +76,9 @@ fn a_terminal_collapses_repeated_packets_and_a_capture_does_not() {
         };
         assert!(wait_for(|| recorded() >= 200), "{option}: {} records", recorded());
         assert_eq!(recorded(), 200, "{option}");
+        // Ctrl-C on its terminal.
+        terminal.tell("\x03");
+        terminal.succeed();
     }
 }
 

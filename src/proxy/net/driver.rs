@@ -712,11 +712,12 @@ mod tests {
         told: Vec<String>,
         timer: Option<Timestamp>,
         last: &'static str,
+        pending: PerSide<Vec<u8>>,
     }
 
     impl Attentive {
         fn new(timer: Option<Timestamp>, last: &'static str) -> Self {
-            Self { told: Vec::new(), timer, last }
+            Self { told: Vec::new(), timer, last, pending: PerSide::default() }
         }
     }
 
@@ -739,10 +740,12 @@ mod tests {
 
         fn take_entries(&mut self, _: &mut Vec<Entry>) {}
 
-        fn advance(&mut self, _: Side, _: usize) {}
+        fn advance(&mut self, side: Side, count: usize) {
+            self.pending[side].drain(..count);
+        }
 
-        fn pending(&self, _: Side) -> &[u8] {
-            &[]
+        fn pending(&self, side: Side) -> &[u8] {
+            &self.pending[side]
         }
 
         fn wants_read(&self, _: Side) -> bool {
@@ -758,39 +761,6 @@ mod tests {
         }
     }
 
-    /// An engine with bytes for both sides.
-    struct Pending(PerSide<Vec<u8>>);
-
-    impl Engine for Pending {
-        fn handle(&mut self, _: Timestamp, _: Input<'_>) {}
-
-        fn poll_output(&mut self) -> Option<Output> {
-            None
-        }
-
-        fn take_entries(&mut self, _: &mut Vec<Entry>) {}
-
-        fn advance(&mut self, side: Side, count: usize) {
-            self.0[side].drain(..count);
-        }
-
-        fn pending(&self, side: Side) -> &[u8] {
-            &self.0[side]
-        }
-
-        fn wants_read(&self, _: Side) -> bool {
-            true
-        }
-
-        fn poll_timeout(&self) -> Option<Timestamp> {
-            None
-        }
-
-        fn is_over(&self) -> bool {
-            false
-        }
-    }
-
     #[tokio::test]
     async fn bytes_that_are_discarded_are_not_forwarded() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -800,8 +770,11 @@ mod tests {
         let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
         let shared = Shared::plain(Clock::new(), log, &Stop::new());
         let upstream = Upstream { host: "127.0.0.1".into(), port: 1 };
-        let pending = Pending(PerSide { client: vec![7; 9], server: Vec::new() });
-        let mut driver = Driver::new(Box::new(pending), shared, upstream, Some(client));
+        let pending = || {
+            let pending = PerSide { client: vec![7; 9], server: Vec::new() };
+            Box::new(Attentive { pending, ..Attentive::new(None, "") })
+        };
+        let mut driver = Driver::new(pending(), shared, upstream, Some(client));
         let side = Side::Client;
         let forwarded = |driver: &Driver| {
             let counts = driver.shared.log.metrics.forwarding[side].cumulative();
@@ -810,7 +783,7 @@ mod tests {
         driver.delays[side].on_read(driver.shared.clock.now());
         driver.write_pending();
         assert_eq!(forwarded(&driver), 1);
-        driver.session = Box::new(Pending(PerSide { client: vec![7; 9], server: Vec::new() }));
+        driver.session = pending();
         driver.broken[side] = Some(ErrorKind::BrokenPipe.into());
         driver.delays[side].on_read(driver.shared.clock.now());
         driver.write_pending();

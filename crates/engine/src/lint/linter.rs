@@ -1,11 +1,10 @@
 use std::collections::{BTreeMap, HashMap, btree_map};
-use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::values::Values;
-use super::{LintReport, LintRule, LintSession};
+use super::{LintReport, LintRule, LintSession, LiveFinding};
 use crate::analysis::VersionCheck;
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::report::{Around, Finding, Place};
@@ -40,47 +39,6 @@ pub struct Linter {
     kept: usize,
     /// The findings of the current entry; `None` unless they are reported as they happen.
     live: Option<Vec<LiveFinding>>,
-}
-
-/// A finding that is reported as it happens. As text, it is one sentence.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct LiveFinding {
-    /// The session's number.
-    pub session: u64,
-    /// The number of the packet at fault.
-    pub seq: u64,
-    /// The rule.
-    pub rule: LintRule,
-    /// `false` if it may be right after all.
-    pub certain: bool,
-    /// The gravity of the fault.
-    pub grade: Grade,
-    /// What is wrong.
-    pub reason: String,
-    /// `true` for the first of its kind.
-    pub is_new: bool,
-    /// The player and the packet.
-    subject: String,
-}
-
-impl fmt::Display for LiveFinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { session, seq, subject, reason, .. } = self;
-        write!(
-            f,
-            "{} in session {session}, packet {seq}{subject}: {}",
-            self.label(),
-            Escaped(reason)
-        )
-    }
-}
-
-impl LiveFinding {
-    /// Returns the rule with its grade: `move-not-last (corrected)`.
-    fn label(&self) -> String {
-        format!("{}{}", self.rule.name(), label(self.certain, Some(self.grade)))
-    }
 }
 
 /// The properties that findings share if they are counted together: version, rule, packet and field, and, while a

@@ -10,7 +10,7 @@ use mitmcraft_protocol::schema::{Direction, Protocol, State};
 pub(super) struct Neighbors {
     /// The version whose description is not used now.
     other: Arc<Protocol>,
-    /// By how much the packets up to now fit it better than the one that is used.
+    /// The score of `other` minus the score of the version in use, over all packets compared so far.
     lead: i32,
     /// The packets that are still compared.
     left: u32,
@@ -32,7 +32,8 @@ impl Neighbors {
     }
 }
 
-/// Returns the state in which a packet fits a version, and how much that says.
+/// Returns the state in which a packet decodes with the description of a version, and the score for that; `None` if
+/// it does not decode.
 fn fit(packet: &Packet, protocol: &Arc<Protocol>) -> Option<(State, i32)> {
     let reading = ReadAs::Version(Arc::clone(protocol)).read(packet)?;
     Some((reading.state, if reading.is_sure() { SURE } else { WHOLE }))
@@ -83,10 +84,11 @@ impl Session {
     }
 }
 
-/// How much it says that a packet decodes whole.
+/// The score of a version for a packet that decodes to its last byte.
 const WHOLE: i32 = 1;
 
-/// How much it says that it has what no accident produces, and the lead at which the other version is used.
+/// The score for a packet that, besides, has a text, a list or NBT that cannot fit by chance. A lead of as much is
+/// enough to switch versions.
 const SURE: i32 = 2;
 
 /// The packets that are compared, from the login on.

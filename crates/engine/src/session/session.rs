@@ -12,7 +12,7 @@ use super::neighbors::Neighbors;
 use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
-use crate::capture::{Entry, EventKind, Outcome, Record};
+use crate::capture::{Entry, EventKind, Record};
 use crate::filter::{Judgement, Pipeline, SessionEvent, is_own};
 use crate::link::{
     ANY_VERSION, Delivery, Emission, End, Engine, Input, MAX_BURST, MAX_PENDING, Notice, Output,
@@ -447,14 +447,6 @@ impl Session {
 
     pub(super) fn record(&mut self, record: Record) {
         self.delivery.recorder.record(record);
-    }
-
-    /// Records a packet whose replacement follows later.
-    pub(super) fn record_rewritten(&mut self, packet: Packet, judgement: Judgement) {
-        let came = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
-        self.record(came.noted(judgement.effects.notes));
-        self.delivery.inject(&mut self.ends, judgement.effects.sends);
-        self.close_by_rule(judgement.effects.close);
     }
 }
 

@@ -8,6 +8,7 @@ use super::incoming::Incoming;
 use super::login::is_of;
 use super::phase::{AwaitedSecret, Phase, leave};
 use crate::auth::{AuthError, Profile};
+use crate::capture::{Outcome, Record};
 use crate::filter::{Judgement, Verdict};
 use crate::link::{Decided, Exchange, KeyMaterial, Notice, Output};
 use mitmcraft_protocol::packet::Packet;
@@ -104,6 +105,14 @@ impl Session {
         if !self.closing.has_stopped() {
             self.want_key(Purpose::Verify(held));
         }
+    }
+
+    /// Records a packet whose replacement follows later.
+    fn record_rewritten(&mut self, packet: Packet, judgement: Judgement) {
+        let came = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
+        self.record(came.noted(judgement.effects.notes));
+        self.delivery.inject(&mut self.ends, judgement.effects.sends);
+        self.close_by_rule(judgement.effects.close);
     }
 
     /// Returns whether a Login Start has the player's key, the player claims to be the account, and the

@@ -21,14 +21,15 @@ pub struct LagFinding {
     pub place: LagPlace,
     /// The possible places if `place` is [`LagPlace::Unknown`]; otherwise empty.
     pub among: Vec<LagPlace>,
-    /// How certain `place` is.
+    /// How certain it is that the lag came from `place`.
     pub certainty: Certainty,
     /// A sentence about what happened, without a full stop.
     pub reason: String,
     /// Up to five measurements that support `place`.
     pub evidence: Vec<LagEvidence>,
-    /// What took the most bytes in the periods of five seconds that the lag touches: up to five of each kind. Players
-    /// are those of the whole capture, all else is of the session.
+    /// The packet types, channels, chunks, entity types and players with the most bytes while it lagged, in whole
+    /// slots of five seconds: up to five of each kind. Players are those of the whole capture, everything else is of
+    /// this session.
     pub shares: Vec<Share>,
     /// The session's number of packets in the seconds that the lag touches, and their bytes on the wire.
     pub total: (u64, u64),

@@ -3,7 +3,7 @@ use super::judge::{Fact, seconds};
 use super::observed::TICKS;
 use super::spans::{SOME, Span, WAITED};
 
-/// How late the beats of a clock were in a period.
+/// The delays of the packets by which the clock of a game is followed, in a part of a session.
 #[derive(Debug)]
 pub(super) struct Lates<'e> {
     /// The seconds for which the clock was followed.

@@ -9,9 +9,9 @@ use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Direction, Flow, Leaf, Name, Scalar, Visitor};
 use mitmcraft_protocol::wire::named;
 
-/// What accounted for packets and bytes over time.
+/// The packets and bytes of a session by packet type, channel, chunk and entity type, for each five seconds.
 ///
-/// Memory is bounded: of each five seconds, the greatest of each kind are kept.
+/// Memory is bounded: for each five seconds, only the largest of each kind are kept.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     slots: Vec<(i64, Vec<(Item, Counts)>)>,

@@ -273,7 +273,7 @@ impl Rebuilder {
 /// An open session.
 struct KnownSession {
     context: Arc<Context>,
-    /// Whether the capture has the session's `open` event.
+    /// `true` if an `open` event of the session was read, which says when the session opened.
     has_open: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis::{MismatchCause, VersionCheck, VersionMismatch};
-use crate::capture::{JsonlReader, JsonlSink, Sink as _};
+use crate::capture::Sink as _;
 use crate::explain::Explainer;
 use crate::lint::{LintSide, Linter};
 use mitmcraft_protocol::packet::Reading;
@@ -53,14 +53,8 @@ fn mismatch(pair: &Pair) -> Option<VersionMismatch> {
 
 /// What a capture of the session tells.
 fn recorded(pair: &Pair) -> Option<VersionMismatch> {
-    let mut text = Vec::new();
-    let mut sink = JsonlSink::new(&mut text);
-    pair.entries.iter().for_each(|entry| sink.write(entry).unwrap());
-    sink.flush().unwrap();
-    drop(sink);
     let mut check = VersionCheck::default();
-    let entries = JsonlReader::new(&text[..], Catalog::embedded()).map(Result::unwrap);
-    entries.filter_map(|entry| check.take(&entry)).last()
+    pair.captured().iter().filter_map(|entry| check.take(entry)).last()
 }
 
 /// The first evidence for a cause of the end: its rule.

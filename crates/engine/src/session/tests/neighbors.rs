@@ -1,7 +1,6 @@
 //! Versions without a description, which are read by that of the version before or after them.
 
 use super::*;
-use crate::capture::{JsonlReader, JsonlSink, Sink as _};
 use serde_json::json;
 
 /// A session that says `number` and speaks `version`, in the game; with the configuration, if it has one.
@@ -124,19 +123,9 @@ fn a_version_without_a_description_is_read_by_the_one_around_it_that_its_packets
             let changed = pair.records().iter().filter(|it| it.outcome != Outcome::Pass).count();
             assert_eq!(changed, 2);
             assert_eq!(pair.client_got.len() + pair.server_got.len() + 1, pair.records().len());
-            assert_eq!(read(&written(&pair)), read(&pair.entries));
+            assert_eq!(read(&pair.captured()), read(&pair.entries));
         }
     }
-}
-
-/// The entries in a capture of the session.
-fn written(pair: &Pair) -> Vec<Entry> {
-    let mut text = Vec::new();
-    let mut sink = JsonlSink::new(&mut text);
-    pair.entries.iter().for_each(|entry| sink.write(entry).unwrap());
-    sink.flush().unwrap();
-    drop(sink);
-    JsonlReader::new(&text[..], Catalog::embedded()).map(Result::unwrap).collect()
 }
 
 #[test]

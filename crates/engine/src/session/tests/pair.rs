@@ -3,13 +3,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{body, fields, handshake, success};
-use crate::capture::{Entry, EventKind, Outcome, Record};
+use crate::capture::{Entry, EventKind, JsonlReader, JsonlSink, Outcome, Record, Sink as _};
 use crate::filter::Pipeline;
 use crate::link::{Engine as _, Input, Output, PerSide, Side, Upstream};
 use crate::session::{Config, Session, Start};
 use mitmcraft_protocol::codec::{Leg, Limits, Unit};
 use mitmcraft_protocol::packet::Timestamp;
-use mitmcraft_protocol::schema::{Direction, State, Value};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// A client and a server with the session between them.
 pub(super) struct Pair {
@@ -84,6 +84,16 @@ impl Pair {
         pair.server.set_compression(usize::try_from(threshold).ok());
         pair.server_says(State::Login, "success", success());
         pair
+    }
+
+    /// The entries in a capture of the session.
+    pub(super) fn captured(&self) -> Vec<Entry> {
+        let mut text = Vec::new();
+        let mut sink = JsonlSink::new(&mut text);
+        self.entries.iter().for_each(|entry| sink.write(entry).unwrap());
+        sink.flush().unwrap();
+        drop(sink);
+        JsonlReader::new(&text[..], Catalog::embedded()).map(Result::unwrap).collect()
     }
 
     pub(super) fn input(&mut self, input: Input<'_>) {

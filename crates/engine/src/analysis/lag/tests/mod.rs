@@ -452,7 +452,8 @@ fn the_page_says_which_capture_has_a_session_and_how_many_are_left_out() {
     assert!(text.ends_with("\n10 sessions more; as JSON, the first 200 are complete.\n"), "{text}");
 }
 
-/// What `explain` says of a session whose server stalls at 60 s, of which these milliseconds are recorded.
+/// Explains a session of which the first `recorded` milliseconds are in the capture. If it `stalls`, its server stands
+/// still for 8 s after one minute.
 fn explained(recorded: f64, stalls: bool) -> ExplainReport {
     let mut plan = Plan::healthy(770, 12);
     if stalls {
