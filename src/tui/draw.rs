@@ -3,7 +3,8 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::text::Span;
 
-use super::{App, Column, Purpose, TimeMode, View};
+use super::lines::colors;
+use super::{App, Column, Purpose, Shared, TimeMode, View};
 use crate::store::{Annotation, Snapshot};
 use crate::view::{Action, Binding, HighlightColor, List, Sorting, words};
 use mitmcraft_engine::capture::Record;
@@ -61,25 +62,10 @@ impl<'a> Painter<'a> {
 
     /// Draws everything. Returns where the cursor is to be, if a line is being typed.
     pub(super) fn draw(&mut self, app: &mut App) -> Option<(u16, u16)> {
-        let layout = Layout::new(self.area);
-        let height = match app.view {
-            View::Packets | View::Sent => layout.list.height,
-            View::Sessions | View::Held | View::Conversation | View::Timeline => {
-                self.area.height.saturating_sub(4)
-            }
-            _ => self.area.height.saturating_sub(3),
-        };
-        app.set_size(self.area.width.into(), height.into());
+        app.fit(self.area);
         self.title(app);
-        match app.view {
-            View::Packets => self.packets(app, layout),
-            View::Sessions => self.sessions(app),
-            View::Held => self.held(app),
-            View::Conversation => self.conversation(app),
-            View::Sent => self.sent(app, layout),
-            View::Timeline => self.timeline(app),
-            _ => self.lines(app),
-        }
+        let (pane, shared) = app.pane();
+        pane.draw(self, shared);
         self.above_prompt(app);
         self.bottom(app)
     }
@@ -95,8 +81,8 @@ impl<'a> Painter<'a> {
             (View::Sent, Action::Sent),
             (View::Help, Action::Keys),
         ];
-        let held = app.held.packets().len();
-        let tabs = views.into_iter().filter(|(view, _)| app.live || *view != View::Held);
+        let held = app.held.list.packets().len();
+        let tabs = views.into_iter().filter(|(view, _)| app.shared.live || *view != View::Held);
         let tabs = tabs.filter_map(|(view, action)| {
             let binding = Binding::of(action)?;
             let (key, name) = (binding.key_names(), binding.name);
@@ -122,68 +108,76 @@ impl<'a> Painter<'a> {
     }
 
     /// Draws the heads of the columns for which there is room, and returns these.
-    pub(super) fn heads(&mut self, app: &App) -> Vec<Column> {
+    pub(super) fn heads(&mut self, shared: &Shared) -> Vec<Column> {
         let wide = self.area.width >= 70;
-        let columns = app.columns.iter().cloned();
+        let columns = shared.columns.iter().cloned();
         let columns = columns.filter(|column| wide || Column::NARROW.contains(column));
         let columns: Vec<Column> = columns.collect();
         let mut heads: String =
-            columns.iter().map(|column| column.padded(head(column, app.time))).collect();
+            columns.iter().map(|column| column.padded(head(column, shared.time))).collect();
         heads.push_str("packet");
         self.text(0, 1, &heads, Style::new().add_modifier(Modifier::UNDERLINED));
         columns
     }
 
-    fn packets(&mut self, app: &App, layout: Layout) {
-        let columns = self.heads(app);
-        let mut previous = app.cursor.top().checked_sub(1).and_then(|index| app.list.nth(index));
-        for (y, row) in (layout.list.y..).zip(app.cursor.visible(&app.list)) {
-            let record = app.list.snapshot().record(row);
-            let color = record.as_ref().and_then(|record| app.highlights.of(record));
-            let line = row_line(app.list.snapshot(), row, record, previous, app.time, &columns);
-            previous = Some(row);
-            let chosen = app.cursor.selected() == Some(row);
-            let style = match (chosen, app.details_focused) {
-                (true, false) => Style::new().reversed(),
-                (true, true) => Style::new().add_modifier(Modifier::BOLD),
-                (false, _) if app.chosen.contains(&row) => {
-                    Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
-                }
-                (false, _) => Style::new(),
-            };
-            self.row(y, &line, color.map_or(style, |color| style.fg(shade(color))));
+    /// Draws what belongs to the line that is typed, above it: the actions that it finds, the colours that it names,
+    /// or why it may be wrong to enter it.
+    pub(super) fn above_prompt(&mut self, app: &App) {
+        let Some(prompt) = &app.shared.prompt else { return };
+        let mut lines: Vec<(String, Style)> = Vec::new();
+        let room = usize::from(self.area.height.saturating_sub(3)).min(MAX_LINES);
+        if let Some((found, chosen)) = app.found_actions() {
+            let first = (chosen + 1).saturating_sub(room);
+            for (place, it) in found.iter().enumerate().skip(first).take(room) {
+                let style = if place == chosen { Style::new().reversed() } else { Style::new() };
+                lines.push((format!(" {:<8} {}", it.key_names(), it.help), style));
+            }
+            lines.resize(room, (String::new(), Style::new()));
         }
-        if let Some(details) = &app.details {
-            self.details(details, layout, app.details_focused);
+        if prompt.purpose == Purpose::Colors {
+            let typed = colors(&prompt.text, &app.shared.catalog);
+            for it in typed.as_ref().unwrap_or(&app.packets.highlights).iter().take(room) {
+                let line = format!(" {:<8} {}", it.color.name(), Escaped(&it.condition));
+                lines.push((line, Style::new().fg(shade(it.color))));
+            }
         }
-    }
-
-    fn lines(&mut self, app: &App) {
-        let lines = app.lines.iter().flat_map(|line| wrapped(line, app.width)).skip(app.first_row);
-        for (y, line) in (1..).zip(lines.take(app.height)) {
-            self.text(0, y, line, Style::new());
+        let mut words = prompt.warning.unwrap_or_default().split(' ').peekable();
+        while words.peek().is_some_and(|it| !it.is_empty()) {
+            let mut line = String::from("!");
+            while let Some(word) = words.next_if(|it| {
+                line.len() == 1 || line.len() + it.len() < usize::from(self.area.width)
+            }) {
+                line.push(' ');
+                line.push_str(word);
+            }
+            lines.push((line, Style::new().add_modifier(Modifier::BOLD)));
+        }
+        let top = usize::from(self.area.height.saturating_sub(2)).saturating_sub(lines.len());
+        for (y, (line, style)) in (top..).zip(lines) {
+            self.row(u16::try_from(y).unwrap_or(u16::MAX), &line, style);
         }
     }
 
     /// Draws the last two lines.
     fn bottom(&mut self, app: &App) -> Option<(u16, u16)> {
         let last = self.area.height.saturating_sub(1);
-        let Some(prompt) = &app.prompt else {
-            let (done, all) = app.list.matches().progress();
-            let count = app.list.count();
-            let mut line = match app.filter() {
+        let shared = &app.shared;
+        let Some(prompt) = &shared.prompt else {
+            let (done, all) = shared.list.matches().progress();
+            let count = shared.list.count();
+            let mut line = match shared.filter() {
                 "" => format!("{count} packets"),
                 filter => format!("{count} of {all} packets: {}", Escaped(filter)),
             };
             if done < all {
                 line.push_str(&format!(" (looked at {} %)", 100 * done / all.max(1)));
             }
-            if let Some(read) = app.store.reading().filter(|_| !app.store.is_complete()) {
+            if let Some(read) = shared.store.reading().filter(|_| !shared.store.is_complete()) {
                 line.push_str(&format!("; reading, {:.0} %", 100.0 * read));
-            } else if !app.store.is_complete() {
-                line.push_str(if app.cursor.follows() { "; following" } else { "; paused" });
+            } else if !shared.store.is_complete() {
+                line.push_str(if shared.cursor.follows() { "; following" } else { "; paused" });
             }
-            match app.list.sorting() {
+            match shared.list.sorting() {
                 Some(Sorting::Busy) => line.push_str("; sorting"),
                 Some(Sorting::Sorted) => line.push_str("; sorted"),
                 Some(Sorting::TooMany) => {
@@ -191,28 +185,28 @@ impl<'a> Painter<'a> {
                 }
                 None => {}
             }
-            if app.list.cleared() > 0 {
-                line.push_str(&format!("; {} cleared", app.list.cleared()));
+            if shared.list.cleared() > 0 {
+                line.push_str(&format!("; {} cleared", shared.list.cleared()));
             }
-            if app.list.hidden() > 0 {
-                line.push_str(&format!("; {} hidden", app.list.hidden()));
+            if shared.list.hidden() > 0 {
+                line.push_str(&format!("; {} hidden", shared.list.hidden()));
             }
-            let first = app.list.snapshot().first();
+            let first = shared.list.snapshot().first();
             if first > 0 {
                 line.push_str(&format!("; {first} older not held"));
-                if let Some(why) = app.store.limit() {
+                if let Some(why) = shared.store.limit() {
                     line.push_str(&format!(" ({})", Escaped(&words::limit(&why))));
                 }
             }
-            if let Some(condition) = &app.held.condition {
+            if let Some(condition) = &app.held.list.condition {
                 line.push_str(&format!("; holding {}", Escaped(&condition.condition)));
             }
             self.text(0, last.saturating_sub(1), &line, Style::new().add_modifier(Modifier::BOLD));
-            let fault = words::losses(&app.store.losses());
+            let fault = words::losses(&shared.store.losses());
             self.text(
                 0,
                 last,
-                &Escaped(fault.as_ref().unwrap_or(&app.status)).to_string(),
+                &Escaped(fault.as_ref().unwrap_or(&shared.status)).to_string(),
                 Style::new(),
             );
             return None;
@@ -403,6 +397,9 @@ fn like(char: char) -> char {
         _ => '?',
     }
 }
+
+/// Most lines above the one that is typed.
+const MAX_LINES: usize = 12;
 
 /// Bytes in a row of the hex pane, and where there is room.
 pub(super) const HEX_ROW: usize = 8;

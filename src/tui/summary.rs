@@ -1,3 +1,4 @@
+use super::Shared;
 use crate::store::Details;
 use crate::view::{Comparison, Group, Interface};
 use mitmcraft_engine::analysis::{Sort, Stats};
@@ -44,7 +45,7 @@ pub(super) fn statistics(stats: &Stats) -> Vec<String> {
 }
 
 /// Returns the keys.
-pub(super) fn keys() -> Vec<String> {
+pub(super) fn keys(_shared: &Shared) -> Vec<String> {
     let mut lines = Vec::new();
     for group in Group::ALL {
         lines.extend([String::new(), group.title().to_owned()]);
@@ -58,15 +59,21 @@ pub(super) fn keys() -> Vec<String> {
     lines
 }
 
-/// Returns the fields of two packets side by side; those that differ are marked.
-pub(super) fn comparison(one: &Details, other: &Details, comparison: &Comparison) -> Vec<String> {
+/// Returns the fields of the packet that was marked last and of the selected one side by side; those that differ are
+/// marked.
+pub(super) fn comparison(shared: &Shared) -> Vec<String> {
+    let details = |row: Option<u64>| shared.list.snapshot().details(row?);
+    let packets = details(shared.marked).zip(details(shared.cursor.selected()));
+    let Some((one, other)) = packets else {
+        return vec!["m marks a packet; x compares it with the selected one".to_owned()];
+    };
     let name = |details: &Details| {
         let packet = &details.record.packet;
         let name = packet.kind().map_or("?", |kind| kind.name());
         format!("{} (no {})", Escaped(name), packet.seq())
     };
-    let mut lines = vec![format!("  {} | {}", name(one), name(other))];
-    for field in &comparison.fields {
+    let mut lines = vec![format!("  {} | {}", name(&one), name(&other))];
+    for field in &Comparison::new(&one, &other).fields {
         let [a, b] = [&field.a, &field.b].map(|it| it.as_deref().unwrap_or("-"));
         let sign = if field.same { ' ' } else { '*' };
         lines.push(format!("{sign} {}: {a} | {b}", Escaped(&field.path)));

@@ -14,7 +14,6 @@ use ratatui_crossterm::crossterm::event::{
 use serde_json::{Value as Json, json};
 
 use super::draw::{Layout, shade};
-use super::screen::on_mouse;
 use super::{App, Painter};
 use crate::control::tests::Room;
 use crate::control::{self, BreakCondition, Decided, HeldContent, HeldPacket, Push};
@@ -137,11 +136,8 @@ impl Table {
         let buffer = self.terminal.backend().buffer();
         let area = buffer.area;
         let kind = MouseEventKind::Down(MouseButton::Left);
-        on_mouse(
-            &mut self.app,
-            MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE },
-            area,
-        );
+        let mouse = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+        self.app.on_mouse(mouse, area);
     }
 }
 
@@ -166,7 +162,7 @@ fn leaving_a_run_with_players_in_is_asked_once_and_a_capture_is_left_at_once() {
     }
     // Not in a capture, and not without a player.
     let mut table = Table::new(80, 24);
-    table.app.live = false;
+    table.app.shared.live = false;
     table.key(KeyCode::Char('q'));
     assert!(table.app.quits());
     let store = Arc::new(Store::new(StoreOptions::default()));
@@ -218,7 +214,7 @@ fn pasted_text_goes_into_the_line_that_is_typed_and_is_no_key_otherwise() {
     assert!(table.lines().iter().any(|it| it.contains("pasted text goes only into a line")));
     table.types("/");
     table.app.on_paste("chat\r\nand serverbound\nq\u{1b}[2J\n");
-    let prompt = table.app.prompt.as_ref().unwrap();
+    let prompt = table.app.shared.prompt.as_ref().unwrap();
     assert_eq!(prompt.text, "chat and serverbound q [2J");
     assert_eq!(prompt.cursor, prompt.text.len());
     assert!(prompt.error.is_some(), "it is checked");
@@ -227,15 +223,22 @@ fn pasted_text_goes_into_the_line_that_is_typed_and_is_no_key_otherwise() {
     table.key(KeyCode::Esc);
     table.types("S");
     table.app.on_paste("{\n  \"to\": \"client\"\n}\n");
-    assert_eq!(table.app.prompt.as_ref().unwrap().text, "{   \"to\": \"client\" }");
+    assert_eq!(table.app.shared.prompt.as_ref().unwrap().text, "{   \"to\": \"client\" }");
     table.key(KeyCode::Left);
     table.app.on_paste(", \"packet\": \"chat\"");
     assert!(
-        table.app.prompt.as_ref().unwrap().text.ends_with("\"client\" , \"packet\": \"chat\"}")
+        table
+            .app
+            .shared
+            .prompt
+            .as_ref()
+            .unwrap()
+            .text
+            .ends_with("\"client\" , \"packet\": \"chat\"}")
     );
     // A component is a part of a packet.
     table.app.on_paste("{\"text\":\"hi\"}");
-    assert!(table.app.prompt.as_ref().unwrap().text.ends_with("\"chat\"{\"text\":\"hi\"}}"));
+    assert!(table.app.shared.prompt.as_ref().unwrap().text.ends_with("\"chat\"{\"text\":\"hi\"}}"));
 }
 
 #[test]
@@ -727,7 +730,7 @@ fn held_packets_are_listed_decided_and_edited() {
     table.types("v");
     let (id, _) = table.app.poll_request().unwrap();
     table.hears(Message::answer(Some(id), content_of(None, "AQFh")));
-    let (purpose, text) = table.app.in_editor.take().unwrap();
+    let (purpose, text) = table.app.shared.in_editor.take().unwrap();
     assert_eq!(text, "{\n  \"body\": \"AQFh\"\n}\n");
     table.app.edited(purpose, "{ \"body\": \"AQFi\" }\n");
     let body = Some("AQFi".to_owned());
@@ -747,10 +750,10 @@ fn no_message_is_lost_however_long_nobody_reads_them() {
         }
     }
     table.app.advance();
-    assert_eq!(table.app.held.packets().map(|it| it.held).collect::<Vec<_>>(), [7000]);
+    assert_eq!(table.app.held.list.packets().map(|it| it.held).collect::<Vec<_>>(), [7000]);
     inbox.forget_held();
     table.app.advance();
-    assert_eq!(table.app.held.packets().len(), 0);
+    assert_eq!(table.app.held.list.packets().len(), 0);
 }
 
 #[test]
@@ -819,7 +822,7 @@ impl Driven {
     fn found(&mut self) -> Option<u64> {
         let selected = self.selected();
         let status = self.0.lines().pop().unwrap();
-        self.0.app.status.clear();
+        self.0.app.shared.status.clear();
         selected.filter(|_| status != "nothing found" && !status.starts_with("there is no other"))
     }
 }
@@ -898,7 +901,7 @@ impl Driver for Driven {
     }
 
     fn filter_by(&mut self, path: &str, how: Combination) -> String {
-        let fields = &self.0.app.details.as_ref().unwrap().details.fields;
+        let fields = &self.0.app.shared.details.as_ref().unwrap().details.fields;
         let place = fields.iter().position(|field| field.path == path).unwrap();
         self.0.key(KeyCode::Enter);
         // The selected field of a packet stays selected while the packet does.
@@ -912,7 +915,7 @@ impl Driver for Driven {
         });
         while self.0.app.advance() {}
         self.0.key(KeyCode::Esc);
-        self.0.app.filter().to_owned()
+        self.0.app.shared.filter().to_owned()
     }
 
     fn rows(&mut self) -> Vec<u64> {
@@ -990,7 +993,7 @@ fn driven(store: Arc<Store>, catalog: Arc<Catalog>) -> Driven {
     let colors = ColorStore::new(Highlights::usual(&catalog));
     table.app = App::new(Arc::clone(&store), catalog, false).highlighted(colors);
     table.store = store;
-    table.app.status.clear();
+    table.app.shared.status.clear();
     while table.app.advance() {}
     Driven(table)
 }
@@ -1095,7 +1098,7 @@ fn a_line_is_edited_with_the_keys_of_a_shell() {
     let mut table = Table::new(80, 24);
     let press = |table: &mut Table, letter: char, modifiers| {
         table.app.on_key(KeyEvent::new(KeyCode::Char(letter), modifiers));
-        let prompt = table.app.prompt.as_ref().unwrap();
+        let prompt = table.app.shared.prompt.as_ref().unwrap();
         let (before, after) = prompt.text.split_at(prompt.cursor);
         format!("{before}|{after}")
     };
@@ -1126,7 +1129,7 @@ fn the_list_of_keys_fits_80_columns_and_its_last_screen_is_full() {
     let mut table = Table::new(80, 24);
     table.types("?");
     table.lines();
-    let whole = table.app.lines.clone();
+    let whole = table.app.help.text.lines.clone();
     assert!(whole.iter().all(|line| line.chars().count() <= 80), "{whole:#?}");
     for _ in 0..9 {
         table.key(KeyCode::PageDown);
@@ -1158,7 +1161,7 @@ fn sixteen_bytes_are_in_a_line_where_there_is_room() {
         let y = lines.iter().position(|line| line.contains(&second)).unwrap() as u16;
         let x = lines[usize::from(y)].find(&second).unwrap() as u16 + 6 + 3;
         table.clicks(x, y);
-        let pane = table.app.details.as_ref().unwrap();
+        let pane = table.app.shared.details.as_ref().unwrap();
         assert!(pane.marked().contains(&(per_row + 1)), "{width}: {:?}", pane.marked());
     }
 }
@@ -1181,10 +1184,10 @@ fn a_terminal_without_unicode_gets_only_ascii() {
 fn ctrl_z_stops_a_view_of_captures_and_no_running_proxy() {
     for live in [false, true] {
         let mut table = Table::new(80, 24);
-        table.app.live = live;
+        table.app.shared.live = live;
         table.app.on_key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL));
         assert_eq!(table.app.suspends, !live);
-        assert_eq!(table.app.status.contains("would stop the game's traffic"), live);
+        assert_eq!(table.app.shared.status.contains("would stop the game's traffic"), live);
     }
 }
 
@@ -1261,11 +1264,11 @@ fn what_came_and_what_was_sent_in_its_place_are_side_by_side() {
         let (came, went) = (field.find("\"as it c"), field.find("\"as it w"));
         assert!(came.is_some() && came < went, "{field}");
         // The bytes that differ, which are those of the last words.
-        let bytes = table.app.details.as_ref().unwrap();
+        let bytes = table.app.shared.details.as_ref().unwrap();
         assert_eq!((bytes.differing.clone(), bytes.details.bytes.len()), (8..12, 12));
         // A click on the field selects it, and marks its bytes.
         table.clicks(4, u16::try_from(head + 1).unwrap());
-        assert!(table.app.details_focused);
+        assert!(table.app.packets.focused);
         assert!(table.reversed(u16::try_from(head + 1).unwrap()).starts_with("message"));
     }
 }
@@ -1341,9 +1344,10 @@ fn colours_are_listed_and_chosen_where_the_terminal_shows_any() {
     assert!(table.lines().iter().any(|it| it.starts_with(" blue     chat")));
     table.key(KeyCode::Enter);
     assert_eq!(shade(&mut table), Color::Blue);
-    let texts: Vec<_> = table.app.highlights.iter().map(|it| it.condition.clone()).collect();
+    let texts: Vec<_> =
+        table.app.packets.highlights.iter().map(|it| it.condition.clone()).collect();
     assert_eq!(texts, ["message == \"a;b\"", "chat"]);
-    assert!(table.app.status.starts_with("kept in `"), "{}", table.app.status);
+    assert!(table.app.shared.status.starts_with("kept in `"), "{}", table.app.shared.status);
     // The next one begins with them. What an option sets is changed until the end.
     for (colors, said) in [
         (ColorStore::open(kept.clone(), catalog).0, "kept in `"),
@@ -1355,7 +1359,7 @@ fn colours_are_listed_and_chosen_where_the_terminal_shows_any() {
         assert_eq!(shade(&mut table), Color::Blue);
         table.types("p");
         table.key(KeyCode::Enter);
-        assert!(table.app.status.starts_with(said), "{}", table.app.status);
+        assert!(table.app.shared.status.starts_with(said), "{}", table.app.shared.status);
     }
 }
 
@@ -1416,7 +1420,7 @@ fn what_a_peer_does_with_a_changed_signed_message_is_said_before_it_is_sent() {
         table.types("v");
         let (id, _) = table.app.poll_request().unwrap();
         table.hears(Message::answer(Some(id), content_of(Some(fields.clone()), &body)));
-        let (purpose, text) = table.app.in_editor.take().unwrap();
+        let (purpose, text) = table.app.shared.in_editor.take().unwrap();
         table.app.edited(purpose, &text);
         assert_eq!((says(&mut table), table.requests().len()), (warned, usize::from(!warned)));
         table.key(KeyCode::Enter);
