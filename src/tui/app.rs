@@ -1,13 +1,14 @@
 use std::sync::Arc;
 use std::thread::Builder;
 
-use ratatui_core::layout::Rect;
+use ratatui_core::layout::{Position, Rect};
 use ratatui_crossterm::crossterm::event::{
     KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 use serde_json::json;
 
 use super::conversation::ConversationPane;
+use super::draw::tabs;
 use super::held::HeldPane;
 use super::packets::{NO_FIELD, PacketsPane};
 use super::pane::{Input, Pane};
@@ -166,14 +167,24 @@ impl App {
         self.advance();
     }
 
-    /// Handles a click or the wheel, on a screen with this area.
+    /// Handles a click or the wheel, on a screen with this area: as it was drawn last, unless its size has changed.
     pub(super) fn on_mouse(&mut self, mouse: MouseEvent, area: Rect) {
+        self.fit(area);
+        let at = Position::new(mouse.column, mouse.row);
         let input = match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) if at.y == 0 => {
+                let mut tabs = tabs(self, area.width).into_iter().rev();
+                if let Some((_, view, _)) =
+                    tabs.find(|(x, _, name)| at.x >= *x && usize::from(at.x - x) < name.len())
+                {
+                    self.show(view);
+                }
+                self.advance();
+                return;
+            }
             MouseEventKind::ScrollUp => Input::Move(-3),
             MouseEventKind::ScrollDown => Input::Move(3),
-            MouseEventKind::Down(MouseButton::Left) => {
-                Input::Click((mouse.column, mouse.row).into(), area)
-            }
+            MouseEventKind::Down(MouseButton::Left) => Input::Click(at),
             _ => return,
         };
         let (pane, shared) = self.pane();

@@ -28,6 +28,10 @@ impl Pane for ConversationPane {
         let Some((conversation, cursor)) = &mut self.opened else { return false };
         match input {
             Input::Move(rows) => cursor.move_by(conversation.list(), rows),
+            Input::Click(at) if at.y > 0 => {
+                let index = cursor.top() + u64::from(at.y - 1);
+                cursor.select_index(conversation.list(), index);
+            }
             Input::Do(Action::Follow) => cursor.set_follows(!cursor.follows()),
             Input::Do(Action::Open) => {
                 if let Some(row) = cursor.selected() {

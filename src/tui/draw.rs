@@ -33,6 +33,23 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Splits a narrow screen, which has room for the list or, with `focused`, for the details; another one as
+    /// [`new`](Self::new) does.
+    pub(super) fn one_pane(area: Rect, focused: bool) -> Self {
+        if area.width >= NARROW {
+            return Self::new(area);
+        }
+        let body = Rect { y: area.y + 2, height: area.height.saturating_sub(4), ..area };
+        let none = Rect { height: 0, ..body };
+        if !focused {
+            return Self { list: body, fields: none, bytes: none };
+        }
+        // The bytes are below the fields, if there is room.
+        let bytes = if body.height >= 8 { body.height / 3 } else { 0 };
+        let fields = Rect { height: body.height - bytes, ..body };
+        Self { list: none, fields, bytes: Rect { y: fields.bottom(), height: bytes, ..body } }
+    }
+
     /// Splits the screen: a line at the top, two at the bottom, the list, and below it the details.
     pub(super) fn new(area: Rect) -> Self {
         let body = area.height.saturating_sub(4);
@@ -71,48 +88,15 @@ impl<'a> Painter<'a> {
     }
 
     fn title(&mut self, app: &App) {
-        let views = [
-            (View::Packets, Action::Packets),
-            (View::Sessions, Action::Sessions),
-            (View::Conversation, Action::Conversation),
-            (View::Statistics, Action::Statistics),
-            (View::Timeline, Action::Timeline),
-            (View::Held, Action::Held),
-            (View::Sent, Action::Sent),
-            (View::Help, Action::Keys),
-        ];
-        let held = app.held.list.packets().len();
-        let tabs = views.into_iter().filter(|(view, _)| app.shared.live || *view != View::Held);
-        let tabs = tabs.filter_map(|(view, action)| {
-            let binding = Binding::of(action)?;
-            let (key, name) = (binding.key_names(), binding.name);
-            let count =
-                if view == View::Held && held > 0 { format!(" ({held})") } else { String::new() };
-            Some((view, format!(" {key} {name}{count} ")))
-        });
-        let tabs: Vec<(View, String)> = tabs.collect();
-        let width: usize = tabs.iter().map(|(_, name)| name.len()).sum();
-        // Where there is no room for the spaces, the last one, which leads to all keys, still has to be seen.
-        let tight = width > usize::from(self.area.width) + 1;
-        let tightest = width.saturating_sub(tabs.len()) > usize::from(self.area.width) + 1;
-        let tabs = tabs
-            .into_iter()
-            .filter(|(view, _)| !tightest || *view != View::Sent || app.view == View::Sent);
-        let mut x = 0;
-        for (view, name) in tabs {
-            let name = if tight { format!("{} ", name.trim()) } else { name };
+        for (x, view, name) in tabs(app, self.area.width) {
             let style = if view == app.view { Style::new().reversed() } else { Style::new() };
             self.text(x, 0, &name, style);
-            x += u16::try_from(name.len()).unwrap_or(u16::MAX);
         }
     }
 
     /// Draws the heads of the columns for which there is room, and returns these.
     pub(super) fn heads(&mut self, shared: &Shared) -> Vec<Column> {
-        let wide = self.area.width >= 70;
-        let columns = shared.columns.iter().cloned();
-        let columns = columns.filter(|column| wide || Column::NARROW.contains(column));
-        let columns: Vec<Column> = columns.collect();
+        let columns = columns(shared);
         let mut heads: String =
             columns.iter().map(|column| column.padded(head(column, shared.time))).collect();
         heads.push_str("packet");
@@ -268,6 +252,52 @@ impl<'a> Painter<'a> {
     }
 }
 
+/// Returns the views with their places in the first line and their texts, as far as a screen has room for them.
+pub(super) fn tabs(app: &App, width: u16) -> Vec<(u16, View, String)> {
+    let views = [
+        (View::Packets, Action::Packets),
+        (View::Sessions, Action::Sessions),
+        (View::Conversation, Action::Conversation),
+        (View::Statistics, Action::Statistics),
+        (View::Timeline, Action::Timeline),
+        (View::Held, Action::Held),
+        (View::Sent, Action::Sent),
+        (View::Help, Action::Keys),
+    ];
+    let held = app.held.list.packets().len();
+    let tabs = views.into_iter().filter(|(view, _)| app.shared.live || *view != View::Held);
+    let tabs = tabs.filter_map(|(view, action)| {
+        let binding = Binding::of(action)?;
+        let (key, name) = (binding.key_names(), binding.name);
+        let count =
+            if view == View::Held && held > 0 { format!(" ({held})") } else { String::new() };
+        Some((view, format!(" {key} {name}{count} ")))
+    });
+    let tabs: Vec<(View, String)> = tabs.collect();
+    let needed: usize = tabs.iter().map(|(_, name)| name.len()).sum();
+    // Where there is no room for the spaces, the last one, which leads to all keys, still has to be seen.
+    let tight = needed > usize::from(width) + 1;
+    let tightest = needed.saturating_sub(tabs.len()) > usize::from(width) + 1;
+    let tabs = tabs
+        .into_iter()
+        .filter(|(view, _)| !tightest || *view != View::Sent || app.view == View::Sent);
+    let mut next = 0;
+    let placed = tabs.map(|(view, name)| {
+        let name = if tight { format!("{} ", name.trim()) } else { name };
+        let x = next;
+        next += u16::try_from(name.len()).unwrap_or(u16::MAX);
+        (x, view, name)
+    });
+    placed.collect()
+}
+
+/// Returns the columns for which there is room.
+pub(super) fn columns(shared: &Shared) -> Vec<Column> {
+    let wide = shared.width >= 70;
+    let columns = shared.columns.iter().cloned();
+    columns.filter(|column| wide || Column::NARROW.contains(column)).collect()
+}
+
 /// Returns the parts of a line that fit on the screen one below the other.
 pub(super) fn wrapped(line: &str, width: usize) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
@@ -407,3 +437,6 @@ pub(super) const WIDE_HEX_ROW: usize = 16;
 
 /// Width of a screen that has room for 16 bytes beside the fields.
 const WIDE: u16 = 140;
+
+/// Width of a screen that has room for fields and bytes side by side.
+const NARROW: u16 = 60;

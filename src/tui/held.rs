@@ -22,6 +22,10 @@ impl Pane for HeldPane {
     fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
         match input {
             Input::Move(rows) => self.place = moved(self.place, rows, self.list.packets().len()),
+            Input::Click(at) if at.y >= FIRST_ROW => {
+                let place = self.first(shared) + usize::from(at.y - FIRST_ROW);
+                self.place = place.min(self.list.packets().len().saturating_sub(1));
+            }
             Input::Do(Action::Forward) => {
                 self.decide(shared, |HeldId { session, held }| Request::Forward { session, held });
             }
@@ -50,10 +54,9 @@ impl Pane for HeldPane {
             None => "no condition holds packets: i sets one".to_owned(),
         };
         painter.text(0, 1, &condition, Style::new().add_modifier(Modifier::UNDERLINED));
-        let first = (self.place + 1).saturating_sub(shared.height);
         let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
-        let shown = self.list.packets().enumerate().skip(first).take(shared.height);
-        for (y, (place, packet)) in (2..).zip(shown) {
+        let shown = self.list.packets().enumerate().skip(self.first(shared)).take(shared.height);
+        for (y, (place, packet)) in (FIRST_ROW..).zip(shown) {
             let age = now.saturating_sub(packet.since.into()) / 1000;
             let style = if place == self.place { Style::new().reversed() } else { Style::new() };
             painter.row(y, &line(packet, age), style);
@@ -86,10 +89,18 @@ impl HeldPane {
         }
     }
 
+    /// Returns the first place on the screen: the selected one is on it.
+    fn first(&self, shared: &Shared) -> usize {
+        (self.place + 1).saturating_sub(shared.height)
+    }
+
     fn selected(&self) -> Option<HeldId> {
         self.list.packets().nth(self.place).map(HeldPacket::id)
     }
 }
+
+/// The row of the screen with the first packet.
+const FIRST_ROW: u16 = 2;
 
 /// Returns a packet that has been held for so many seconds as a line.
 fn line(packet: &HeldPacket, age: u128) -> String {

@@ -19,6 +19,8 @@ enum Line {
     Sort(Option<(SortKey, bool)>, String),
     Series(Vec<Expr>),
     Colors(Highlights),
+    /// The words of sessions that are searched.
+    Sessions(String),
     /// The comment on the packet of a row.
     Comment(u64, String),
     /// Something about sessions.
@@ -113,6 +115,7 @@ impl App {
                     shared.status = kept;
                 }
             }
+            Line::Sessions(words) => self.sessions.search(shared, &words),
             Line::Comment(row, comment) => {
                 let note = shared.list.snapshot().annotation(row).cloned().unwrap_or_default();
                 shared.store.annotate(row, Annotation { comment, ..note });
@@ -151,6 +154,7 @@ impl Line {
             Purpose::Sort => Self::Sort(order(text, catalog)?, line),
             Purpose::Series => Self::Series(series(text, catalog)?),
             Purpose::Colors => Self::Colors(colors(text, catalog)?),
+            Purpose::Sessions => Self::Sessions(line),
             Purpose::Comment(row) => Self::Comment(*row, text.trim().to_owned()),
             Purpose::Break => {
                 condition(text, catalog)?;
@@ -175,7 +179,10 @@ fn condition(text: &str, catalog: &Catalog) -> Result<Option<Expr>, Mistake> {
 }
 
 /// Returns what a line says about the order: a column, with `-` before it for the greatest first.
-fn order(text: &str, catalog: &Catalog) -> Result<Option<(SortKey, bool)>, Mistake> {
+///
+/// # Errors
+/// The place that is wrong, and why.
+pub(super) fn order(text: &str, catalog: &Catalog) -> Result<Option<(SortKey, bool)>, Mistake> {
     let text = text.trim();
     let by = text.strip_prefix('-').unwrap_or(text);
     if by.is_empty() {

@@ -3,7 +3,8 @@ use std::sync::Arc;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::style::{Modifier, Style};
 
-use super::draw::{Layout, row_line, shade};
+use super::draw::{Layout, columns, row_line, shade};
+use super::lines::order;
 use super::pane::{Input, Pane};
 use super::{Column, Painter, Purpose, Shared};
 use crate::proxy::ColorStore;
@@ -14,6 +15,8 @@ use crate::view::{Action, Combination, Highlights, PickedField, has_name};
 pub(super) struct PacketsPane {
     /// `true` if the fields have the keys.
     pub(super) focused: bool,
+    /// The screen.
+    area: Rect,
     pub(super) highlights: Arc<Highlights>,
     /// The store that keeps the colours; `None` if the terminal may not show any.
     pub(super) colors: Option<ColorStore>,
@@ -30,14 +33,17 @@ impl Pane for PacketsPane {
         let action = match input {
             Input::Do(action) => action,
             Input::Move(rows) => {
+                let fields = self.layout().fields;
                 match shared.details.as_mut().filter(|_| self.focused) {
-                    Some(details) => details.move_by(isize::try_from(rows).unwrap_or_default()),
+                    Some(details) => {
+                        details.move_by(isize::try_from(rows).unwrap_or_default(), fields);
+                    }
                     None => shared.cursor.move_by(&shared.list, rows),
                 }
                 return true;
             }
-            Input::Click(at, area) => {
-                self.click(shared, at, area);
+            Input::Click(at) => {
+                self.click(shared, at);
                 return true;
             }
         };
@@ -72,16 +78,22 @@ impl Pane for PacketsPane {
     }
 
     fn fit(&mut self, shared: &mut Shared, area: Rect) {
-        shared.set_height(Layout::new(area).list.height.into());
+        self.area = area;
+        let layout = self.layout();
+        match layout.list.height {
+            0 => shared.height = layout.fields.height.into(),
+            height => shared.set_height(height.into()),
+        }
     }
 
     fn draw(&self, painter: &mut Painter<'_>, shared: &Shared) {
-        let layout = Layout::new(painter.area);
-        let columns = painter.heads(shared);
+        let layout = self.layout();
+        let columns = if layout.list.height > 0 { painter.heads(shared) } else { Vec::new() };
         let snapshot = shared.list.snapshot();
         let before = shared.cursor.top().checked_sub(1);
         let mut previous = before.and_then(|index| shared.list.nth(index));
-        for (y, row) in (layout.list.y..).zip(shared.cursor.visible(&shared.list)) {
+        let lines = layout.list.y..layout.list.bottom();
+        for (y, row) in lines.zip(shared.cursor.visible(&shared.list)) {
             let record = snapshot.record(row);
             let color = record.as_ref().and_then(|record| self.highlights.of(record));
             let line = row_line(snapshot, row, record, previous, shared.time, &columns);
@@ -97,22 +109,52 @@ impl Pane for PacketsPane {
             };
             painter.row(y, &line, color.map_or(style, |color| style.fg(shade(color))));
         }
-        if let Some(details) = &shared.details {
+        if let Some(details) = shared.details.as_ref().filter(|_| layout.fields.height > 0) {
             details.draw(painter, layout, self.focused);
         }
     }
 }
 
 impl PacketsPane {
-    fn click(&mut self, shared: &mut Shared, at: Position, area: Rect) {
-        let layout = Layout::new(area);
+    fn layout(&self) -> Layout {
+        Layout::one_pane(self.area, self.focused)
+    }
+
+    fn click(&mut self, shared: &mut Shared, at: Position) {
+        let layout = self.layout();
         if layout.list.contains(at) {
             self.focused = false;
             let row = u64::from(at.y - layout.list.y);
             shared.cursor.select_index(&shared.list, shared.cursor.top() + row);
+        } else if at.y + 1 == layout.list.y && layout.list.height > 0 {
+            self.sort_by(shared, at.x);
         } else if let Some(details) = &mut shared.details {
+            details.click(layout, at, self.focused);
             self.focused = true;
-            details.click(layout, at);
+        }
+    }
+
+    /// Sorts the list by the column at a place of the heads: the least first, the greatest first, not at all.
+    fn sort_by(&mut self, shared: &mut Shared, x: u16) {
+        let mut right = 0;
+        let column = columns(shared).into_iter().find(|column| {
+            right += column.padded("").chars().count();
+            usize::from(x) < right
+        });
+        let column = column.as_ref().map_or("packet", Column::name);
+        let sort = match self.sort.strip_suffix(column) {
+            Some("") => format!("-{column}"),
+            Some("-") => String::new(),
+            _ => column.to_owned(),
+        };
+        if let Ok(by) = order(&sort, &shared.catalog) {
+            shared.list.sort(by);
+            shared.status = match sort.strip_prefix('-') {
+                _ if sort.is_empty() => "not sorted".to_owned(),
+                Some(column) => format!("sorted by {column}, the greatest first"),
+                None => format!("sorted by {column}, the least first"),
+            };
+            self.sort = sort;
         }
     }
 

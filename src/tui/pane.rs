@@ -42,6 +42,6 @@ pub(super) enum Input {
     Do(Action),
     /// Moves the selection, or what is shown, by this many rows.
     Move(i64),
-    /// A click, on a screen with this area.
-    Click(Position, Rect),
+    /// A click.
+    Click(Position),
 }

@@ -39,6 +39,9 @@ impl Pane for SentPane {
         let row = cursor.selected();
         match input {
             Input::Move(rows) => cursor.move_by(list, rows),
+            Input::Click(at) if (2..2 + shared.height).contains(&usize::from(at.y)) => {
+                cursor.select_index(list, cursor.top() + u64::from(at.y - 2));
+            }
             Input::Do(Action::Follow) => cursor.set_follows(!cursor.follows()),
             Input::Do(Action::Open) => row.into_iter().for_each(|row| shared.go_to(row)),
             Input::Do(Action::Mark) => shared.mark(row.into_iter().collect()),

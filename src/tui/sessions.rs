@@ -1,7 +1,7 @@
 use ratatui_core::style::{Modifier, Style};
 
 use super::pane::{Input, Pane};
-use super::{Painter, Shared, View};
+use super::{Painter, Purpose, Shared, View};
 use crate::store::StoredSession;
 use crate::view::{Action, words};
 use mitmcraft_engine::text::Escaped;
@@ -11,12 +11,19 @@ use mitmcraft_engine::text::Escaped;
 pub(super) struct SessionsPane {
     /// The place of the selected one.
     place: usize,
+    /// The words that a session has to have; none for all of them.
+    words: Vec<String>,
 }
 
 impl Pane for SessionsPane {
     fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
         match input {
-            Input::Move(rows) => self.place = moved(self.place, rows, shared.sessions.len()),
+            Input::Move(rows) => self.place = moved(self.place, rows, self.listed(shared).count()),
+            Input::Click(at) if at.y >= FIRST_ROW => {
+                let place = self.first(shared) + usize::from(at.y - FIRST_ROW);
+                self.place = place.min(self.listed(shared).count().saturating_sub(1));
+            }
+            Input::Do(Action::Search) => shared.ask(Purpose::Sessions, self.words.join(" ")),
             Input::Do(Action::Open) => {
                 let shown = &shared.list.selection().sessions;
                 let session = self.session(shared).filter(|it| !shown.contains(it));
@@ -30,7 +37,7 @@ impl Pane for SessionsPane {
     }
 
     fn advance(&mut self, shared: &mut Shared) -> bool {
-        self.place = self.place.min(shared.sessions.len().saturating_sub(1));
+        self.place = moved(self.place, 0, self.listed(shared).count());
         false
     }
 
@@ -41,18 +48,47 @@ impl Pane for SessionsPane {
             "   #  player           version  packets      bytes  from -> to",
             Style::new().add_modifier(Modifier::UNDERLINED),
         );
-        let first = (self.place + 1).saturating_sub(shared.height);
-        let shown = shared.sessions.iter().enumerate().skip(first).take(shared.height);
-        for (y, (place, session)) in (2..).zip(shown) {
+        let shown = self.listed(shared).enumerate().skip(self.first(shared)).take(shared.height);
+        for (y, (place, session)) in (FIRST_ROW..).zip(shown) {
             let style = if place == self.place { Style::new().reversed() } else { Style::new() };
             painter.row(y, &line(session, shared), style);
         }
     }
 
     fn session(&self, shared: &Shared) -> Option<u64> {
-        shared.sessions.get(self.place).map(|it| it.context.session)
+        self.listed(shared).nth(self.place).map(|it| it.context.session)
     }
 }
+
+impl SessionsPane {
+    /// Lists only sessions that have all of these words, in any letter case.
+    pub(super) fn search(&mut self, shared: &mut Shared, words: &str) {
+        self.words = words.split_whitespace().map(str::to_lowercase).collect();
+        self.place = 0;
+        let (listed, all) = (self.listed(shared).count(), shared.sessions.len());
+        shared.status = match self.words.is_empty() {
+            true => "all sessions are listed".to_owned(),
+            false => format!("{listed} of {all} sessions; an empty search lists all"),
+        };
+    }
+
+    fn listed<'a>(&'a self, shared: &'a Shared) -> impl Iterator<Item = &'a StoredSession> {
+        shared.sessions.iter().filter(|session| {
+            self.words.is_empty() || {
+                let line = line(session, shared).to_lowercase();
+                self.words.iter().all(|word| line.contains(word))
+            }
+        })
+    }
+
+    /// Returns the first place on the screen: the selected one is on it.
+    fn first(&self, shared: &Shared) -> usize {
+        (self.place + 1).saturating_sub(shared.height)
+    }
+}
+
+/// The row of the screen with the first session.
+const FIRST_ROW: u16 = 2;
 
 /// Returns a place of so many ones after a movement.
 pub(super) fn moved(place: usize, rows: i64, count: usize) -> usize {

@@ -57,7 +57,8 @@ impl Shared {
     pub(super) fn new(store: Arc<Store>, catalog: Arc<Catalog>, live: bool) -> Self {
         Self {
             list: List::new(Arc::clone(&store)),
-            cursor: Cursor::new(10),
+            // A capture is read from its beginning, a run is watched at its end.
+            cursor: if live { Cursor::new(10) } else { Cursor::at_first(10) },
             store,
             catalog,
             chosen: BTreeSet::new(),

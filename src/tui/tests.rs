@@ -561,20 +561,210 @@ fn older_packets_that_are_not_held_are_counted_with_the_reason() {
 }
 
 #[test]
-fn the_packets_of_a_file_are_followed_until_all_are_read() {
-    let mut table = Table::new(80, 24);
-    table.app = App::new(Arc::clone(&table.store), Arc::new(Catalog::embedded().clone()), false);
-    let shows = |table: &mut Table, text: &str| table.lines().iter().any(|it| it.contains(text));
-    for text in ["first", "later"] {
-        table.chats(text);
-        assert!(shows(&mut table, &format!("message=\"{text}\"")));
+fn a_capture_is_read_from_its_first_packet_on_unless_the_newest_is_followed() {
+    for follow in [false, true] {
+        let mut table = Table::new(80, 24);
+        let catalog = Arc::new(Catalog::embedded().clone());
+        table.app = App::new(Arc::clone(&table.store), catalog, false);
+        let shows =
+            |table: &mut Table, text: &str| table.lines().iter().any(|it| it.contains(text));
+        table.chats("first");
+        assert!(table.reversed(2).contains("first"));
+        if follow {
+            table.types("f");
+        }
+        (0..50).for_each(|_| table.chats("more"));
+        table.chats("last");
+        table.store.set_complete();
+        assert_eq!(shows(&mut table, "message=\"last\""), follow, "{:?}", table.lines());
+        assert_eq!(shows(&mut table, "message=\"first\""), !follow);
+        table.key(KeyCode::Home);
+        assert!(shows(&mut table, "message=\"first\"") && !shows(&mut table, "\"last\""));
     }
-    (0..50).for_each(|_| table.chats("more"));
-    table.chats("last");
-    table.store.set_complete();
-    assert!(shows(&mut table, "message=\"last\""), "{:?}", table.lines());
-    table.key(KeyCode::Home);
-    assert!(shows(&mut table, "message=\"first\"") && !shows(&mut table, "\"last\""));
+}
+
+#[test]
+fn tabs_and_heads_are_clicked() {
+    let mut table = Table::new(80, 24);
+    for text in ["one", "threeee", "fours"] {
+        table.chats(text);
+    }
+    table.lines();
+    table.clicks(14, 0);
+    assert!(table.lines()[1].contains("player"), "{:#?}", table.lines());
+    let title = table.lines()[0].clone();
+    let keys = u16::try_from(title.find("? keys").unwrap()).unwrap();
+    table.clicks(keys, 0);
+    assert!(table.lines()[1].starts_with("PgDn shows more"));
+    // Beside them there is nothing.
+    table.clicks(79, 0);
+    assert!(table.lines()[1].starts_with("PgDn shows more"));
+    table.clicks(0, 0);
+    let head = table.lines()[1].find("bytes").unwrap();
+    let order = |table: &mut Table| {
+        while table.app.advance() {}
+        let lines = table.lines();
+        lines[2..5].iter().map(|line| row(line).unwrap()).collect::<Vec<_>>()
+    };
+    let mut said = Vec::new();
+    for expected in [[0, 2, 1], [1, 2, 0], [0, 1, 2]] {
+        table.clicks(u16::try_from(head).unwrap(), 1);
+        assert_eq!(order(&mut table), expected);
+        said.push(table.lines()[23].clone());
+    }
+    let words =
+        ["sorted by size, the least first", "sorted by size, the greatest first", "not sorted"];
+    assert_eq!(said, words);
+    // The key begins with what is sorted.
+    table.clicks(u16::try_from(head).unwrap(), 1);
+    table.types("z");
+    assert!(table.lines()[22].ends_with(": size"), "{:#?}", table.lines());
+}
+
+#[test]
+fn a_long_value_is_read_to_its_end_before_the_next_field() {
+    let long = format!("{}end", "word ".repeat(200));
+    let mut table = Table::new(80, 24);
+    table.puts(
+        Direction::Clientbound,
+        &json!({ "message": format!("{{\"text\":\"{long}\"}}"), "position": 1 }),
+        |record| record,
+    );
+    let fields = |table: &mut Table| {
+        let area = Layout::new(Rect::new(0, 0, 80, 24)).fields;
+        let lines = table.lines();
+        let lines = &lines[usize::from(area.y)..usize::from(area.bottom())];
+        let width = usize::from(area.width) - 1;
+        lines.iter().map(|it| it.chars().take(width).collect::<String>()).collect::<Vec<_>>()
+    };
+    // As players see it, on one row, until a person looks at it.
+    let before = fields(&mut table);
+    assert!(before[0].starts_with("message: word word") && before[1].starts_with("position: 1"));
+    table.key(KeyCode::Tab);
+    let mut seen = fields(&mut table);
+    assert!(seen.iter().all(|line| line.contains("word")), "{seen:#?}");
+    for _ in 0..200 {
+        table.types("j");
+        let shown = fields(&mut table);
+        if shown.iter().any(|line| line.starts_with("position")) {
+            break;
+        }
+        seen.push(shown.last().unwrap().clone());
+    }
+    // Then its source.
+    let all = seen.concat();
+    assert_eq!(all.matches("end").count(), 2, "{seen:#?}");
+    assert!(all.contains("text\\\":"), "{seen:#?}");
+    table.types("kg");
+    assert_eq!(fields(&mut table)[0], seen[0], "from its beginning again");
+    // At once, where that is meant.
+    table.types("G");
+    assert!(fields(&mut table)[1].starts_with("position"));
+}
+
+#[test]
+fn both_of_two_long_values_that_belong_together_are_read_to_their_ends() {
+    let mut table = Table::new(80, 24);
+    let texts = ["one ".repeat(20) + "came", "two ".repeat(20) + "went"];
+    let rewritten = |record| Record { outcome: Outcome::Rewrite, ..record };
+    table.puts(Direction::Serverbound, &json!({ "message": texts[0] }), rewritten);
+    let sent = |record| Record { outcome: Outcome::Send, of: Some(1), ..record };
+    table.puts(Direction::Serverbound, &json!({ "message": texts[1] }), sent);
+    table.key(KeyCode::Tab);
+    let lines = table.lines();
+    let column = |from: usize| {
+        let rows = lines[14..21].iter().map(|it| it.chars().skip(from).take(14).collect());
+        rows.collect::<Vec<String>>().concat()
+    };
+    assert!(column(12).contains("came\""), "{lines:#?}");
+    assert!(column(27).contains("went\""), "{lines:#?}");
+}
+
+#[test]
+fn a_narrow_screen_has_the_list_or_the_packet() {
+    let mut table = Table::new(40, 10);
+    for number in 0..9 {
+        table.chats(&format!("number {number}"));
+    }
+    let lines = table.lines();
+    let listed = |lines: &[String]| lines.iter().filter(|it| it.contains("chat mess")).count();
+    assert_eq!(listed(&lines), 6, "{lines:#?}");
+    assert!(!lines.concat().contains("--"));
+    table.key(KeyCode::Enter);
+    let lines = table.lines();
+    assert_eq!(listed(&lines), 0, "{lines:#?}");
+    assert!(lines[1].starts_with("-- 0x01 chat: 10 bytes"), "{lines:#?}");
+    assert!(lines[2].starts_with("message: \"number 8\""), "{lines:#?}");
+    table.key(KeyCode::Esc);
+    assert_eq!(listed(&table.lines()), 6);
+    // Where there is room, the bytes are below the fields.
+    let mut table = Table::new(40, 24);
+    table.chats("hello");
+    table.key(KeyCode::Tab);
+    let lines = table.lines();
+    assert!(lines[2].starts_with("message") && lines[16].starts_with("00000 01 05"), "{lines:#?}");
+    table.clicks(6 + 3 * 3, 16);
+    assert!(table.reversed(2).starts_with("message"));
+}
+
+#[test]
+fn statistics_have_shares_and_are_sorted() {
+    let mut table = Table::new(80, 24);
+    (0..3).for_each(|_| table.chats("a"));
+    let reply = json!({ "message": "{\"text\":\"a long answer\"}", "position": 0 });
+    table.puts(Direction::Clientbound, &reply, |record| record);
+    table.types("4");
+    while table.app.advance() {}
+    let first = |table: &mut Table| {
+        let line = table.lines()[2].clone();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    // 27 of 36 bytes.
+    assert_eq!(first(&mut table)[..6], ["1", "27", "75.0%", "28", "70.0%", "clientbound"]);
+    for (name, packets) in
+        [("bytes on the wire", "1"), ("name", "1"), ("packets", "3"), ("bytes", "1")]
+    {
+        table.types("z");
+        assert_eq!(table.lines()[23], format!("sorted by {name}"));
+        assert_eq!(first(&mut table)[0], packets, "{name}");
+    }
+    table.clicks(4, 1);
+    assert_eq!((table.lines()[23].as_str(), &*first(&mut table)[0]), ("sorted by packets", "3"));
+}
+
+#[test]
+fn sessions_are_searched_and_clicked() {
+    let mut table = Table::new(120, 24);
+    let open = |number: u64, player: &str| {
+        let client = ([127, 0, 0, 1], 50000).into();
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let context = Context {
+            player: Some(player.into()),
+            ..Context::new(number, Timestamp(1_000_000_000), client, protocol)
+        };
+        let at = Timestamp(1_000_000_000);
+        Entry::Event(Event { context: Arc::new(context), at, kind: EventKind::Open })
+    };
+    for (number, player) in [(2, "Alex"), (3, "Notch"), (4, "alexa")] {
+        table.store.push(&open(number, player));
+    }
+    table.types("2s");
+    assert!(table.lines()[22].starts_with("sessions with:"));
+    table.types("ALEX opening");
+    table.key(KeyCode::Enter);
+    let lines = table.lines();
+    assert!(lines[2].contains("Alex") && lines[3].contains("alexa") && lines[4].is_empty());
+    assert_eq!(lines[23], "2 of 4 sessions; an empty search lists all");
+    table.clicks(10, 3);
+    assert!(table.reversed(3).contains("alexa"), "{:#?}", table.lines());
+    // What is done then is done to that one.
+    table.types("K");
+    assert!(table.lines()[22].starts_with("kick #4"), "{:#?}", table.lines());
+    table.key(KeyCode::Esc);
+    table.types("s");
+    (0..20).for_each(|_| table.key(KeyCode::Backspace));
+    table.key(KeyCode::Enter);
+    assert!(table.lines()[5].contains("alexa"), "{:#?}", table.lines());
 }
 
 #[test]

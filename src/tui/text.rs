@@ -5,8 +5,10 @@ use ratatui_core::style::Style;
 
 use super::draw::wrapped;
 use super::pane::{Input, Pane};
+use super::summary::SORTS;
 use super::{Painter, Shared, summary};
-use crate::view::{Explanation, Statistics};
+use crate::view::{Action, Explanation, Statistics};
+use mitmcraft_engine::analysis::Sort;
 
 /// Lines, and the first row of them, wrapped, that is shown.
 #[derive(Debug, Default)]
@@ -47,6 +49,7 @@ fn fit_text(shared: &mut Shared, area: Rect) {
 #[derive(Debug, Default)]
 pub(super) struct StatisticsPane {
     statistics: Statistics,
+    sort: Sort,
     text: Text,
 }
 
@@ -57,15 +60,30 @@ impl Pane for StatisticsPane {
     }
 
     fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
-        self.text.act(shared, input)
+        let place = match input {
+            // The next column, the first one after the last.
+            Input::Do(Action::Sort) => {
+                let place = SORTS.iter().position(|(_, sort, _)| *sort == self.sort);
+                place.map_or(0, |place| place + 1) % SORTS.len()
+            }
+            Input::Click(at) if at.y == 1 && self.text.first_row == 0 => {
+                SORTS.iter().position(|(end, ..)| at.x < *end).unwrap_or_default()
+            }
+            input => return self.text.act(shared, input),
+        };
+        let (_, sort, name) = SORTS[place];
+        self.sort = sort;
+        shared.status = format!("sorted by {name}");
+        self.write();
+        true
     }
 
     fn advance(&mut self, shared: &mut Shared) -> bool {
         let statistics = &mut self.statistics;
         let before = (statistics.counted(), statistics.is_complete());
         let busy = !statistics.advance(&shared.list, Statistics::SLICE);
-        if before != (statistics.counted(), statistics.is_complete()) && statistics.is_complete() {
-            self.text.lines = summary::statistics(statistics.stats());
+        if before != (statistics.counted(), statistics.is_complete()) {
+            self.write();
         }
         busy
     }
@@ -76,6 +94,14 @@ impl Pane for StatisticsPane {
 
     fn draw(&self, painter: &mut Painter<'_>, shared: &Shared) {
         self.text.draw(painter, shared);
+    }
+}
+
+impl StatisticsPane {
+    fn write(&mut self) {
+        if self.statistics.is_complete() {
+            self.text.lines = summary::statistics(self.statistics.stats(), self.sort);
+        }
     }
 }
 
