@@ -7,8 +7,8 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value as Json, json};
 
 use super::inbox::News;
-use super::{App, DetailsPane, Prompt, Purpose, View};
-use crate::control::{HeldContent, HeldId, HeldPacket};
+use super::{App, DetailsPane, Prompt, Purpose, Shared};
+use crate::control::{HeldContent, HeldId};
 use crate::view::protocol::{Answer, Failure, Request};
 use mitmcraft_engine::link::{Side, signature_warning};
 use mitmcraft_protocol::codec::Frame;
@@ -26,31 +26,65 @@ pub(super) enum Asked {
 impl App {
     /// Takes what has come into the inbox.
     pub(super) fn take(&mut self, news: News) {
-        self.held = news.held;
-        self.held_packet = self.held_packet.min(self.held.packets().len().saturating_sub(1));
+        self.held.take(news.held);
         if let Some(text) = news.status {
-            self.status = text;
+            self.shared.status = text;
         }
         for (id, answer) in news.answers {
-            let asked = id.and_then(|id| self.asked.remove(&id));
+            let asked = id.and_then(|id| self.shared.asked.remove(&id));
             self.on_answer(asked, answer);
         }
     }
 
     fn on_answer(&mut self, asked: Option<Asked>, answer: Result<Answer, Failure>) {
+        let shared = &mut self.shared;
         match (asked, answer) {
-            (Some(Asked::Line(purpose, text)), Err(failure)) => self.refuse(purpose, text, failure),
-            (_, Err(failure)) => self.status = failure.message,
+            (Some(Asked::Line(purpose, text)), Err(failure)) => {
+                shared.refuse(purpose, text, failure);
+            }
+            (_, Err(failure)) => shared.status = failure.message,
             (Some(Asked::Content(id, in_editor)), Ok(Answer::Held(content))) => {
                 let warning = self.held_warning(id, &content.body);
                 let text = content.fields.unwrap_or_else(|| json!({ "body": content.body }));
-                self.take_content(Purpose::Edit(id), &text, in_editor, warning);
+                self.shared.take_content(Purpose::Edit(id), &text, in_editor, warning);
             }
-            (Some(Asked::Line(..)), Ok(_)) => self.status = "done".to_owned(),
+            (Some(Asked::Line(..)), Ok(_)) => shared.status = "done".to_owned(),
             (_, Ok(_)) => {}
         }
     }
 
+    /// Returns what a peer does with a held packet once it is changed, if the person should know that.
+    fn held_warning(&self, id: HeldId, body: &str) -> Option<&'static str> {
+        let held = self.held.list.packets().find(|it| it.id() == id)?;
+        let sessions = self.shared.store.sessions();
+        let session = sessions.iter().find(|it| it.context.session == id.session)?;
+        let body = BASE64_STANDARD.decode(body).ok()?;
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let (context, at) = (Arc::clone(&session.context), Timestamp::default());
+        signature_warning(&Packet::new(context, 0, at, held.dir, held.state, content))
+    }
+
+    /// Asks for a line about an open session: the selected one, otherwise that of the selected packet.
+    pub(super) fn ask_about_session(&mut self, ask: fn(u64) -> (Purpose, String)) {
+        let (pane, shared) = self.pane();
+        let selected = pane.session(shared);
+        if let Some(session) = shared.open_session(selected) {
+            let (purpose, text) = ask(session);
+            shared.ask(purpose, text);
+        }
+    }
+
+    /// Does what a line says about sessions.
+    pub(super) fn command(&mut self, purpose: Purpose, text: String) {
+        let overtaken = self.held.list.condition.as_ref().is_some_and(|it| it.overtaken);
+        match request_of(&purpose, &text, overtaken) {
+            Ok(request) => self.shared.request(request, Some(Asked::Line(purpose, text))),
+            Err(failure) => self.shared.refuse(purpose, text, failure),
+        }
+    }
+}
+
+impl Shared {
     /// Shows a line again with the reason why it is wrong.
     fn refuse(&mut self, purpose: Purpose, text: String, failure: Failure) {
         let hint = failure.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -59,17 +93,12 @@ impl App {
         self.prompt = Some(prompt);
     }
 
-    /// Returns the open session that a command applies to: the selected session, otherwise the selected packet's.
-    pub(super) fn open_session(&mut self) -> Option<u64> {
-        let chosen = match self.view {
-            View::Sessions => self.sessions.get(self.session).map(|it| it.context.session),
-            View::Held => self.held_target().map(|it| it.session),
-            _ => self.details.as_ref().map(|it| it.details.record.packet.context().session),
-        };
+    /// Returns the selected session if it is open; if none is selected, the newest open one.
+    fn open_session(&mut self, selected: Option<u64>) -> Option<u64> {
         let open = self.sessions.iter().filter(|it| it.closed.is_none());
         let mut open = open.map(|it| it.context.session);
-        let found = match chosen {
-            Some(chosen) => open.find(|session| *session == chosen),
+        let found = match selected {
+            Some(selected) => open.find(|session| *session == selected),
             None => open.next_back(),
         };
         if found.is_none() {
@@ -78,13 +107,13 @@ impl App {
         found
     }
 
-    /// Sends the selected packets again, as they are and in their order.
-    pub(super) fn resend(&mut self) {
+    /// Sends packets again, as they are and in their order.
+    pub(super) fn resend(&mut self, rows: Vec<u64>) {
         let selected = self.details.take();
-        for row in self.targets() {
+        for row in rows {
             self.details = DetailsPane::of(self.list.snapshot(), row);
             let Some((session, line)) = self.packet_to_send(false) else { break };
-            match self.request_of(&Purpose::Send(session), &line.to_string()) {
+            match request_of(&Purpose::Send(session), &line.to_string(), false) {
                 Ok(request) => self.request(request, None),
                 Err(failure) => self.status = failure.message,
             }
@@ -92,14 +121,9 @@ impl App {
         self.details = selected;
     }
 
-    /// Asks for changes to the held packet, or to the selected one to send it again: in a line, or in the
-    /// person's editor.
+    /// Asks for changes to the selected packet, to send it again: in a line, or in the person's editor.
     pub(super) fn edit(&mut self, in_editor: bool) {
-        if self.view == View::Held {
-            let Some(id) = self.held_target() else { return };
-            let request = Request::Held { session: id.session, held: id.held };
-            self.request(request, Some(Asked::Content(id, in_editor)));
-        } else if let Some((session, line)) = self.packet_to_send(true) {
+        if let Some((session, line)) = self.packet_to_send(true) {
             let packet = self.details.as_ref().map(|it| &it.details.record.packet);
             let warning = packet.and_then(signature_warning);
             self.take_content(Purpose::Send(session), &line, in_editor, warning);
@@ -125,23 +149,11 @@ impl App {
         }
     }
 
-    /// Returns what a peer does with a held packet once it is changed, if the person should know that.
-    fn held_warning(&self, id: HeldId, body: &str) -> Option<&'static str> {
-        let held = self.held.packets().find(|it| it.id() == id)?;
-        let sessions = self.store.sessions();
-        let session = sessions.iter().find(|it| it.context.session == id.session)?;
-        let body = BASE64_STANDARD.decode(body).ok()?;
-        let content = Content::Frame(Frame::from_body(body.into()));
-        let (context, at) = (Arc::clone(&session.context), Timestamp::default());
-        signature_warning(&Packet::new(context, 0, at, held.dir, held.state, content))
-    }
-
     /// Returns an open session and what sends the selected packet there: its fields, or its bytes as they are.
     fn packet_to_send(&mut self, fields: bool) -> Option<(u64, Json)> {
-        if !matches!(self.view, View::Packets | View::Sent) {
-            return None;
-        }
-        let session = self.open_session()?;
+        let packet = &self.details.as_ref()?.details.record.packet;
+        let session = packet.context().session;
+        let session = self.open_session(Some(session))?;
         let packet = &self.details.as_ref()?.details.record.packet;
         let to = Side::from(packet.direction()).other();
         let mut line = json!({ "to": to, "resent": packet.seq() });
@@ -164,67 +176,37 @@ impl App {
         Some((session, line))
     }
 
-    /// Starts or stops letting later packets overtake held ones.
-    pub(super) fn overtake(&mut self) {
-        if let Some(condition) = self.held.condition.clone() {
-            let (condition, overtaken) = (condition.condition, !condition.overtaken);
-            self.request(Request::Break { condition, overtaken }, None);
-        }
-    }
-
-    /// Decides on the selected packet of those that are held.
-    pub(super) fn decide(&mut self, decision: fn(u64, u64) -> Request) {
-        if let Some(id) = self.held_target().filter(|_| self.view == View::Held) {
-            self.request(decision(id.session, id.held), None);
-        }
-    }
-
-    /// Returns the selected packet of those that are held.
-    fn held_target(&self) -> Option<HeldId> {
-        self.held.packets().nth(self.held_packet).map(HeldPacket::id)
-    }
-
-    /// Does what a line says about sessions.
-    pub(super) fn command(&mut self, purpose: Purpose, text: String) {
-        match self.request_of(&purpose, &text) {
-            Ok(request) => self.request(request, Some(Asked::Line(purpose, text))),
-            Err(failure) => self.refuse(purpose, text, failure),
-        }
-    }
-
-    fn request_of(&self, purpose: &Purpose, text: &str) -> Result<Request, Failure> {
-        let object = || match serde_json::from_str(text) {
-            Ok(Json::Object(object)) => Ok(object),
-            _ => Err(Failure::new("this is not a JSON object")),
-        };
-        match *purpose {
-            Purpose::Kick(session) => Ok(Request::Kick { session, text: Some(text.to_owned()) }),
-            Purpose::Edit(HeldId { session, held }) => {
-                let fields = object()?;
-                let (fields, body) = match fields.get("body") {
-                    Some(Json::String(body)) if fields.len() == 1 => (None, Some(body.clone())),
-                    _ => (Some(Json::Object(fields)), None),
-                };
-                Ok(Request::Edit { session, held, fields, body })
-            }
-            Purpose::Send(session) => {
-                let named = [("do", "send".into()), ("session", session.into())];
-                let mut request: Map<String, Json> = object()?;
-                request.extend(named.map(|(key, value)| (key.to_owned(), value)));
-                Request::read(request)
-            }
-            _ => {
-                let overtaken = self.held.condition.as_ref().is_some_and(|it| it.overtaken);
-                Ok(Request::Break { condition: text.to_owned(), overtaken })
-            }
-        }
-    }
-
     pub(super) fn request(&mut self, request: Request, asked: Option<Asked>) {
         self.number += 1;
         if let Some(asked) = asked {
             self.asked.insert(self.number, asked);
         }
         self.requests.push_back((self.number, request));
+    }
+}
+
+/// Returns the request of a line. With `overtaken`, later packets overtake those that it holds.
+fn request_of(purpose: &Purpose, text: &str, overtaken: bool) -> Result<Request, Failure> {
+    let object = || match serde_json::from_str(text) {
+        Ok(Json::Object(object)) => Ok(object),
+        _ => Err(Failure::new("this is not a JSON object")),
+    };
+    match *purpose {
+        Purpose::Kick(session) => Ok(Request::Kick { session, text: Some(text.to_owned()) }),
+        Purpose::Edit(HeldId { session, held }) => {
+            let fields = object()?;
+            let (fields, body) = match fields.get("body") {
+                Some(Json::String(body)) if fields.len() == 1 => (None, Some(body.clone())),
+                _ => (Some(Json::Object(fields)), None),
+            };
+            Ok(Request::Edit { session, held, fields, body })
+        }
+        Purpose::Send(session) => {
+            let named = [("do", "send".into()), ("session", session.into())];
+            let mut request: Map<String, Json> = object()?;
+            request.extend(named.map(|(key, value)| (key.to_owned(), value)));
+            Request::read(request)
+        }
+        _ => Ok(Request::Break { condition: text.to_owned(), overtaken }),
     }
 }

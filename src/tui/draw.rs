@@ -3,7 +3,8 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::text::Span;
 
-use super::{App, Column, Purpose, TimeMode, View};
+use super::lines::colors;
+use super::{App, Column, Purpose, Shared, TimeMode, View};
 use crate::store::{Annotation, Snapshot};
 use crate::view::{Action, Binding, HighlightColor, List, Sorting, words};
 use mitmcraft_engine::capture::Record;
@@ -32,6 +33,23 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Splits a narrow screen, which has room for the list or, with `focused`, for the details; another one as
+    /// [`new`](Self::new) does.
+    pub(super) fn one_pane(area: Rect, focused: bool) -> Self {
+        if area.width >= NARROW {
+            return Self::new(area);
+        }
+        let body = Rect { y: area.y + 2, height: area.height.saturating_sub(4), ..area };
+        let none = Rect { height: 0, ..body };
+        if !focused {
+            return Self { list: body, fields: none, bytes: none };
+        }
+        // The bytes are below the fields, if there is room.
+        let bytes = if body.height >= 8 { body.height / 3 } else { 0 };
+        let fields = Rect { height: body.height - bytes, ..body };
+        Self { list: none, fields, bytes: Rect { y: fields.bottom(), height: bytes, ..body } }
+    }
+
     /// Splits the screen: a line at the top, two at the bottom, the list, and below it the details.
     pub(super) fn new(area: Rect) -> Self {
         let body = area.height.saturating_sub(4);
@@ -61,129 +79,89 @@ impl<'a> Painter<'a> {
 
     /// Draws everything. Returns where the cursor is to be, if a line is being typed.
     pub(super) fn draw(&mut self, app: &mut App) -> Option<(u16, u16)> {
-        let layout = Layout::new(self.area);
-        let height = match app.view {
-            View::Packets | View::Sent => layout.list.height,
-            View::Sessions | View::Held | View::Conversation | View::Timeline => {
-                self.area.height.saturating_sub(4)
-            }
-            _ => self.area.height.saturating_sub(3),
-        };
-        app.set_size(self.area.width.into(), height.into());
+        app.fit(self.area);
         self.title(app);
-        match app.view {
-            View::Packets => self.packets(app, layout),
-            View::Sessions => self.sessions(app),
-            View::Held => self.held(app),
-            View::Conversation => self.conversation(app),
-            View::Sent => self.sent(app, layout),
-            View::Timeline => self.timeline(app),
-            _ => self.lines(app),
-        }
+        let (pane, shared) = app.pane();
+        pane.draw(self, shared);
         self.above_prompt(app);
         self.bottom(app)
     }
 
     fn title(&mut self, app: &App) {
-        let views = [
-            (View::Packets, Action::Packets),
-            (View::Sessions, Action::Sessions),
-            (View::Conversation, Action::Conversation),
-            (View::Statistics, Action::Statistics),
-            (View::Timeline, Action::Timeline),
-            (View::Held, Action::Held),
-            (View::Sent, Action::Sent),
-            (View::Help, Action::Keys),
-        ];
-        let held = app.held.packets().len();
-        let tabs = views.into_iter().filter(|(view, _)| app.live || *view != View::Held);
-        let tabs = tabs.filter_map(|(view, action)| {
-            let binding = Binding::of(action)?;
-            let (key, name) = (binding.key_names(), binding.name);
-            let count =
-                if view == View::Held && held > 0 { format!(" ({held})") } else { String::new() };
-            Some((view, format!(" {key} {name}{count} ")))
-        });
-        let tabs: Vec<(View, String)> = tabs.collect();
-        let width: usize = tabs.iter().map(|(_, name)| name.len()).sum();
-        // Where there is no room for the spaces, the last one, which leads to all keys, still has to be seen.
-        let tight = width > usize::from(self.area.width) + 1;
-        let tightest = width.saturating_sub(tabs.len()) > usize::from(self.area.width) + 1;
-        let tabs = tabs
-            .into_iter()
-            .filter(|(view, _)| !tightest || *view != View::Sent || app.view == View::Sent);
-        let mut x = 0;
-        for (view, name) in tabs {
-            let name = if tight { format!("{} ", name.trim()) } else { name };
+        for (x, view, name) in tabs(app, self.area.width) {
             let style = if view == app.view { Style::new().reversed() } else { Style::new() };
             self.text(x, 0, &name, style);
-            x += u16::try_from(name.len()).unwrap_or(u16::MAX);
         }
     }
 
     /// Draws the heads of the columns for which there is room, and returns these.
-    pub(super) fn heads(&mut self, app: &App) -> Vec<Column> {
-        let wide = self.area.width >= 70;
-        let columns = app.columns.iter().cloned();
-        let columns = columns.filter(|column| wide || Column::NARROW.contains(column));
-        let columns: Vec<Column> = columns.collect();
+    pub(super) fn heads(&mut self, shared: &Shared) -> Vec<Column> {
+        let columns = columns(shared);
         let mut heads: String =
-            columns.iter().map(|column| column.padded(head(column, app.time))).collect();
+            columns.iter().map(|column| column.padded(head(column, shared.time))).collect();
         heads.push_str("packet");
         self.text(0, 1, &heads, Style::new().add_modifier(Modifier::UNDERLINED));
         columns
     }
 
-    fn packets(&mut self, app: &App, layout: Layout) {
-        let columns = self.heads(app);
-        let mut previous = app.cursor.top().checked_sub(1).and_then(|index| app.list.nth(index));
-        for (y, row) in (layout.list.y..).zip(app.cursor.visible(&app.list)) {
-            let record = app.list.snapshot().record(row);
-            let color = record.as_ref().and_then(|record| app.highlights.of(record));
-            let line = row_line(app.list.snapshot(), row, record, previous, app.time, &columns);
-            previous = Some(row);
-            let chosen = app.cursor.selected() == Some(row);
-            let style = match (chosen, app.details_focused) {
-                (true, false) => Style::new().reversed(),
-                (true, true) => Style::new().add_modifier(Modifier::BOLD),
-                (false, _) if app.chosen.contains(&row) => {
-                    Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
-                }
-                (false, _) => Style::new(),
-            };
-            self.row(y, &line, color.map_or(style, |color| style.fg(shade(color))));
+    /// Draws what belongs to the line that is typed, above it: the actions that it finds, the colours that it names,
+    /// or why it may be wrong to enter it.
+    pub(super) fn above_prompt(&mut self, app: &App) {
+        let Some(prompt) = &app.shared.prompt else { return };
+        let mut lines: Vec<(String, Style)> = Vec::new();
+        let room = usize::from(self.area.height.saturating_sub(3)).min(MAX_LINES);
+        if let Some((found, chosen)) = app.found_actions() {
+            let first = (chosen + 1).saturating_sub(room);
+            for (place, it) in found.iter().enumerate().skip(first).take(room) {
+                let style = if place == chosen { Style::new().reversed() } else { Style::new() };
+                lines.push((format!(" {:<8} {}", it.key_names(), it.help), style));
+            }
+            lines.resize(room, (String::new(), Style::new()));
         }
-        if let Some(details) = &app.details {
-            self.details(details, layout, app.details_focused);
+        if prompt.purpose == Purpose::Colors {
+            let typed = colors(&prompt.text, &app.shared.catalog);
+            for it in typed.as_ref().unwrap_or(&app.packets.highlights).iter().take(room) {
+                let line = format!(" {:<8} {}", it.color.name(), Escaped(&it.condition));
+                lines.push((line, Style::new().fg(shade(it.color))));
+            }
         }
-    }
-
-    fn lines(&mut self, app: &App) {
-        let lines = app.lines.iter().flat_map(|line| wrapped(line, app.width)).skip(app.first_row);
-        for (y, line) in (1..).zip(lines.take(app.height)) {
-            self.text(0, y, line, Style::new());
+        let mut words = prompt.warning.unwrap_or_default().split(' ').peekable();
+        while words.peek().is_some_and(|it| !it.is_empty()) {
+            let mut line = String::from("!");
+            while let Some(word) = words.next_if(|it| {
+                line.len() == 1 || line.len() + it.len() < usize::from(self.area.width)
+            }) {
+                line.push(' ');
+                line.push_str(word);
+            }
+            lines.push((line, Style::new().add_modifier(Modifier::BOLD)));
+        }
+        let top = usize::from(self.area.height.saturating_sub(2)).saturating_sub(lines.len());
+        for (y, (line, style)) in (top..).zip(lines) {
+            self.row(u16::try_from(y).unwrap_or(u16::MAX), &line, style);
         }
     }
 
     /// Draws the last two lines.
     fn bottom(&mut self, app: &App) -> Option<(u16, u16)> {
         let last = self.area.height.saturating_sub(1);
-        let Some(prompt) = &app.prompt else {
-            let (done, all) = app.list.matches().progress();
-            let count = app.list.count();
-            let mut line = match app.filter() {
+        let shared = &app.shared;
+        let Some(prompt) = &shared.prompt else {
+            let (done, all) = shared.list.matches().progress();
+            let count = shared.list.count();
+            let mut line = match shared.filter() {
                 "" => format!("{count} packets"),
                 filter => format!("{count} of {all} packets: {}", Escaped(filter)),
             };
             if done < all {
                 line.push_str(&format!(" (looked at {} %)", 100 * done / all.max(1)));
             }
-            if let Some(read) = app.store.reading().filter(|_| !app.store.is_complete()) {
+            if let Some(read) = shared.store.reading().filter(|_| !shared.store.is_complete()) {
                 line.push_str(&format!("; reading, {:.0} %", 100.0 * read));
-            } else if !app.store.is_complete() {
-                line.push_str(if app.cursor.follows() { "; following" } else { "; paused" });
+            } else if !shared.store.is_complete() {
+                line.push_str(if shared.cursor.follows() { "; following" } else { "; paused" });
             }
-            match app.list.sorting() {
+            match shared.list.sorting() {
                 Some(Sorting::Busy) => line.push_str("; sorting"),
                 Some(Sorting::Sorted) => line.push_str("; sorted"),
                 Some(Sorting::TooMany) => {
@@ -191,28 +169,28 @@ impl<'a> Painter<'a> {
                 }
                 None => {}
             }
-            if app.list.cleared() > 0 {
-                line.push_str(&format!("; {} cleared", app.list.cleared()));
+            if shared.list.cleared() > 0 {
+                line.push_str(&format!("; {} cleared", shared.list.cleared()));
             }
-            if app.list.hidden() > 0 {
-                line.push_str(&format!("; {} hidden", app.list.hidden()));
+            if shared.list.hidden() > 0 {
+                line.push_str(&format!("; {} hidden", shared.list.hidden()));
             }
-            let first = app.list.snapshot().first();
+            let first = shared.list.snapshot().first();
             if first > 0 {
                 line.push_str(&format!("; {first} older not held"));
-                if let Some(why) = app.store.limit() {
+                if let Some(why) = shared.store.limit() {
                     line.push_str(&format!(" ({})", Escaped(&words::limit(&why))));
                 }
             }
-            if let Some(condition) = &app.held.condition {
+            if let Some(condition) = &app.held.list.condition {
                 line.push_str(&format!("; holding {}", Escaped(&condition.condition)));
             }
             self.text(0, last.saturating_sub(1), &line, Style::new().add_modifier(Modifier::BOLD));
-            let fault = words::losses(&app.store.losses());
+            let fault = words::losses(&shared.store.losses());
             self.text(
                 0,
                 last,
-                &Escaped(fault.as_ref().unwrap_or(&app.status)).to_string(),
+                &Escaped(fault.as_ref().unwrap_or(&shared.status)).to_string(),
                 Style::new(),
             );
             return None;
@@ -272,6 +250,52 @@ impl<'a> Painter<'a> {
             self.buffer.set_stringn(x, y, text, usize::from(right - x), style);
         }
     }
+}
+
+/// Returns the views with their places in the first line and their texts, as far as a screen has room for them.
+pub(super) fn tabs(app: &App, width: u16) -> Vec<(u16, View, String)> {
+    let views = [
+        (View::Packets, Action::Packets),
+        (View::Sessions, Action::Sessions),
+        (View::Conversation, Action::Conversation),
+        (View::Statistics, Action::Statistics),
+        (View::Timeline, Action::Timeline),
+        (View::Held, Action::Held),
+        (View::Sent, Action::Sent),
+        (View::Help, Action::Keys),
+    ];
+    let held = app.held.list.packets().len();
+    let tabs = views.into_iter().filter(|(view, _)| app.shared.live || *view != View::Held);
+    let tabs = tabs.filter_map(|(view, action)| {
+        let binding = Binding::of(action)?;
+        let (key, name) = (binding.key_names(), binding.name);
+        let count =
+            if view == View::Held && held > 0 { format!(" ({held})") } else { String::new() };
+        Some((view, format!(" {key} {name}{count} ")))
+    });
+    let tabs: Vec<(View, String)> = tabs.collect();
+    let needed: usize = tabs.iter().map(|(_, name)| name.len()).sum();
+    // Where there is no room for the spaces, the last one, which leads to all keys, still has to be seen.
+    let tight = needed > usize::from(width) + 1;
+    let tightest = needed.saturating_sub(tabs.len()) > usize::from(width) + 1;
+    let tabs = tabs
+        .into_iter()
+        .filter(|(view, _)| !tightest || *view != View::Sent || app.view == View::Sent);
+    let mut next = 0;
+    let placed = tabs.map(|(view, name)| {
+        let name = if tight { format!("{} ", name.trim()) } else { name };
+        let x = next;
+        next += u16::try_from(name.len()).unwrap_or(u16::MAX);
+        (x, view, name)
+    });
+    placed.collect()
+}
+
+/// Returns the columns for which there is room.
+pub(super) fn columns(shared: &Shared) -> Vec<Column> {
+    let wide = shared.width >= 70;
+    let columns = shared.columns.iter().cloned();
+    columns.filter(|column| wide || Column::NARROW.contains(column)).collect()
 }
 
 /// Returns the parts of a line that fit on the screen one below the other.
@@ -404,9 +428,15 @@ fn like(char: char) -> char {
     }
 }
 
+/// Most lines above the one that is typed.
+const MAX_LINES: usize = 12;
+
 /// Bytes in a row of the hex pane, and where there is room.
 pub(super) const HEX_ROW: usize = 8;
 pub(super) const WIDE_HEX_ROW: usize = 16;
 
 /// Width of a screen that has room for 16 bytes beside the fields.
 const WIDE: u16 = 140;
+
+/// Width of a screen that has room for fields and bytes side by side.
+const NARROW: u16 = 60;

@@ -6,10 +6,10 @@ impl App {
     /// Leaves, which ends a run; if players are in, once that was asked for twice.
     pub(super) fn leave(&mut self) {
         // Those on the screen may be over already.
-        let sessions = self.store.sessions();
+        let sessions = self.shared.store.sessions();
         let open = sessions.iter().filter(|it| it.closed.is_none());
         let players = open.filter(|it| it.context.player.is_some()).count();
-        if !self.live || players == 0 || self.leaves {
+        if !self.shared.live || players == 0 || self.leaves {
             self.quits = true;
             return;
         }
@@ -18,16 +18,16 @@ impl App {
             1 => "1 player is".to_owned(),
             many => format!("{many} players are"),
         };
-        self.status =
+        self.shared.status =
             format!("{players} in, and would be disconnected: q or Ctrl-C again ends the run");
     }
 
     /// Takes a text that the person has pasted: into the line that is being typed, otherwise nowhere, since its letters
     /// are no keys.
     pub fn on_paste(&mut self, text: &str) {
-        let Some(prompt) = &mut self.prompt else {
+        let Some(prompt) = &mut self.shared.prompt else {
             "pasted text goes only into a line: press / first, or another key that opens one"
-                .clone_into(&mut self.status);
+                .clone_into(&mut self.shared.status);
             return;
         };
         prompt.paste(text);

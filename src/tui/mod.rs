@@ -1,31 +1,34 @@
 //! The terminal interface: draws a [`Store`](crate::store::Store), and sends
 //! [`Request`](crate::view::protocol::Request)s to the controller. It decides nothing itself.
 //!
-//! An [`App`] has everything that is shown. It takes keys, reads its [`Inbox`], and is drawn into a buffer, so
-//! that tests need no terminal. [`Screen`] owns the terminal.
+//! An [`App`] has a pane for each view, which owns what it shows, and what the panes share. It takes keys, reads its
+//! [`Inbox`], and is drawn into a buffer, so that tests need no terminal. [`Screen`] owns the terminal.
 
 mod app;
 mod column;
 mod commands;
+mod conversation;
 mod details;
 mod draw;
-mod draw_details;
-mod draw_lists;
-mod expressions;
+mod held;
 mod history;
 mod inbox;
 mod leaving;
+mod lines;
 mod modes;
+mod packets;
 mod palette;
-mod picks;
+mod pane;
 mod prompt;
 mod screen;
 mod sent;
+mod sessions;
+mod shared;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod text;
 mod timeline;
-mod views;
 
 pub use app::App;
 use column::Column;
@@ -36,5 +39,4 @@ pub use inbox::Inbox;
 use modes::{TimeMode, View};
 use prompt::{Prompt, Purpose};
 pub use screen::{Screen, ScreenEnd};
-use sent::Sent;
-use timeline::Timeline;
+use shared::Shared;

@@ -33,6 +33,8 @@ pub(super) enum Purpose {
     Series,
     /// Chooses the colours of packets.
     Colors,
+    /// Lists the sessions that have these words.
+    Sessions,
     /// Finds an action by what it does.
     Palette,
 }
@@ -51,6 +53,7 @@ impl Purpose {
             Self::Sort => "sort by (-size: greatest first): ".to_owned(),
             Self::Series => "series, with ; between them: ".to_owned(),
             Self::Colors => "colours, with ; between them: ".to_owned(),
+            Self::Sessions => "sessions with: ".to_owned(),
             Self::Palette => "action: ".to_owned(),
             Self::Kick(session) => format!("kick #{session}, saying: "),
         }

@@ -10,16 +10,13 @@ use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
-    KeyEventKind, MouseButton, MouseEvent, MouseEventKind, poll, read,
+    KeyEventKind, poll, read,
 };
 use ratatui_crossterm::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui_crossterm::crossterm::{cursor, execute};
 
-use super::View;
-use super::draw::Layout;
-use super::draw_details::{byte_at, line_at};
 use super::{App, Painter};
 use crate::view::protocol::Request;
 use mitmcraft_engine::capture::catches_panic;
@@ -109,13 +106,13 @@ impl Screen {
             while let Some((id, request)) = app.poll_request() {
                 send(id, request);
             }
-            if let Some((purpose, text)) = app.in_editor.take() {
+            if let Some((purpose, text)) = app.shared.in_editor.take() {
                 match self.edit(&text) {
                     Ok(text) => app.edited(purpose, &text),
-                    Err(error) => app.status = format!("cannot run the editor: {error}"),
+                    Err(error) => app.shared.status = format!("cannot run the editor: {error}"),
                 }
             }
-            if let Some(text) = app.copied.take() {
+            if let Some(text) = app.shared.copied.take() {
                 // The terminal puts it into the clipboard, also that of another machine (OSC 52).
                 let mut out = io::stdout();
                 write!(out, "\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text))?;
@@ -139,7 +136,7 @@ impl Screen {
             Event::Key(key) if key.kind != KeyEventKind::Release => app.on_key(*key),
             Event::Mouse(mouse) => {
                 let size = self.terminal.size()?;
-                on_mouse(app, *mouse, Rect::new(0, 0, size.width, size.height));
+                app.on_mouse(*mouse, Rect::new(0, 0, size.width, size.height));
             }
             _ => {}
         }
@@ -191,34 +188,6 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
-}
-
-/// Handles a click or the wheel.
-pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, area: Rect) {
-    let layout = Layout::new(area);
-    let at = (mouse.column, mouse.row).into();
-    match mouse.kind {
-        MouseEventKind::ScrollUp => app.move_by(-3),
-        MouseEventKind::ScrollDown => app.move_by(3),
-        MouseEventKind::Down(MouseButton::Left) if app.view == View::Packets => {
-            if layout.list.contains(at) {
-                app.details_focused = false;
-                let row = u64::from(mouse.row - layout.list.y);
-                app.cursor.select_index(&app.list, app.cursor.top() + row);
-            } else if let Some(pane) = &mut app.details {
-                app.details_focused = true;
-                if layout.fields.contains(at) {
-                    if let Some(line) = line_at(pane, layout.fields, mouse.row) {
-                        pane.select_line(line);
-                    }
-                } else if let Some(byte) = byte_at(pane, layout.bytes, mouse.column, mouse.row) {
-                    pane.select_byte(byte);
-                }
-            }
-        }
-        _ => {}
-    }
-    app.advance();
 }
 
 fn take() -> io::Result<()> {

@@ -14,7 +14,6 @@ use ratatui_crossterm::crossterm::event::{
 use serde_json::{Value as Json, json};
 
 use super::draw::{Layout, shade};
-use super::screen::on_mouse;
 use super::{App, Painter};
 use crate::control::tests::Room;
 use crate::control::{self, BreakCondition, Decided, HeldContent, HeldPacket, Push};
@@ -137,11 +136,8 @@ impl Table {
         let buffer = self.terminal.backend().buffer();
         let area = buffer.area;
         let kind = MouseEventKind::Down(MouseButton::Left);
-        on_mouse(
-            &mut self.app,
-            MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE },
-            area,
-        );
+        let mouse = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+        self.app.on_mouse(mouse, area);
     }
 }
 
@@ -166,7 +162,7 @@ fn leaving_a_run_with_players_in_is_asked_once_and_a_capture_is_left_at_once() {
     }
     // Not in a capture, and not without a player.
     let mut table = Table::new(80, 24);
-    table.app.live = false;
+    table.app.shared.live = false;
     table.key(KeyCode::Char('q'));
     assert!(table.app.quits());
     let store = Arc::new(Store::new(StoreOptions::default()));
@@ -218,7 +214,7 @@ fn pasted_text_goes_into_the_line_that_is_typed_and_is_no_key_otherwise() {
     assert!(table.lines().iter().any(|it| it.contains("pasted text goes only into a line")));
     table.types("/");
     table.app.on_paste("chat\r\nand serverbound\nq\u{1b}[2J\n");
-    let prompt = table.app.prompt.as_ref().unwrap();
+    let prompt = table.app.shared.prompt.as_ref().unwrap();
     assert_eq!(prompt.text, "chat and serverbound q [2J");
     assert_eq!(prompt.cursor, prompt.text.len());
     assert!(prompt.error.is_some(), "it is checked");
@@ -227,15 +223,22 @@ fn pasted_text_goes_into_the_line_that_is_typed_and_is_no_key_otherwise() {
     table.key(KeyCode::Esc);
     table.types("S");
     table.app.on_paste("{\n  \"to\": \"client\"\n}\n");
-    assert_eq!(table.app.prompt.as_ref().unwrap().text, "{   \"to\": \"client\" }");
+    assert_eq!(table.app.shared.prompt.as_ref().unwrap().text, "{   \"to\": \"client\" }");
     table.key(KeyCode::Left);
     table.app.on_paste(", \"packet\": \"chat\"");
     assert!(
-        table.app.prompt.as_ref().unwrap().text.ends_with("\"client\" , \"packet\": \"chat\"}")
+        table
+            .app
+            .shared
+            .prompt
+            .as_ref()
+            .unwrap()
+            .text
+            .ends_with("\"client\" , \"packet\": \"chat\"}")
     );
     // A component is a part of a packet.
     table.app.on_paste("{\"text\":\"hi\"}");
-    assert!(table.app.prompt.as_ref().unwrap().text.ends_with("\"chat\"{\"text\":\"hi\"}}"));
+    assert!(table.app.shared.prompt.as_ref().unwrap().text.ends_with("\"chat\"{\"text\":\"hi\"}}"));
 }
 
 #[test]
@@ -558,20 +561,210 @@ fn older_packets_that_are_not_held_are_counted_with_the_reason() {
 }
 
 #[test]
-fn the_packets_of_a_file_are_followed_until_all_are_read() {
-    let mut table = Table::new(80, 24);
-    table.app = App::new(Arc::clone(&table.store), Arc::new(Catalog::embedded().clone()), false);
-    let shows = |table: &mut Table, text: &str| table.lines().iter().any(|it| it.contains(text));
-    for text in ["first", "later"] {
-        table.chats(text);
-        assert!(shows(&mut table, &format!("message=\"{text}\"")));
+fn a_capture_is_read_from_its_first_packet_on_unless_the_newest_is_followed() {
+    for follow in [false, true] {
+        let mut table = Table::new(80, 24);
+        let catalog = Arc::new(Catalog::embedded().clone());
+        table.app = App::new(Arc::clone(&table.store), catalog, false);
+        let shows =
+            |table: &mut Table, text: &str| table.lines().iter().any(|it| it.contains(text));
+        table.chats("first");
+        assert!(table.reversed(2).contains("first"));
+        if follow {
+            table.types("f");
+        }
+        (0..50).for_each(|_| table.chats("more"));
+        table.chats("last");
+        table.store.set_complete();
+        assert_eq!(shows(&mut table, "message=\"last\""), follow, "{:?}", table.lines());
+        assert_eq!(shows(&mut table, "message=\"first\""), !follow);
+        table.key(KeyCode::Home);
+        assert!(shows(&mut table, "message=\"first\"") && !shows(&mut table, "\"last\""));
     }
-    (0..50).for_each(|_| table.chats("more"));
-    table.chats("last");
-    table.store.set_complete();
-    assert!(shows(&mut table, "message=\"last\""), "{:?}", table.lines());
-    table.key(KeyCode::Home);
-    assert!(shows(&mut table, "message=\"first\"") && !shows(&mut table, "\"last\""));
+}
+
+#[test]
+fn tabs_and_heads_are_clicked() {
+    let mut table = Table::new(80, 24);
+    for text in ["one", "threeee", "fours"] {
+        table.chats(text);
+    }
+    table.lines();
+    table.clicks(14, 0);
+    assert!(table.lines()[1].contains("player"), "{:#?}", table.lines());
+    let title = table.lines()[0].clone();
+    let keys = u16::try_from(title.find("? keys").unwrap()).unwrap();
+    table.clicks(keys, 0);
+    assert!(table.lines()[1].starts_with("PgDn shows more"));
+    // Beside them there is nothing.
+    table.clicks(79, 0);
+    assert!(table.lines()[1].starts_with("PgDn shows more"));
+    table.clicks(0, 0);
+    let head = table.lines()[1].find("bytes").unwrap();
+    let order = |table: &mut Table| {
+        while table.app.advance() {}
+        let lines = table.lines();
+        lines[2..5].iter().map(|line| row(line).unwrap()).collect::<Vec<_>>()
+    };
+    let mut said = Vec::new();
+    for expected in [[0, 2, 1], [1, 2, 0], [0, 1, 2]] {
+        table.clicks(u16::try_from(head).unwrap(), 1);
+        assert_eq!(order(&mut table), expected);
+        said.push(table.lines()[23].clone());
+    }
+    let words =
+        ["sorted by size, the least first", "sorted by size, the greatest first", "not sorted"];
+    assert_eq!(said, words);
+    // The key begins with what is sorted.
+    table.clicks(u16::try_from(head).unwrap(), 1);
+    table.types("z");
+    assert!(table.lines()[22].ends_with(": size"), "{:#?}", table.lines());
+}
+
+#[test]
+fn a_long_value_is_read_to_its_end_before_the_next_field() {
+    let long = format!("{}end", "word ".repeat(200));
+    let mut table = Table::new(80, 24);
+    table.puts(
+        Direction::Clientbound,
+        &json!({ "message": format!("{{\"text\":\"{long}\"}}"), "position": 1 }),
+        |record| record,
+    );
+    let fields = |table: &mut Table| {
+        let area = Layout::new(Rect::new(0, 0, 80, 24)).fields;
+        let lines = table.lines();
+        let lines = &lines[usize::from(area.y)..usize::from(area.bottom())];
+        let width = usize::from(area.width) - 1;
+        lines.iter().map(|it| it.chars().take(width).collect::<String>()).collect::<Vec<_>>()
+    };
+    // As players see it, on one row, until a person looks at it.
+    let before = fields(&mut table);
+    assert!(before[0].starts_with("message: word word") && before[1].starts_with("position: 1"));
+    table.key(KeyCode::Tab);
+    let mut seen = fields(&mut table);
+    assert!(seen.iter().all(|line| line.contains("word")), "{seen:#?}");
+    for _ in 0..200 {
+        table.types("j");
+        let shown = fields(&mut table);
+        if shown.iter().any(|line| line.starts_with("position")) {
+            break;
+        }
+        seen.push(shown.last().unwrap().clone());
+    }
+    // Then its source.
+    let all = seen.concat();
+    assert_eq!(all.matches("end").count(), 2, "{seen:#?}");
+    assert!(all.contains("text\\\":"), "{seen:#?}");
+    table.types("kg");
+    assert_eq!(fields(&mut table)[0], seen[0], "from its beginning again");
+    // At once, where that is meant.
+    table.types("G");
+    assert!(fields(&mut table)[1].starts_with("position"));
+}
+
+#[test]
+fn both_of_two_long_values_that_belong_together_are_read_to_their_ends() {
+    let mut table = Table::new(80, 24);
+    let texts = ["one ".repeat(20) + "came", "two ".repeat(20) + "went"];
+    let rewritten = |record| Record { outcome: Outcome::Rewrite, ..record };
+    table.puts(Direction::Serverbound, &json!({ "message": texts[0] }), rewritten);
+    let sent = |record| Record { outcome: Outcome::Send, of: Some(1), ..record };
+    table.puts(Direction::Serverbound, &json!({ "message": texts[1] }), sent);
+    table.key(KeyCode::Tab);
+    let lines = table.lines();
+    let column = |from: usize| {
+        let rows = lines[14..21].iter().map(|it| it.chars().skip(from).take(14).collect());
+        rows.collect::<Vec<String>>().concat()
+    };
+    assert!(column(12).contains("came\""), "{lines:#?}");
+    assert!(column(27).contains("went\""), "{lines:#?}");
+}
+
+#[test]
+fn a_narrow_screen_has_the_list_or_the_packet() {
+    let mut table = Table::new(40, 10);
+    for number in 0..9 {
+        table.chats(&format!("number {number}"));
+    }
+    let lines = table.lines();
+    let listed = |lines: &[String]| lines.iter().filter(|it| it.contains("chat mess")).count();
+    assert_eq!(listed(&lines), 6, "{lines:#?}");
+    assert!(!lines.concat().contains("--"));
+    table.key(KeyCode::Enter);
+    let lines = table.lines();
+    assert_eq!(listed(&lines), 0, "{lines:#?}");
+    assert!(lines[1].starts_with("-- 0x01 chat: 10 bytes"), "{lines:#?}");
+    assert!(lines[2].starts_with("message: \"number 8\""), "{lines:#?}");
+    table.key(KeyCode::Esc);
+    assert_eq!(listed(&table.lines()), 6);
+    // Where there is room, the bytes are below the fields.
+    let mut table = Table::new(40, 24);
+    table.chats("hello");
+    table.key(KeyCode::Tab);
+    let lines = table.lines();
+    assert!(lines[2].starts_with("message") && lines[16].starts_with("00000 01 05"), "{lines:#?}");
+    table.clicks(6 + 3 * 3, 16);
+    assert!(table.reversed(2).starts_with("message"));
+}
+
+#[test]
+fn statistics_have_shares_and_are_sorted() {
+    let mut table = Table::new(80, 24);
+    (0..3).for_each(|_| table.chats("a"));
+    let reply = json!({ "message": "{\"text\":\"a long answer\"}", "position": 0 });
+    table.puts(Direction::Clientbound, &reply, |record| record);
+    table.types("4");
+    while table.app.advance() {}
+    let first = |table: &mut Table| {
+        let line = table.lines()[2].clone();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    // 27 of 36 bytes.
+    assert_eq!(first(&mut table)[..6], ["1", "27", "75.0%", "28", "70.0%", "clientbound"]);
+    for (name, packets) in
+        [("bytes on the wire", "1"), ("name", "1"), ("packets", "3"), ("bytes", "1")]
+    {
+        table.types("z");
+        assert_eq!(table.lines()[23], format!("sorted by {name}"));
+        assert_eq!(first(&mut table)[0], packets, "{name}");
+    }
+    table.clicks(4, 1);
+    assert_eq!((table.lines()[23].as_str(), &*first(&mut table)[0]), ("sorted by packets", "3"));
+}
+
+#[test]
+fn sessions_are_searched_and_clicked() {
+    let mut table = Table::new(120, 24);
+    let open = |number: u64, player: &str| {
+        let client = ([127, 0, 0, 1], 50000).into();
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let context = Context {
+            player: Some(player.into()),
+            ..Context::new(number, Timestamp(1_000_000_000), client, protocol)
+        };
+        let at = Timestamp(1_000_000_000);
+        Entry::Event(Event { context: Arc::new(context), at, kind: EventKind::Open })
+    };
+    for (number, player) in [(2, "Alex"), (3, "Notch"), (4, "alexa")] {
+        table.store.push(&open(number, player));
+    }
+    table.types("2s");
+    assert!(table.lines()[22].starts_with("sessions with:"));
+    table.types("ALEX opening");
+    table.key(KeyCode::Enter);
+    let lines = table.lines();
+    assert!(lines[2].contains("Alex") && lines[3].contains("alexa") && lines[4].is_empty());
+    assert_eq!(lines[23], "2 of 4 sessions; an empty search lists all");
+    table.clicks(10, 3);
+    assert!(table.reversed(3).contains("alexa"), "{:#?}", table.lines());
+    // What is done then is done to that one.
+    table.types("K");
+    assert!(table.lines()[22].starts_with("kick #4"), "{:#?}", table.lines());
+    table.key(KeyCode::Esc);
+    table.types("s");
+    (0..20).for_each(|_| table.key(KeyCode::Backspace));
+    table.key(KeyCode::Enter);
+    assert!(table.lines()[5].contains("alexa"), "{:#?}", table.lines());
 }
 
 #[test]
@@ -727,7 +920,7 @@ fn held_packets_are_listed_decided_and_edited() {
     table.types("v");
     let (id, _) = table.app.poll_request().unwrap();
     table.hears(Message::answer(Some(id), content_of(None, "AQFh")));
-    let (purpose, text) = table.app.in_editor.take().unwrap();
+    let (purpose, text) = table.app.shared.in_editor.take().unwrap();
     assert_eq!(text, "{\n  \"body\": \"AQFh\"\n}\n");
     table.app.edited(purpose, "{ \"body\": \"AQFi\" }\n");
     let body = Some("AQFi".to_owned());
@@ -747,10 +940,10 @@ fn no_message_is_lost_however_long_nobody_reads_them() {
         }
     }
     table.app.advance();
-    assert_eq!(table.app.held.packets().map(|it| it.held).collect::<Vec<_>>(), [7000]);
+    assert_eq!(table.app.held.list.packets().map(|it| it.held).collect::<Vec<_>>(), [7000]);
     inbox.forget_held();
     table.app.advance();
-    assert_eq!(table.app.held.packets().len(), 0);
+    assert_eq!(table.app.held.list.packets().len(), 0);
 }
 
 #[test]
@@ -819,7 +1012,7 @@ impl Driven {
     fn found(&mut self) -> Option<u64> {
         let selected = self.selected();
         let status = self.0.lines().pop().unwrap();
-        self.0.app.status.clear();
+        self.0.app.shared.status.clear();
         selected.filter(|_| status != "nothing found" && !status.starts_with("there is no other"))
     }
 }
@@ -898,7 +1091,7 @@ impl Driver for Driven {
     }
 
     fn filter_by(&mut self, path: &str, how: Combination) -> String {
-        let fields = &self.0.app.details.as_ref().unwrap().details.fields;
+        let fields = &self.0.app.shared.details.as_ref().unwrap().details.fields;
         let place = fields.iter().position(|field| field.path == path).unwrap();
         self.0.key(KeyCode::Enter);
         // The selected field of a packet stays selected while the packet does.
@@ -912,7 +1105,7 @@ impl Driver for Driven {
         });
         while self.0.app.advance() {}
         self.0.key(KeyCode::Esc);
-        self.0.app.filter().to_owned()
+        self.0.app.shared.filter().to_owned()
     }
 
     fn rows(&mut self) -> Vec<u64> {
@@ -990,7 +1183,7 @@ fn driven(store: Arc<Store>, catalog: Arc<Catalog>) -> Driven {
     let colors = ColorStore::new(Highlights::usual(&catalog));
     table.app = App::new(Arc::clone(&store), catalog, false).highlighted(colors);
     table.store = store;
-    table.app.status.clear();
+    table.app.shared.status.clear();
     while table.app.advance() {}
     Driven(table)
 }
@@ -1095,7 +1288,7 @@ fn a_line_is_edited_with_the_keys_of_a_shell() {
     let mut table = Table::new(80, 24);
     let press = |table: &mut Table, letter: char, modifiers| {
         table.app.on_key(KeyEvent::new(KeyCode::Char(letter), modifiers));
-        let prompt = table.app.prompt.as_ref().unwrap();
+        let prompt = table.app.shared.prompt.as_ref().unwrap();
         let (before, after) = prompt.text.split_at(prompt.cursor);
         format!("{before}|{after}")
     };
@@ -1126,7 +1319,7 @@ fn the_list_of_keys_fits_80_columns_and_its_last_screen_is_full() {
     let mut table = Table::new(80, 24);
     table.types("?");
     table.lines();
-    let whole = table.app.lines.clone();
+    let whole = table.app.help.text.lines.clone();
     assert!(whole.iter().all(|line| line.chars().count() <= 80), "{whole:#?}");
     for _ in 0..9 {
         table.key(KeyCode::PageDown);
@@ -1158,7 +1351,7 @@ fn sixteen_bytes_are_in_a_line_where_there_is_room() {
         let y = lines.iter().position(|line| line.contains(&second)).unwrap() as u16;
         let x = lines[usize::from(y)].find(&second).unwrap() as u16 + 6 + 3;
         table.clicks(x, y);
-        let pane = table.app.details.as_ref().unwrap();
+        let pane = table.app.shared.details.as_ref().unwrap();
         assert!(pane.marked().contains(&(per_row + 1)), "{width}: {:?}", pane.marked());
     }
 }
@@ -1181,10 +1374,10 @@ fn a_terminal_without_unicode_gets_only_ascii() {
 fn ctrl_z_stops_a_view_of_captures_and_no_running_proxy() {
     for live in [false, true] {
         let mut table = Table::new(80, 24);
-        table.app.live = live;
+        table.app.shared.live = live;
         table.app.on_key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL));
         assert_eq!(table.app.suspends, !live);
-        assert_eq!(table.app.status.contains("would stop the game's traffic"), live);
+        assert_eq!(table.app.shared.status.contains("would stop the game's traffic"), live);
     }
 }
 
@@ -1261,11 +1454,11 @@ fn what_came_and_what_was_sent_in_its_place_are_side_by_side() {
         let (came, went) = (field.find("\"as it c"), field.find("\"as it w"));
         assert!(came.is_some() && came < went, "{field}");
         // The bytes that differ, which are those of the last words.
-        let bytes = table.app.details.as_ref().unwrap();
+        let bytes = table.app.shared.details.as_ref().unwrap();
         assert_eq!((bytes.differing.clone(), bytes.details.bytes.len()), (8..12, 12));
         // A click on the field selects it, and marks its bytes.
         table.clicks(4, u16::try_from(head + 1).unwrap());
-        assert!(table.app.details_focused);
+        assert!(table.app.packets.focused);
         assert!(table.reversed(u16::try_from(head + 1).unwrap()).starts_with("message"));
     }
 }
@@ -1341,9 +1534,10 @@ fn colours_are_listed_and_chosen_where_the_terminal_shows_any() {
     assert!(table.lines().iter().any(|it| it.starts_with(" blue     chat")));
     table.key(KeyCode::Enter);
     assert_eq!(shade(&mut table), Color::Blue);
-    let texts: Vec<_> = table.app.highlights.iter().map(|it| it.condition.clone()).collect();
+    let texts: Vec<_> =
+        table.app.packets.highlights.iter().map(|it| it.condition.clone()).collect();
     assert_eq!(texts, ["message == \"a;b\"", "chat"]);
-    assert!(table.app.status.starts_with("kept in `"), "{}", table.app.status);
+    assert!(table.app.shared.status.starts_with("kept in `"), "{}", table.app.shared.status);
     // The next one begins with them. What an option sets is changed until the end.
     for (colors, said) in [
         (ColorStore::open(kept.clone(), catalog).0, "kept in `"),
@@ -1355,7 +1549,7 @@ fn colours_are_listed_and_chosen_where_the_terminal_shows_any() {
         assert_eq!(shade(&mut table), Color::Blue);
         table.types("p");
         table.key(KeyCode::Enter);
-        assert!(table.app.status.starts_with(said), "{}", table.app.status);
+        assert!(table.app.shared.status.starts_with(said), "{}", table.app.shared.status);
     }
 }
 
@@ -1416,7 +1610,7 @@ fn what_a_peer_does_with_a_changed_signed_message_is_said_before_it_is_sent() {
         table.types("v");
         let (id, _) = table.app.poll_request().unwrap();
         table.hears(Message::answer(Some(id), content_of(Some(fields.clone()), &body)));
-        let (purpose, text) = table.app.in_editor.take().unwrap();
+        let (purpose, text) = table.app.shared.in_editor.take().unwrap();
         table.app.edited(purpose, &text);
         assert_eq!((says(&mut table), table.requests().len()), (warned, usize::from(!warned)));
         table.key(KeyCode::Enter);

@@ -2,16 +2,25 @@ use std::ops::Range;
 
 use ratatui_core::style::{Modifier, Style};
 
-use super::{App, Painter};
+use super::pane::{Input, Pane};
+use super::{Painter, Purpose, Shared, View};
 use crate::view::{Chart, ChartData, List, SLICE};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_engine::text::Escaped;
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::Catalog;
 
-/// The packets of the list over time, counted again while others come.
+/// The packets of the list over time.
+#[derive(Debug)]
+pub(super) struct TimelinePane {
+    /// The expressions whose packets are counted.
+    series: Vec<Expr>,
+    timeline: Timeline,
+}
+
+/// The counts of a timeline, counted again while others come.
 #[derive(Debug, Default)]
-pub(super) struct Timeline {
+struct Timeline {
     counting: Option<Chart>,
     /// The newest row and the number of packets when the count began.
     of: (u64, u64),
@@ -22,38 +31,28 @@ pub(super) struct Timeline {
     data: Option<ChartData>,
 }
 
-impl Timeline {
-    /// Counts some more packets. Returns `true` if there is more to do at once.
-    pub(super) fn advance(&mut self, list: &List, series: &[Expr], catalog: &Catalog) -> bool {
-        if let Some(chart) = &mut self.counting {
-            self.took += 1;
-            if !chart.advance(SLICE) {
-                return true;
-            }
-            (self.data, self.counting, self.rested) = (Some(chart.data()), None, 0);
-            return false;
-        }
-        let of = (list.snapshot().end(), list.count());
-        // Counting takes half of the time at most.
-        self.rested += 1;
-        if self.data.is_none() || (self.of != of && self.rested >= self.took) {
-            (self.counting, self.of, self.took) =
-                (Some(Chart::new(list, series.to_vec(), catalog)), of, 0);
-            return true;
-        }
-        false
+impl Pane for TimelinePane {
+    fn open(&mut self, _shared: &mut Shared) {
+        self.timeline = Timeline::default();
     }
-}
 
-impl Painter<'_> {
-    /// Draws the timeline: a row of bars for each series, round trips, the times, and the selected packet.
-    pub(super) fn timeline(&mut self, app: &App) {
-        let Some(data) = app.timeline.as_ref().and_then(|it| it.data.as_ref()) else {
-            return self.text(0, 1, "counting ..", Style::new());
+    fn act(&mut self, _shared: &mut Shared, input: Input) -> bool {
+        // All of it is on the screen.
+        matches!(input, Input::Move(_))
+    }
+
+    fn advance(&mut self, shared: &mut Shared) -> bool {
+        self.timeline.advance(&shared.list, &self.series, &shared.catalog)
+    }
+
+    /// Draws a row of bars for each series, round trips, the times, and the selected packet.
+    fn draw(&self, painter: &mut Painter<'_>, shared: &Shared) {
+        let Some(data) = &self.timeline.data else {
+            return painter.text(0, 1, "counting ..", Style::new());
         };
-        let width = usize::from(self.area.width);
+        let width = usize::from(painter.area.width);
         let Some(begin) = data.begin.filter(|_| width > 0) else {
-            return self.text(
+            return painter.text(
                 0,
                 1,
                 "the list has no packets: there is nothing to count",
@@ -85,7 +84,7 @@ impl Painter<'_> {
             rows.push((format!("round trips: at most {:.1} ms", longest * 1000.0), took));
         }
         // Between the line of the tabs and those of the times and the status.
-        let room = usize::from(self.area.height.saturating_sub(5));
+        let room = usize::from(painter.area.height.saturating_sub(5));
         let height = (room / rows.len().max(1)).clamp(2, 8);
         let lowest = u16::try_from(1 + room).unwrap_or(u16::MAX);
         let mut y = 1;
@@ -93,9 +92,9 @@ impl Painter<'_> {
             if y + 2 > lowest + 1 {
                 break;
             }
-            self.text(0, y, title, Style::new().add_modifier(Modifier::BOLD));
+            painter.text(0, y, title, Style::new().add_modifier(Modifier::BOLD));
             for (line, text) in bars(values, height - 1).iter().enumerate() {
-                self.text(0, y + 1 + line as u16, text, Style::new());
+                painter.text(0, y + 1 + line as u16, text, Style::new());
             }
             y += height as u16;
         }
@@ -107,8 +106,8 @@ impl Painter<'_> {
         };
         let end = format!("{} UTC", clock(span));
         let gap = width.saturating_sub(12 + end.len());
-        self.text(0, y + 1, &format!("{}{:gap$}{end}", clock(0.0), ""), Style::new());
-        let selected = app.cursor.selected().and_then(|row| app.list.snapshot().row(row));
+        painter.text(0, y + 1, &format!("{}{:gap$}{end}", clock(0.0), ""), Style::new());
+        let selected = shared.cursor.selected().and_then(|row| shared.list.snapshot().row(row));
         if let Some(row) = selected {
             let seconds = row.at.0 as f64 / 1e9 - begin / 1000.0;
             let x = ((seconds / span) * width as f64).clamp(0.0, width as f64 - 1.0) as usize;
@@ -117,8 +116,50 @@ impl Painter<'_> {
                 true => format!("{:x$}▲ {label}", ""),
                 false => format!("{label:>x$} ▲", x = x.saturating_sub(1)),
             };
-            self.text(0, y, &line, Style::new());
+            painter.text(0, y, &line, Style::new());
         }
+    }
+}
+
+impl TimelinePane {
+    pub(super) fn new(catalog: &Catalog) -> Self {
+        Self { series: Chart::usual(catalog), timeline: Timeline::default() }
+    }
+
+    /// Asks what is to be counted.
+    pub(super) fn ask(&self, shared: &mut Shared) {
+        let texts = self.series.iter().map(Expr::text);
+        let text = texts.collect::<Vec<_>>().join("; ");
+        shared.ask(Purpose::Series, text);
+    }
+
+    /// Counts the packets of other expressions.
+    pub(super) fn set_series(&mut self, shared: &mut Shared, series: Vec<Expr>) {
+        self.series = series;
+        shared.goes_to = Some(View::Timeline);
+    }
+}
+
+impl Timeline {
+    /// Counts some more packets. Returns `true` if there is more to do at once.
+    fn advance(&mut self, list: &List, series: &[Expr], catalog: &Catalog) -> bool {
+        if let Some(chart) = &mut self.counting {
+            self.took += 1;
+            if !chart.advance(SLICE) {
+                return true;
+            }
+            (self.data, self.counting, self.rested) = (Some(chart.data()), None, 0);
+            return false;
+        }
+        let of = (list.snapshot().end(), list.count());
+        // Counting takes half of the time at most.
+        self.rested += 1;
+        if self.data.is_none() || (self.of != of && self.rested >= self.took) {
+            (self.counting, self.of, self.took) =
+                (Some(Chart::new(list, series.to_vec(), catalog)), of, 0);
+            return true;
+        }
+        false
     }
 }
 

@@ -4,16 +4,33 @@ use super::List;
 #[derive(Debug)]
 pub struct Cursor {
     selected: Option<u64>,
-    follows: bool,
+    /// What is selected as packets come.
+    keeps: Keeps,
     top: u64,
     height: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    /// The first packet, until a person selects another one.
+    First,
+    /// The newest one.
+    Newest,
+    /// The one that a person has selected.
+    Selected,
 }
 
 impl Cursor {
     /// Creates a cursor that follows the newest packet, on a screen of `height` rows.
     #[must_use]
     pub fn new(height: usize) -> Self {
-        Self { selected: None, follows: true, top: 0, height }
+        Self { selected: None, keeps: Keeps::Newest, top: 0, height }
+    }
+
+    /// Creates a cursor at the first packet of the list, on a screen of `height` rows.
+    #[must_use]
+    pub fn at_first(height: usize) -> Self {
+        Self { keeps: Keeps::First, ..Self::new(height) }
     }
 
     /// Goes on after the list has changed or found more. With `ended`, no more packets will come.
@@ -24,23 +41,27 @@ impl Cursor {
         if complete && let Some(row) = self.selected.filter(|row| !list.matches().has(*row)) {
             self.selected = list.after(row).or_else(|| list.before(row));
         }
-        if self.follows || self.selected.is_none() {
-            self.selected = list.newest();
-            self.follows &= !(ended && complete);
+        match self.keeps {
+            Keeps::First => self.selected = list.nth(0),
+            Keeps::Selected if self.selected.is_some() => {}
+            Keeps::Newest | Keeps::Selected => self.selected = list.newest(),
+        }
+        if ended && complete && self.selected.is_some() {
+            self.keeps = Keeps::Selected;
         }
         self.scroll(list);
     }
 
     /// Selects a row of the list, and stops following.
     pub fn select(&mut self, list: &List, row: u64) {
-        self.follows = false;
+        self.keeps = Keeps::Selected;
         self.selected = Some(row);
         self.scroll(list);
     }
 
     /// Selects the packet at an index, or the last one, and stops following.
     pub fn select_index(&mut self, list: &List, index: u64) {
-        self.follows = false;
+        self.keeps = Keeps::Selected;
         if let Some(row) = list.nth(index.min(list.count().saturating_sub(1))) {
             self.select(list, row);
         }
@@ -53,7 +74,7 @@ impl Cursor {
 
     /// Follows the newest packet from the next [`settle`](Self::settle) on, or stays where it is.
     pub fn set_follows(&mut self, follows: bool) {
-        self.follows = follows;
+        self.keeps = if follows { Keeps::Newest } else { Keeps::Selected };
     }
 
     /// Changes the number of rows on the screen.
@@ -72,7 +93,7 @@ impl Cursor {
     /// one, or no more will come.
     #[must_use]
     pub fn follows(&self) -> bool {
-        self.follows
+        self.keeps == Keeps::Newest
     }
 
     /// The index of the first row on the screen.

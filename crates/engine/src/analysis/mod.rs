@@ -41,7 +41,7 @@ pub use lag::{
 pub use named_counts::NamedCounts;
 pub use packet_counts::PacketCounts;
 pub use redact::{RedactSink, Redactor};
-pub use report::{Report, Sort};
+pub use report::{Report, Sort, share};
 pub use round_trips::{RoundTrip, RoundTrips};
 pub use stats::Stats;
 pub use timeline::{Bin, Series, Timeline};

@@ -350,7 +350,9 @@ fn rate(number: u64, seconds: f64) -> String {
     if seconds > 0.0 { format!("{:.1}", number as f64 / seconds) } else { "-".to_owned() }
 }
 
-fn share(part: u64, whole: u64) -> String {
+/// Returns the share that a part has of the whole, in percent; `-` if there is nothing.
+#[must_use]
+pub fn share(part: u64, whole: u64) -> String {
     match whole {
         0 => "-".to_owned(),
         _ => format!("{:.1}%", 100.0 * part as f64 / whole as f64),

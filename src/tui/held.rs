@@ -1,0 +1,121 @@
+use ratatui_core::style::{Modifier, Style};
+
+use super::commands::Asked;
+use super::pane::{Input, Pane};
+use super::sessions::moved;
+use super::{Painter, Shared};
+use crate::control::{HeldId, HeldPacket};
+use crate::view::protocol::Request;
+use crate::view::{Action, HeldList};
+use mitmcraft_engine::text::Escaped;
+use mitmcraft_protocol::schema::Direction;
+
+/// The list of packets that are held.
+#[derive(Debug, Default)]
+pub(super) struct HeldPane {
+    pub(super) list: HeldList,
+    /// The place of the selected one.
+    place: usize,
+}
+
+impl Pane for HeldPane {
+    fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
+        match input {
+            Input::Move(rows) => self.place = moved(self.place, rows, self.list.packets().len()),
+            Input::Click(at) if at.y >= FIRST_ROW => {
+                let place = self.first(shared) + usize::from(at.y - FIRST_ROW);
+                self.place = place.min(self.list.packets().len().saturating_sub(1));
+            }
+            Input::Do(Action::Forward) => {
+                self.decide(shared, |HeldId { session, held }| Request::Forward { session, held });
+            }
+            Input::Do(Action::Drop) => {
+                self.decide(shared, |HeldId { session, held }| Request::Drop { session, held });
+            }
+            Input::Do(action @ (Action::Edit | Action::EditInEditor)) => {
+                let Some(id) = self.selected() else { return true };
+                let request = Request::Held { session: id.session, held: id.held };
+                let in_editor = action == Action::EditInEditor;
+                shared.request(request, Some(Asked::Content(id, in_editor)));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn draw(&self, painter: &mut Painter<'_>, shared: &Shared) {
+        let condition = match &self.list.condition {
+            Some(condition) => format!(
+                "holding `{}`{}; {} attached",
+                Escaped(&condition.condition),
+                if condition.overtaken { ", later packets overtake" } else { "" },
+                self.list.interfaces
+            ),
+            None => "no condition holds packets: i sets one".to_owned(),
+        };
+        painter.text(0, 1, &condition, Style::new().add_modifier(Modifier::UNDERLINED));
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
+        let shown = self.list.packets().enumerate().skip(self.first(shared)).take(shared.height);
+        for (y, (place, packet)) in (FIRST_ROW..).zip(shown) {
+            let age = now.saturating_sub(packet.since.into()) / 1000;
+            let style = if place == self.place { Style::new().reversed() } else { Style::new() };
+            painter.row(y, &line(packet, age), style);
+        }
+    }
+
+    fn session(&self, _shared: &Shared) -> Option<u64> {
+        self.selected().map(|it| it.session)
+    }
+}
+
+impl HeldPane {
+    /// Takes the packets that are held now.
+    pub(super) fn take(&mut self, list: HeldList) {
+        self.list = list;
+        self.place = moved(self.place, 0, self.list.packets().len());
+    }
+
+    /// Starts or stops letting later packets overtake held ones.
+    pub(super) fn overtake(&self, shared: &mut Shared) {
+        if let Some(condition) = self.list.condition.clone() {
+            let (condition, overtaken) = (condition.condition, !condition.overtaken);
+            shared.request(Request::Break { condition, overtaken }, None);
+        }
+    }
+
+    fn decide(&self, shared: &mut Shared, decision: fn(HeldId) -> Request) {
+        if let Some(id) = self.selected() {
+            shared.request(decision(id), None);
+        }
+    }
+
+    /// Returns the first place on the screen: the selected one is on it.
+    fn first(&self, shared: &Shared) -> usize {
+        (self.place + 1).saturating_sub(shared.height)
+    }
+
+    fn selected(&self) -> Option<HeldId> {
+        self.list.packets().nth(self.place).map(HeldPacket::id)
+    }
+}
+
+/// The row of the screen with the first packet.
+const FIRST_ROW: u16 = 2;
+
+/// Returns a packet that has been held for so many seconds as a line.
+fn line(packet: &HeldPacket, age: u128) -> String {
+    let note = match (packet.decided, packet.in_order) {
+        (Some(decided), _) => format!("[{}] ", decided.name()),
+        (None, Some(why)) => format!("[{why}] "),
+        (None, None) => String::new(),
+    };
+    let way = if packet.dir == Direction::Serverbound { '→' } else { '←' };
+    format!(
+        "{age:>5} s #{} {:>4} {way} {:<6} {} {note}{}",
+        packet.session,
+        packet.held,
+        packet.state.name(),
+        Escaped(packet.packet.as_deref().unwrap_or_default()),
+        Escaped(&packet.summary)
+    )
+}

@@ -1,0 +1,195 @@
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::commands::Asked;
+use super::lines::placed;
+use super::{Column, DetailsPane, Prompt, Purpose, TimeMode, View};
+use crate::store::{Annotation, Store, StoredSession};
+use crate::view::protocol::Request;
+use crate::view::{Combination, Cursor, FindResult, List, SLICE};
+use mitmcraft_engine::lang::{Condition, Expr, Vocabulary};
+use mitmcraft_protocol::schema::Catalog;
+
+/// What the panes share: the list of packets, what is selected in it, and the ways to everything outside a pane.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) store: Arc<Store>,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) list: List,
+    pub(super) cursor: Cursor,
+    /// The packets that are selected besides the one of the cursor.
+    pub(super) chosen: BTreeSet<u64>,
+    /// The row that was marked last.
+    pub(super) marked: Option<u64>,
+    /// The selected packet: of the list, or of those that people have sent.
+    pub(super) details: Option<DetailsPane>,
+    pub(super) sessions: Vec<StoredSession>,
+    /// The sessions that are left out.
+    cleared: BTreeSet<u64>,
+    pub(super) columns: Vec<Column>,
+    pub(super) time: TimeMode,
+    /// `true` if sessions can be controlled.
+    pub(super) live: bool,
+    /// What the person should know.
+    pub(super) status: String,
+    /// The line that is being typed.
+    pub(super) prompt: Option<Prompt>,
+    /// The view to go to.
+    pub(super) goes_to: Option<View>,
+    /// The text for the terminal's clipboard.
+    pub(super) copied: Option<String>,
+    /// The text that is to be edited in the person's editor.
+    pub(super) in_editor: Option<(Purpose, String)>,
+    /// A warning about sending the text that is being edited in the person's editor.
+    pub(super) warning: Option<&'static str>,
+    pub(super) requests: VecDeque<(u64, Request)>,
+    /// What to do with the answer to each request.
+    pub(super) asked: HashMap<u64, Asked>,
+    /// The number of the last request.
+    pub(super) number: u64,
+    /// The columns of the screen.
+    pub(super) width: usize,
+    /// The rows of the pane that fit on the screen.
+    pub(super) height: usize,
+}
+
+impl Shared {
+    pub(super) fn new(store: Arc<Store>, catalog: Arc<Catalog>, live: bool) -> Self {
+        Self {
+            list: List::new(Arc::clone(&store)),
+            // A capture is read from its beginning, a run is watched at its end.
+            cursor: if live { Cursor::new(10) } else { Cursor::at_first(10) },
+            store,
+            catalog,
+            chosen: BTreeSet::new(),
+            marked: None,
+            details: None,
+            sessions: Vec::new(),
+            cleared: BTreeSet::new(),
+            columns: Column::USUAL.to_vec(),
+            time: TimeMode::Relative,
+            live,
+            status: "? lists the keys".to_owned(),
+            prompt: None,
+            goes_to: None,
+            copied: None,
+            in_editor: None,
+            warning: None,
+            requests: VecDeque::new(),
+            asked: HashMap::new(),
+            number: 0,
+            width: 0,
+            height: 10,
+        }
+    }
+
+    /// Goes on with the list and the sessions. Returns whether there is more to do at once.
+    pub(super) fn advance(&mut self) -> bool {
+        // Asked first: what comes between the two is not missed.
+        let ended = self.store.is_complete();
+        let busy = self.list.advance(SLICE);
+        self.cursor.settle(&self.list, ended);
+        self.sessions = self.store.sessions();
+        self.sessions.retain(|it| !self.cleared.contains(&it.context.session));
+        busy
+    }
+
+    /// Reads the packet of a row, unless it is the selected one already.
+    pub(super) fn select(&mut self, row: Option<u64>) {
+        if self.details.as_ref().map(|it| it.row) != row {
+            self.details = row.and_then(|row| DetailsPane::of(self.list.snapshot(), row));
+        }
+    }
+
+    pub(super) fn set_height(&mut self, height: usize) {
+        self.height = height;
+        self.cursor.set_height(&self.list, height);
+    }
+
+    /// Opens a line with a text.
+    pub(super) fn ask(&mut self, purpose: Purpose, text: String) {
+        self.prompt = Some(Prompt::new(purpose, text));
+    }
+
+    /// Shows a row in the list.
+    pub(super) fn go_to(&mut self, row: u64) {
+        self.cursor.select(&self.list, row);
+        self.goes_to = Some(View::Packets);
+    }
+
+    /// The text of the list's filter; empty if it lists all packets.
+    pub(super) fn filter(&self) -> &str {
+        self.list.filter().map_or("", Expr::text)
+    }
+
+    /// Adds a condition to the list's filter.
+    pub(super) fn combine(&mut self, how: Combination, condition: Condition) {
+        let combined = how.combine(self.filter(), condition);
+        let compile = |it| Expr::new(&it, &Vocabulary::new(&self.catalog));
+        match combined.and_then(compile) {
+            Ok((filter, _)) => self.list.set_filter(Some(filter)),
+            Err(error) => self.status = placed(0, error).1,
+        }
+    }
+
+    /// Goes to the next packet that the search finds, or to the previous one.
+    pub(super) fn find(&mut self, back: bool) {
+        let Some(row) = self.cursor.selected() else { return };
+        match self.list.find(row, back) {
+            FindResult::Found(row) => self.go_to(row),
+            FindResult::Searching => self.status = "nothing found yet: searching".to_owned(),
+            FindResult::NotFound => self.status = "nothing found".to_owned(),
+        }
+    }
+
+    /// Returns the rows of the list that commands act on.
+    pub(super) fn targets(&self) -> Vec<u64> {
+        match self.chosen.is_empty() {
+            true => self.cursor.selected().into_iter().collect(),
+            false => self.chosen.iter().copied().collect(),
+        }
+    }
+
+    /// Marks packets, or unmarks them if all are marked.
+    pub(super) fn mark(&mut self, rows: Vec<u64>) {
+        let noted = self.store.annotations();
+        let marked = !rows.iter().all(|row| noted.get(row).is_some_and(|it| it.marked));
+        self.marked = self.cursor.selected();
+        for row in rows {
+            let note = noted.get(&row).cloned().unwrap_or_default();
+            self.store.annotate(row, Annotation { marked, ..note });
+        }
+        self.details = None;
+    }
+
+    /// Goes to the next marked packet, or to the previous one.
+    pub(super) fn go_to_mark(&mut self, back: bool) {
+        let Some(row) = self.cursor.selected() else { return };
+        match self.list.next_mark(row, back) {
+            Some(row) => self.go_to(row),
+            None => self.status = "there is no other marked packet in the list".to_owned(),
+        }
+    }
+
+    /// Asks for a comment on the selected packet.
+    pub(super) fn comment(&mut self) {
+        let Some(row) = self.cursor.selected() else { return };
+        let note = self.list.snapshot().annotation(row);
+        let text = note.map(|it| it.comment.clone()).unwrap_or_default();
+        self.ask(Purpose::Comment(row), text);
+    }
+
+    /// Leaves out all packets so far, and the sessions that have ended.
+    pub(super) fn clear(&mut self) {
+        self.list.clear(None);
+        let ended = self.sessions.iter().filter(|it| it.closed.is_some());
+        self.cleared.extend(ended.map(|it| it.context.session));
+        self.chosen.clear();
+    }
+
+    /// Shows what was hidden or cleared.
+    pub(super) fn show_hidden(&mut self) {
+        self.list.show_hidden();
+        self.cleared.clear();
+    }
+}
