@@ -386,7 +386,7 @@ impl App {
             Action::Comment => self.comment(),
             Action::Save => self.save(),
             // The page has these.
-            Action::Menu | Action::Rules | Action::Rule | Action::Export => {}
+            Action::Menu | Action::Map | Action::Rules | Action::Rule | Action::Export => {}
             _ if !self.live => {}
             Action::Held => self.show(View::Held),
             Action::Hold => {
