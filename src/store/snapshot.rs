@@ -71,6 +71,28 @@ impl Snapshot {
         Some(self.annotated(number, chunk.record(place, None)?))
     }
 
+    /// Calls `see` with the records of some rows, which are in order. The bytes of a chunk are read at once. Rows that are
+    /// not held, or whose bytes could not be written or read, are left out.
+    pub fn records(&self, rows: &[u64], mut see: impl FnMut(u64, Record)) {
+        let mut rows = rows;
+        for chunk in &self.chunks {
+            let before = rows.partition_point(|row| *row < chunk.first);
+            let count = rows[before..].partition_point(|row| *row < chunk.end());
+            let (own, rest) = rows[before..].split_at(count);
+            rows = rest;
+            if own.is_empty() {
+                continue;
+            }
+            let loaded = chunk.load();
+            for row in own {
+                let place = usize::try_from(row - chunk.first).ok();
+                if let Some(record) = place.and_then(|place| chunk.record(place, Some(&loaded))) {
+                    see(*row, self.annotated(*row, record));
+                }
+            }
+        }
+    }
+
     /// Calls `see` with the records of a session's packets among some rows, in order; with `None` for one whose
     /// bytes could not be written or read. The bytes of a chunk are read at once.
     pub fn session_records(

@@ -27,6 +27,7 @@ mod subscription;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod words;
+mod world_map;
 
 pub use action::{Action, Binding, Group, Interface, Thing};
 pub use chart::{Chart, ChartData, ChartSeries};
@@ -48,6 +49,7 @@ pub use sent_packets::{replies, sent_packets};
 pub use sort_key::SortKey;
 pub use statistics::Statistics;
 pub use subscription::Subscription;
+pub use world_map::{MapDimension, MapPlace, MapState, WorldMap};
 
 /// Packets evaluated before anything else gets its turn: some hundredths of a second.
 pub const SLICE: usize = 1 << 16;

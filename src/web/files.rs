@@ -70,6 +70,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "form.js",
     "held.js",
     "keys.js",
+    "map.js",
     "memory.js",
     "menu.js",
     "notice.js",

@@ -2,6 +2,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::Builder;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
 use super::Export;
 use super::packet_form::{body_fields, packet_form};
 use crate::proxy::ColorStore;
@@ -12,7 +15,8 @@ use crate::view::protocol::{
 };
 use crate::view::{
     Chart, Comparison, Conversation, Explanation, FindResult, Highlight, Highlights, List,
-    PickedField, SLICE, SortKey, Statistics, Subscription, protocols, replies, sent_packets, words,
+    PickedField, SLICE, SortKey, Statistics, Subscription, WorldMap, protocols, replies,
+    sent_packets, words,
 };
 use mitmcraft_engine::analysis::Sort;
 use mitmcraft_engine::lang::{Completion, Expr, Vocabulary};
@@ -38,6 +42,9 @@ pub struct Viewer {
     counting: bool,
     explanation: Option<Explanation>,
     chart: Option<Chart>,
+    map: Option<WorldMap>,
+    /// The row and the session of the map that the page waits for.
+    mapping: Option<(Option<u64>, Option<u64>)>,
     sent: Option<List>,
     /// The columns of the rows that were asked for last.
     columns: Vec<Column>,
@@ -72,6 +79,8 @@ impl Viewer {
             counting: false,
             explanation: None,
             chart: None,
+            map: None,
+            mapping: None,
             sent: None,
             columns: Vec::new(),
             newest: 0,
@@ -169,6 +178,19 @@ impl Viewer {
                 Answer::DONE
             }
             Request::Chart { expressions } => self.begin_chart(expressions.as_deref())?,
+            Request::Map { row, session } => {
+                self.map();
+                self.mapping = Some((row, session));
+                Answer::DONE
+            }
+            Request::MapTile { dimension, x, z, row } => {
+                let png = self.map().tile(dimension, x, z, row);
+                Answer::MapTile { png: png.map(|it| BASE64_STANDARD.encode(it)) }
+            }
+            Request::MapBlock { dimension, x, z, row } => {
+                let (y, name) = self.map().block(dimension, x, z, row).unzip();
+                Answer::MapBlock { y, name }
+            }
             Request::Highlight { colors, save } => self.highlight(colors, save)?,
             Request::Sent { start, count } => self.sent(start, count.min(MAX_COUNT)),
             Request::Replies { row } => {
@@ -293,6 +315,14 @@ impl Viewer {
             } else {
                 busy = true;
             }
+        }
+        if let Some(map) = &mut self.map
+            && let Some((row, session)) = self.mapping
+        {
+            let is_done = map.advance(WorldMap::SLICE);
+            pushes.push(Push::Map(map.state(row, session)));
+            self.mapping = self.mapping.filter(|_| !is_done);
+            busy |= !is_done;
         }
         if let Some(sent) = &mut self.sent {
             busy |= sent.advance(SLICE);
@@ -447,6 +477,11 @@ impl Viewer {
         }
         let file = self.colors.path().map(|path| path.display().to_string());
         Ok(Answer::Highlight { colors: self.highlights.iter().cloned().collect(), file })
+    }
+
+    fn map(&mut self) -> &mut WorldMap {
+        let (store, catalog) = (&self.store, &self.catalog);
+        self.map.get_or_insert_with(|| WorldMap::new(Arc::clone(store), catalog))
     }
 
     fn sent(&mut self, start: u64, count: usize) -> Answer {

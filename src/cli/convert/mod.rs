@@ -1,4 +1,5 @@
 mod conversion;
+mod map;
 mod output_format;
 mod packet_table;
 mod whole_file;
@@ -13,10 +14,11 @@ use mitmcraft_engine::capture::{CreateOptions, FileType, Views};
 use mitmcraft_engine::text::write_info;
 
 use self::conversion::Conversion;
+use self::map::{MapConversion, is_picture};
 use self::output_format::OutputFormat;
 use self::packet_table::PacketTable;
 use self::whole_file::WholeFile;
-use self::world::{Moment, WorldConversion};
+use self::world::{Moment, Scope, WorldConversion};
 use super::args::{Condition, Memory, Only, Overwrite, PcapViews, Protocols, Redaction};
 use super::exit::Done;
 use super::input::{Reading, find_captures};
@@ -34,11 +36,13 @@ use super::stdio::is_stdio;
   mitmcraft convert --table 'chat: time, session.player, message' session.jsonl chat.parquet
   mitmcraft convert --redact session.jsonl to-share.jsonl
   mitmcraft convert session.jsonl MyWorld/ --format world
+  mitmcraft convert session.jsonl map.png
   mitmcraft convert logs/ lake/ --format parquet
   mitmcraft convert 'run-*.jsonl' run.jsonl
   ssh host cat session.jsonl.gz | mitmcraft convert - - --format pcapng | wireshark -k -i -
 
-With `--format world`, OUT becomes a world of the game, made of the chunks in all captures. \
+With `--format world`, OUT becomes a world of the game, made of the chunks in all captures; if OUT ends in \
+`.png`, a map of it. \
 Otherwise, if OUT is a folder, each capture is converted to a file in it, several at the same time. If not, \
 several captures become one: a session that goes on in the next file is one session, and a \
 session whose number is taken gets another.
@@ -51,8 +55,8 @@ pub(crate) struct Arguments {
     from: Vec<PathBuf>,
 
     /// The capture to write. The ending selects the format: .jsonl, .pcapng or .pcap, and .gz or
-    /// .zst after it to compress; .parquet for DuckDB, Spark and the like; .mcpr for ReplayMod; `-`
-    /// is stdout. In a folder, or below a name that ends in `/`, one file per capture is written
+    /// .zst after it to compress; .parquet for DuckDB, Spark and the like; .mcpr for ReplayMod; .png
+    /// for a map of the world; `-` is stdout. In a folder, or below a name that ends in `/`, one file per capture is written
     #[arg(required = true, value_name = "OUT")]
     to: PathBuf,
 
@@ -61,7 +65,7 @@ pub(crate) struct Arguments {
 
     /// Format of a capture on stdout or without an ending: jsonl, pcapng or pcap, and .gz
     /// or .zst after it; also of the files in a folder, where it may be parquet or mcpr; or world, for a folder that
-    /// the game opens [default: on stdout jsonl, in a folder that of each capture]
+    /// the game opens; or map, for a picture, or one per dimension in a folder [default: on stdout jsonl, in a folder that of each capture]
     #[arg(long, value_name = "FORMAT")]
     format: Option<OutputFormat>,
 
@@ -79,7 +83,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     session: Option<u64>,
 
-    /// Write the world as it was then: seconds since the session began (`12.5`), a packet (`@120`),
+    /// Write the world or the map as it was then: seconds since the session began (`12.5`), a packet (`@120`),
     /// or a time (`2026-11-21T02:20:01Z`) [default: as it was last seen]
     #[arg(long, value_name = "TIME|@SEQ")]
     at: Option<Moment>,
@@ -123,12 +127,13 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         );
     }
     let is_world = format.as_ref().is_some_and(OutputFormat::is_world);
-    if arguments.at.is_some() && !is_world {
-        bail!("`--at` is the moment of a world: it needs `--format world`");
+    let is_map = format.as_ref().map_or_else(|| is_picture(&to), OutputFormat::is_map);
+    if arguments.at.is_some() && !is_world && !is_map {
+        bail!("`--at` is the moment of a world: it needs `--format world`, or a map");
     }
     let folder = to.is_dir() || is_world || to.to_string_lossy().ends_with(std::path::is_separator);
     let on_stdout = match &format {
-        Some(format) if !folder => format.on_stdout.context(
+        Some(format) if !folder && !is_map => format.on_stdout.context(
             "`--format parquet` and `mcpr` are for a folder; the name of a file ends in its format",
         )?,
         _ => FileType::JSONL,
@@ -137,7 +142,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         Some(format) if folder => format.name(Path::new("capture")),
         _ => to.clone(),
     };
-    if !folder || format.is_some() {
+    if !is_map && (!folder || format.is_some()) {
         views.check(std::slice::from_ref(&example), on_stdout)?;
     }
     let table = match &arguments.table {
@@ -157,17 +162,23 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let paths: Vec<PathBuf> = files.iter().map(|it| it.path.clone()).collect();
     let silent = !is_stdio(&to) || !io::stdout().is_terminal();
     let mut reading = Reading::new(&paths, silent, &catalog, &arguments.memory, output);
-    if session.is_none() && !is_world {
+    if session.is_none() && !is_world && !is_map {
         // The threads that decode leave out what is not wanted.
         reading = reading.only(condition.clone());
     }
-    if is_world {
-        let (at, overwrite) = (arguments.at, arguments.overwrite.overwrite);
+    if is_world || is_map {
         if arguments.redaction.is_on() || arguments.only.is_some() {
-            bail!("`--redact` and `--only` are for captures, not for a world");
+            bail!("`--redact` and `--only` are for captures, not for a world or a map");
         }
-        let world = WorldConversion { at, session, condition, overwrite };
-        return world.run(&paths, &to, &reading, output).map(|()| Done::Yes);
+        let (scope, overwrite) =
+            (Scope { at: arguments.at, session, condition }, arguments.overwrite.overwrite);
+        match is_map {
+            true => {
+                MapConversion { scope, overwrite }.run(&paths, &to, folder, &reading, output)?
+            }
+            false => WorldConversion { scope, overwrite }.run(&paths, &to, &reading, output)?,
+        }
+        return Ok(Done::Yes);
     }
     let conversion = Conversion {
         options,

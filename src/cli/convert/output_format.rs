@@ -20,6 +20,11 @@ impl OutputFormat {
         self.ending == WORLD
     }
 
+    /// Returns whether pictures are written: maps.
+    pub(super) fn is_map(&self) -> bool {
+        self.ending == MAP
+    }
+
     /// Returns the name of a file in this format that is made of a file with another name.
     pub(super) fn name(&self, name: &Path) -> PathBuf {
         name.with_file_name(format!("{}.{}", stem(name), self.ending))
@@ -32,9 +37,12 @@ impl FromStr for OutputFormat {
     fn from_str(text: &str) -> Result<Self, String> {
         let ending = text.to_ascii_lowercase();
         let on_stdout = text.parse::<FileType>().ok();
-        if on_stdout.is_none() && WholeFile::named(&ending).is_none() && ending != WORLD {
+        if on_stdout.is_none()
+            && WholeFile::named(&ending).is_none()
+            && ![WORLD, MAP].contains(&&*ending)
+        {
             return Err(
-                "expected jsonl, pcapng or pcap, and .gz or .zst after it, parquet, mcpr or world"
+                "expected jsonl, pcapng or pcap, and .gz or .zst after it, parquet, mcpr, world or map"
                     .to_owned(),
             );
         }
@@ -44,6 +52,9 @@ impl FromStr for OutputFormat {
 
 /// The name of the format of worlds.
 const WORLD: &str = "world";
+
+/// The name of the format of maps.
+const MAP: &str = "map";
 
 /// Returns whether the ending of a name stands for a format.
 pub(super) fn is_known(name: &Path) -> bool {

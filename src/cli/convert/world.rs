@@ -59,11 +59,31 @@ impl FromStr for Moment {
 )]
 pub(super) struct MomentError;
 
-/// A conversion to a world of the game.
-pub(super) struct WorldConversion {
+/// The part of captures of which a world or a map is made.
+pub(super) struct Scope {
     pub(super) at: Option<Moment>,
     pub(super) session: Option<u64>,
     pub(super) condition: Option<Expr>,
+}
+
+impl Scope {
+    pub(super) fn has(&self, entry: &Entry) -> bool {
+        let session = entry.context().session;
+        self.session.is_none_or(|wanted| wanted == session)
+            && self.at.is_none_or(|at| at.has(entry))
+            && match (entry, &self.condition) {
+                // The others say in which dimension the blocks are.
+                (Entry::Packet(record), Some(condition)) => {
+                    !is_about_blocks(&record.packet) || condition.matches(record)
+                }
+                _ => true,
+            }
+    }
+}
+
+/// A conversion to a world of the game.
+pub(super) struct WorldConversion {
+    pub(super) scope: Scope,
     pub(super) overwrite: bool,
 }
 
@@ -84,7 +104,7 @@ impl WorldConversion {
         fs::create_dir_all(parent).with_context(context)?;
         let spool = tempfile::tempfile_in(parent).with_context(context)?;
         let mut writer = WorldWriter::new(spool);
-        for entry in input.by_ref().filter(|entry| self.wants(entry)) {
+        for entry in input.by_ref().filter(|entry| self.scope.has(entry)) {
             writer.write(&entry).map_err(write_error).with_context(context)?;
         }
         // The folder is deleted again if anything fails.
@@ -141,19 +161,6 @@ impl WorldConversion {
         }
         Ok(Old::World)
     }
-
-    fn wants(&self, entry: &Entry) -> bool {
-        let session = entry.context().session;
-        self.session.is_none_or(|wanted| wanted == session)
-            && self.at.is_none_or(|at| at.has(entry))
-            && match (entry, &self.condition) {
-                // The others say in which dimension the blocks are.
-                (Entry::Packet(record), Some(condition)) => {
-                    !is_about_blocks(&record.packet) || condition.matches(record)
-                }
-                _ => true,
-            }
-    }
 }
 
 /// Puts a complete world in the place of an old one, which comes back if that fails.
@@ -191,17 +198,17 @@ impl WorldFiles for Folder {
     }
 }
 
-/// Says what the captures have and the world has not.
-fn warn(left_out: &LeftOut, output: &Output) {
+/// Says what the captures have and the world or the map has not.
+pub(super) fn warn(left_out: &LeftOut, output: &Output) {
     let LeftOut { invalid, partial, too_old, other_version, too_many, too_large, .. } = *left_out;
     for (number, what, why) in [
         (invalid, "packet", "left out: not decodable"),
         (partial, "part of a chunk|parts of chunks", "left out: the chunk itself is missing"),
-        (too_old, "packet", "left out: worlds before 1.2 cannot be written"),
+        (too_old, "packet", "left out: chunks before 1.2 have another form"),
         (other_version, "change", "left out: seen in another version than the chunk"),
         (too_many, "packet", "left out: more regions, versions or bytes than a world may have"),
         (too_large, "chunk", "left out: larger than the version can save"),
-        (left_out.unknown_blocks, "block", "written as air: the version has no such number"),
+        (left_out.unknown_blocks, "block", "taken for air: the version has no such number"),
         (left_out.unknown_biomes, "biome", "written as plains: the name is not known"),
         (
             left_out.placeless,

@@ -115,6 +115,18 @@ pub enum Answer {
         /// The first row whose packet can be pushed.
         from: u64,
     },
+    /// A tile of a map.
+    MapTile {
+        /// The picture as PNG, in base64; `null` if no chunk of it is known.
+        png: Option<String>,
+    },
+    /// The block that is seen at a place of a map.
+    MapBlock {
+        /// Its height; `null` if none is.
+        y: Option<i16>,
+        /// Its name.
+        name: Option<String>,
+    },
     /// Lines of the conversation.
     Conversation {
         /// The index of the first one.

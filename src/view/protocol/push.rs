@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use super::{PacketJson, Row, SessionInfo};
 use crate::control;
 use crate::store::Matches;
-use crate::view::{ChartData, List, Sorting};
+use crate::view::{ChartData, List, MapState, Sorting};
 
 /// A message that was not asked for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,6 +29,8 @@ pub enum Push {
     },
     /// The packets of the list over time are counted.
     Chart(ChartData),
+    /// More of a session's chunks are found.
+    Map(MapState),
     /// Packets to which the interface has [subscribed](super::Request::Subscribe), in the order in which they were
     /// recorded.
     Packets {

@@ -157,6 +157,36 @@ pub enum Request {
         /// The expressions, at most 8; both directions if absent.
         expressions: Option<Vec<String>>,
     },
+    /// Finds the chunks that servers have sent. The push `map` has the result, as soon as some are found and again when
+    /// all are.
+    Map {
+        /// The row as of which the map of its session is wanted; if absent, the map as of now.
+        row: Option<u64>,
+        /// The session, if no row is given; that which came last if absent.
+        session: Option<u64>,
+    },
+    /// Draws a tile of 128 × 128 blocks of a map.
+    MapTile {
+        /// The number of the dimension.
+        dimension: usize,
+        /// The place of the tile, in tiles.
+        x: i32,
+        /// See `x`.
+        z: i32,
+        /// The row as of which it is drawn; as of now if absent.
+        row: Option<u64>,
+    },
+    /// Returns the block that is seen at a place of a map.
+    MapBlock {
+        /// The number of the dimension.
+        dimension: usize,
+        /// The place, in blocks.
+        x: i32,
+        /// See `x`.
+        z: i32,
+        /// The row as of which it is looked at; as of now if absent.
+        row: Option<u64>,
+    },
     /// Sets the colours of packets, and returns them.
     Highlight {
         /// The colours, the first of which has precedence; those that there are if absent.

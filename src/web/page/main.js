@@ -12,6 +12,7 @@ import { byId, make, plural, press } from "./dom.js";
 import { exportDialog } from "./export.js";
 import { FilterLine } from "./filter.js";
 import { isTyping, keysDialog, opening, singleKeys } from "./keys.js";
+import { MapPanel } from "./map.js";
 import { Memory, settings } from "./memory.js";
 import { Notice } from "./notice.js";
 import { Packets } from "./packets.js";
@@ -37,7 +38,7 @@ const MOST_SENT = 100;
 /** Milliseconds between two counts of what is shown live. */
 const COUNT_AGAIN = 1000;
 
-const TABS = ["packets", "conversation", "statistics", "timeline", "control", "rules"];
+const TABS = ["packets", "conversation", "statistics", "timeline", "map", "control", "rules"];
 
 const stateLine = new StateLine();
 const filterInput = byId("filter", HTMLInputElement);
@@ -95,6 +96,7 @@ const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
 const timeline = new TimelinePanel(connection, byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })), (series) => settings.set("series", series));
 timeline.expressions = settings.get("series", null);
+const map = new MapPanel(connection, byId("panel-map", HTMLElement));
 const selectedPacket = new SelectedPacket({ connection, packets, details, pair, timeline, columns, notice }, (condition, how) => filter.combine(() => view.filter, { expression: condition }, how));
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
@@ -167,6 +169,7 @@ function askScope() {
 async function askAgain() {
   const asked = [...askScope(), packets.showAgain(asRequest(view)), askSessions()];
   if (searchInput.value) asked.push(search());
+  map.forget();
   refresh();
   rules.show(tab === "rules");
   await Promise.all(asked);
@@ -180,6 +183,8 @@ function onPush(message) {
     showDialog(`Session ${message.session}`, explanation(message.lines));
   } else if (message.push === "chart") {
     timeline.show(message);
+  } else if (message.push === "map") {
+    map.take(message);
   } else if (message.push === "state") {
     onState(message);
   } else if (message.push === "holding") {
@@ -219,6 +224,7 @@ function onState(message) {
   }
   if (tab === "conversation") unlessLost(conversation.update(message.conversation));
   if (tab === "timeline" && !message.complete && !document.hidden) timeline.refresh();
+  if (tab === "map" && !message.complete && !document.hidden) map.refresh();
   sent.take(message.sent?.total ?? 0);
 }
 
@@ -254,6 +260,7 @@ function asRequest({ filter, sessions, times }) {
 function refresh() {
   if (tab === "conversation") unlessLost(conversation.show());
   if (tab === "timeline") unlessLost(timeline.ask());
+  if (tab === "map") unlessLost(map.ask({ row: packets.follow ? null : packets.selected, session: sessions.selected > 0 ? sessions.selected : null }));
   if (tab === "statistics") {
     statistics.waiting();
     unlessLost(connection.ask("statistics", {}));
@@ -514,6 +521,10 @@ const ACTIONS = {
   conversation: () => showTab("conversation"),
   statistics: () => showTab("statistics"),
   timeline: () => showTab("timeline"),
+  map: () => {
+    showTab("map");
+    map.frame.focus();
+  },
   held: () => withControl(() => {}),
   rules: () => {
     if (!byId("tab-rules", HTMLElement).hidden) showTab("rules");

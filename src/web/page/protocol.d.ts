@@ -102,6 +102,14 @@ export type Answer = { "answer": "done", }
   warnings: Array<Warning>,
   /** The first row whose packet can be pushed. */
   from: number, }
+| { "answer": "map_tile",
+  /** The picture as PNG, in base64; `null` if no chunk of it is known. */
+  png: string | null, }
+| { "answer": "map_block",
+  /** Its height; `null` if none is. */
+  y: number | null,
+  /** Its name. */
+  name: string | null, }
 | { "answer": "conversation",
   /** The index of the first one. */
   start: number,
@@ -515,6 +523,48 @@ export type Login = {
   /** The token in the fragment of the printed URL. */
   token: string, };
 
+/** A dimension on a map. */
+export type MapDimension = {
+  /** The number by which requests name it. */
+  number: number,
+  /** Its name: `minecraft:overworld`. */
+  name: string,
+  /** The number of chunks. */
+  chunks: number,
+/**
+ * The tiles with chunks, those that have changed last first: x and z in tiles of 128 × 128 blocks, and a number that
+ * is another one once the tile is.
+ */
+tiles: Array<[number, number, number]>,
+  /** The last part of the player's way: x and z of the blocks in which it was, in lines that do not touch. */
+  way: Array<Array<[number, number]>>, };
+
+/** A place on a map. */
+export type MapPlace = {
+  /** The number of the dimension. */
+  dimension: number,
+  /** The block. */
+  x: number,
+  /** Its height. */
+  y: number | null,
+  /** See `x`. */
+  z: number, };
+
+/** The maps of a session, as of a packet. */
+export type MapState = {
+  /** The session; `null` if none has chunks. */
+  session: number | null,
+  /** `true` once all packets were looked at that there are now. */
+  complete: boolean,
+  /** The dimensions of which chunks were sent, in the order in which the player came there. */
+  dimensions: Array<MapDimension>,
+  /** The place of the player, and the dimension. */
+  player: MapPlace | null,
+  /** The place that the packet itself names, and the dimension; its height is `null` if it is about a whole chunk. */
+  packet: MapPlace | null,
+  /** Packets that are not on the map, because there are too many. */
+  left_out: number, };
+
 /** The word for the packets that people have marked. */
 export type MarkedPackets = "marked";
 
@@ -594,6 +644,14 @@ export type Message = {
   warnings: Array<Warning>,
   /** The first row whose packet can be pushed. */
   from: number, }
+| { "answer": "map_tile",
+  /** The picture as PNG, in base64; `null` if no chunk of it is known. */
+  png: string | null, }
+| { "answer": "map_block",
+  /** Its height; `null` if none is. */
+  y: number | null,
+  /** Its name. */
+  name: string | null, }
 | { "answer": "conversation",
   /** The index of the first one. */
   start: number,
@@ -750,7 +808,7 @@ export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   session: number,
   /** The lines of the explanation, as `mitmcraft explain` prints them. */
   lines: Array<string>, }
-| { "push": "chart" } & ChartData | { "push": "packets",
+| { "push": "chart" } & ChartData | { "push": "map" } & MapState | { "push": "packets",
   /** The packets, each as its line in a JSONL capture, with its `row`. */
   packets: ({ row: number } & Record<string, any>)[],
 /**
@@ -865,6 +923,29 @@ from?: number | null, }
 | { "do": "chart",
   /** The expressions, at most 8; both directions if absent. */
   expressions?: Array<string> | null, }
+| { "do": "map",
+  /** The row as of which the map of its session is wanted; if absent, the map as of now. */
+  row?: number | null,
+  /** The session, if no row is given; that which came last if absent. */
+  session?: number | null, }
+| { "do": "map_tile",
+  /** The number of the dimension. */
+  dimension: number,
+  /** The place of the tile, in tiles. */
+  x: number,
+  /** See `x`. */
+  z: number,
+  /** The row as of which it is drawn; as of now if absent. */
+  row?: number | null, }
+| { "do": "map_block",
+  /** The number of the dimension. */
+  dimension: number,
+  /** The place, in blocks. */
+  x: number,
+  /** See `x`. */
+  z: number,
+  /** The row as of which it is looked at; as of now if absent. */
+  row?: number | null, }
 | { "do": "highlight",
   /** The colours, the first of which has precedence; those that there are if absent. */
   colors?: Array<Highlight> | null,

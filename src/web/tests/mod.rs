@@ -1,4 +1,5 @@
 mod editing;
+mod map;
 mod server;
 mod subscription;
 mod viewer;

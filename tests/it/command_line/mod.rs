@@ -14,6 +14,7 @@ mod lake;
 mod lint;
 mod log;
 mod many_files;
+mod maps;
 mod memory;
 mod mistakes;
 mod network;

@@ -72,14 +72,14 @@ fn a_world_that_cannot_be_made_leaves_nothing_behind() {
     fs::remove_dir_all(&world).unwrap();
     for (more, said) in [
         (&["--at", "x"][..], "expected seconds since the session began (`12.5`)"),
-        (&["--redact"], "are for captures, not for a world"),
-        (&["--only", "packets"], "are for captures, not for a world"),
+        (&["--redact"], "are for captures, not for a world or a map"),
+        (&["--only", "packets"], "are for captures, not for a world or a map"),
     ] {
         let said_so = refuses(&[&convert[..], more].concat());
         assert!(said_so.contains(said), "{said_so}");
     }
     let plain = ["convert", text(&sample), text(&world), "--at", "@9"];
-    assert!(refuses(&plain).contains("it needs `--format world`"));
+    assert!(refuses(&plain).contains("it needs `--format world`, or a map"));
     assert_eq!(names(&parent), [""; 0]);
     for at in ["@13", "1.5", "2026-11-21T02:20:01.6Z"] {
         Program::mitmcraft(&[&convert[..], &["--at", at, "--overwrite"]].concat()).succeed();

@@ -4,7 +4,7 @@
 const assert = require('assert')
 const { PATIENCE } = require('./browser')
 
-module.exports = { conversation, statistics, timeline, help, looks, narrow, reconnected, strangers }
+module.exports = { conversation, statistics, timeline, map, help, looks, narrow, reconnected, strangers }
 
 async function conversation ({ page, chosen, shows, until, accessible, picture, click, press }) {
   await press('Escape')
@@ -91,6 +91,50 @@ async function timeline ({ page, apply, selected, shows, text, until, accessible
   await click('#tab-packets')
 }
 
+async function map ({ page, apply, selected, shows, until, accessible, picture, click, press }) {
+  await apply('map_chunk')
+  await page.focus('#list')
+  await press('Home')
+  await selected(0, /map_chunk/)
+  await press('9')
+  await shows('#map-where', /^1 chunk of minecraft:overworld in session \d+, as of the selected packet\. .*◆ The packet is about x -?\d+, z -?\d+ in minecraft:overworld\.$/)
+  // The picture of the chunk is there: its pixels are neither transparent nor those of the marks.
+  const colors = () => page.evaluate(() => {
+    const canvas = document.querySelector('#map-canvas')
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+    const colors = {}
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3]) colors[data.subarray(at, at + 3).join()] = (colors[data.subarray(at, at + 3).join()] ?? 0) + 1
+    return colors
+  })
+  await until(async () => Object.values(await colors()).some(it => it > 500), 'a chunk is drawn')
+  await press('ArrowRight', page.locator('#map'))
+  await shows('#map-under', /^x -?\d+, z -?\d+: (\w+ at y \d+|nothing known)$/)
+  await press('0', page.locator('#map'))
+  await shows('#map-under', /: \w+ at y \d+$/)
+  const before = Object.values(await colors()).reduce((sum, it) => sum + it, 0)
+  await click('#map-in')
+  await until(async () => Object.values(await colors()).reduce((sum, it) => sum + it, 0) > 2 * before, 'the chunk is larger')
+  const box = await page.locator('#map').boundingBox()
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width / 2 + 5000, box.y + box.height / 2, { steps: 3 })
+  await page.mouse.up()
+  await until(async () => Object.keys(await colors()).length === 0, 'it is dragged out of sight')
+  await click('#map-player')
+  await until(async () => Object.keys(await colors()).length > 0, 'it is back')
+  await picture('map')
+  await accessible('map')
+  await press('Escape')
+  await apply('')
+  // As of now, with the player's way.
+  await page.focus('#list')
+  await press('f')
+  await click('#tab-map')
+  await shows('#map-where', /as of now\. ● The player is at x -?\d+, y -?\d+, z -?\d+ in minecraft:overworld\.$/)
+  await accessible('map, live')
+  await click('#tab-packets')
+}
+
 // Every tab in both themes, and in forced colours.
 async function looks ({ page, apply, accessible, picture, click }) {
   await apply('chat')
@@ -99,7 +143,7 @@ async function looks ({ page, apply, accessible, picture, click }) {
   for (const look of ['light', 'dark', 'forced']) {
     await page.emulateMedia({ forcedColors: look === 'forced' ? 'active' : 'none' })
     await page.evaluate(dark => document.documentElement.classList.toggle('dark', dark), look === 'dark')
-    for (const tab of ['packets', 'conversation', 'statistics', 'timeline', 'control', 'rules']) {
+    for (const tab of ['packets', 'conversation', 'statistics', 'timeline', 'map', 'control', 'rules']) {
       await click(`#tab-${tab}`)
       await accessible(`${tab}, ${look}`)
       await picture(`look-${tab}-${look}`)

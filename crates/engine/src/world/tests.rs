@@ -88,7 +88,7 @@ fn world(entries: &[Entry]) -> Result<(Files, WorldReport), WorldError> {
 }
 
 /// A packet of a session, `seconds` after its beginning.
-fn packet(session: u64, number: i32, seconds: u64, name: &str, fields: &[u8]) -> Entry {
+pub(super) fn packet(session: u64, number: i32, seconds: u64, name: &str, fields: &[u8]) -> Entry {
     let protocol = Catalog::embedded().find(number).unwrap().protocol;
     let kind = protocol.named(State::Play, Direction::Clientbound, name).unwrap();
     let mut body = Vec::new();
@@ -104,7 +104,7 @@ fn packet(session: u64, number: i32, seconds: u64, name: &str, fields: &[u8]) ->
 }
 
 /// The packet that changes a block.
-fn change(session: u64, number: i32, seconds: u64, at: [i32; 3], state: u32) -> Entry {
+pub(super) fn change(session: u64, number: i32, seconds: u64, at: [i32; 3], state: u32) -> Entry {
     let [x, y, z] = at.map(|it| u64::from(it.cast_unsigned()));
     let position = (x & 0x3ff_ffff) << 38 | (z & 0x3ff_ffff) << 12 | y & 0xfff;
     let mut fields = position.to_be_bytes().to_vec();
@@ -112,7 +112,7 @@ fn change(session: u64, number: i32, seconds: u64, at: [i32; 3], state: u32) -> 
     packet(session, number, seconds, "block_change", &fields)
 }
 
-fn varint(mut value: u32) -> Vec<u8> {
+pub(super) fn varint(mut value: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     while value > 0x7f {
         bytes.push(value as u8 | 0x80);
@@ -123,7 +123,13 @@ fn varint(mut value: u32) -> Vec<u8> {
 }
 
 /// A chunk of 24 sections of `state` and air above, with one block entity, as it is sent since 1.20.2.
-fn chunk(session: u64, number: i32, seconds: u64, (x, z): (i32, i32), state: u32) -> Entry {
+pub(super) fn chunk(
+    session: u64,
+    number: i32,
+    seconds: u64,
+    (x, z): (i32, i32),
+    state: u32,
+) -> Entry {
     let release = Release::new(Family::Java, number);
     let mut sections = Vec::new();
     for place in 0..24 {
@@ -154,7 +160,7 @@ fn chunk(session: u64, number: i32, seconds: u64, (x, z): (i32, i32), state: u32
     packet(session, number, seconds, "map_chunk", &fields)
 }
 
-fn state(number: i32, name: &str) -> u32 {
+pub(super) fn state(number: i32, name: &str) -> u32 {
     use mitmcraft_protocol::meaning::{RegistryKind, registry};
     let protocol = Catalog::embedded().find(number).unwrap().protocol;
     let blocks = registry(&protocol, RegistryKind::Block).unwrap();
@@ -417,7 +423,7 @@ fn chunk_with_entity_at(y: u64) -> [Entry; 2] {
 }
 
 /// The packet that lets a player into a dimension of 1.20.3.
-fn login(session: u64, name: &str) -> Entry {
+pub(super) fn login(session: u64, name: &str) -> Entry {
     let name = [&[u8::try_from(name.len()).unwrap()][..], name.as_bytes()].concat();
     let kind = [&[19][..], b"minecraft:overworld"].concat();
     let state = [&kind[..], &name, &[0; 8], &[1, 1, 0, 0, 0, 0]].concat();

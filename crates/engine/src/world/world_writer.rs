@@ -130,21 +130,18 @@ impl<S: Read + Write + Seek> WorldWriter<S> {
         name: &str,
         files: &mut dyn WorldFiles,
     ) -> Result<WorldReport, WorldError> {
-        let mut left_out = self.left_out;
-        let none = WorldError::NoChunk { too_old: left_out.too_old };
+        let none = WorldError::NoChunk { too_old: self.left_out.too_old };
         let Some(release) = self.newest else { return Err(none) };
         let mut names: Vec<(*const Protocol, BlockNames)> = Vec::new();
         let mut counts = vec![0; self.dimensions.len()];
-        loop {
-            let mut region: Option<Region> = None;
-            let taken = self.log.take_region(|key, packet| {
-                region.get_or_insert_with(|| Region::new(key)).take(&packet, &mut left_out);
-            })?;
-            let Some(key) = taken else { break };
-            let Some(region) = region.filter(|region| !region.chunks.is_empty()) else { continue };
+        while let Some((key, region)) = self.next_region()? {
+            if region.chunks.is_empty() {
+                continue;
+            }
             let Some(dimension) = self.dimensions.get(key.0) else { continue };
             let folder = dimension.folder(release);
-            let count = write_region(key, region, &folder, &mut names, &mut left_out, files)?;
+            let left_out = &mut self.left_out;
+            let count = write_region(key, region, &folder, &mut names, left_out, files)?;
             if let Some(all) = counts.get_mut(key.0) {
                 *all += count;
             }
@@ -171,8 +168,38 @@ impl<S: Read + Write + Seek> WorldWriter<S> {
         for (path, bytes) in level.files()? {
             files.write(path, &bytes)?;
         }
+        let left_out = self.left_out;
         let named = self.dimensions.into_iter().map(|it| it.name).zip(counts);
         Ok(WorldReport { dimensions: named.filter(|(_, count)| *count > 0).collect(), left_out })
+    }
+
+    /// Rebuilds the next region of the packets about it; `None` after the last.
+    ///
+    /// # Errors
+    /// [`io::Error`] if the spool cannot be read.
+    pub(super) fn next_region(&mut self) -> io::Result<Option<(RegionKey, Region)>> {
+        let left_out = &mut self.left_out;
+        let mut region: Option<Region> = None;
+        let taken = self.log.take_region(|key, packet| {
+            region.get_or_insert_with(|| Region::new(key)).take(&packet, left_out);
+        })?;
+        Ok(taken.map(|key| (key, region.unwrap_or_else(|| Region::new(key)))))
+    }
+
+    /// The dimensions, by their places.
+    pub(super) fn dimensions(&self) -> &[Dimension] {
+        &self.dimensions
+    }
+
+    /// What was left out so far.
+    pub(super) fn left_out(&self) -> LeftOut {
+        self.left_out
+    }
+
+    /// Returns the place of the dimension in which the player of a session is: the overworld if its beginning is missing.
+    pub(super) fn place_of(&mut self, session: u64) -> usize {
+        let known = self.sessions.get(&session).copied();
+        known.unwrap_or_else(|| self.place(Dimension::overworld()))
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
@@ -224,13 +251,8 @@ impl<S: Read + Write + Seek> WorldWriter<S> {
         // The whole packet is kept for each.
         self.left_out.too_many += regions.len().saturating_sub(MAX_REGIONS) as u64;
         regions.truncate(MAX_REGIONS);
-        let place = match self.sessions.get(&session) {
-            Some(place) => *place,
-            None => {
-                self.left_out.placeless += 1;
-                self.place(Dimension::overworld())
-            }
-        };
+        self.left_out.placeless += u64::from(!self.sessions.contains_key(&session));
+        let place = self.place_of(session);
         for (x, z) in regions {
             match self.log.append((place, x, z), packet)? {
                 Ok(()) => {
@@ -314,21 +336,29 @@ fn write_region(
 
 /// Returns the regions that a packet about blocks changes.
 fn regions(packet: &Packet) -> Option<Vec<(i32, i32)>> {
+    let mut regions: Vec<_> = chunks(packet)?.into_iter().map(|(x, z)| (x >> 5, z >> 5)).collect();
+    regions.sort_unstable();
+    regions.dedup();
+    Some(regions)
+}
+
+/// Returns the chunks that a packet about blocks changes.
+pub(super) fn chunks(packet: &Packet) -> Option<Vec<(i32, i32)>> {
     let name = packet.kind()?.name();
-    let mut regions = match &**name {
+    let mut chunks = match &**name {
         "map_chunk" | "update_light" => {
             let fields = packet.packed_value().ok()?;
             let int = |names: [&str; 2]| {
                 let field = names.into_iter().find_map(|name| fields.get(name))?;
                 i32::try_from(field.as_int()?).ok()
             };
-            vec![(int(["x", "chunkX"])? >> 5, int(["z", "chunkZ"])? >> 5)]
+            vec![(int(["x", "chunkX"])?, int(["z", "chunkZ"])?)]
         }
         "map_chunk_bulk" => {
             let fields = packet.packed_value().ok()?;
             let all = fields.get("meta")?.as_list()?.iter().map(|it| {
                 let int = |name| i32::try_from(it.get(name)?.as_int()?).ok();
-                Some((int("x")? >> 5, int("z")? >> 5))
+                Some((int("x")?, int("z")?))
             });
             all.collect::<Option<Vec<_>>>()?
         }
@@ -336,16 +366,16 @@ fn regions(packet: &Packet) -> Option<Vec<(i32, i32)>> {
             let fields = packet.value().ok()?;
             let location = fields.get("location")?;
             let int = |name| i32::try_from(location.get(name)?.as_int()?).ok();
-            vec![(int("x")? >> 9, int("z")? >> 9)]
+            vec![(int("x")? >> 4, int("z")? >> 4)]
         }
         _ => {
             let changes = Changes::read(packet)?.ok()?;
-            changes.all.iter().map(|([x, _, z], _)| (x >> 9, z >> 9)).collect()
+            changes.all.iter().map(|([x, _, z], _)| (x >> 4, z >> 4)).collect()
         }
     };
-    regions.sort_unstable();
-    regions.dedup();
-    Some(regions)
+    chunks.sort_unstable();
+    chunks.dedup();
+    Some(chunks)
 }
 
 impl Spawn {
@@ -368,9 +398,11 @@ fn spawn_point(packet: &Packet) -> Option<([i32; 3], Option<String>)> {
 }
 
 /// Returns where a packet puts the player; `None` if that depends on where the player was.
-fn position(packet: &Packet) -> Option<[i32; 3]> {
+pub(super) fn position(packet: &Packet) -> Option<[i32; 3]> {
     let fields = packet.value().ok()?;
-    let is_relative = match fields.get("flags").map(Value::plain) {
+    // Those of a client say what its player touches.
+    let flags = fields.get("flags").filter(|_| packet.direction() == Direction::Clientbound);
+    let is_relative = match flags.map(Value::plain) {
         // One bit for each axis.
         Some(Value::Int(flags)) => flags & 0x07 != 0,
         Some(flags) => ["x", "y", "z"]

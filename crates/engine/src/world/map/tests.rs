@@ -1,0 +1,221 @@
+//! Maps of packets made by hand, whose pictures are read back by their bytes.
+
+use std::io::{Cursor, Read as _};
+use std::path::Path;
+
+use flate2::Crc;
+use flate2::read::ZlibDecoder;
+
+use super::*;
+use crate::capture::{Entry, Sink as _, open_capture};
+use crate::world::LeftOut;
+use crate::world::tests::{change, chunk, login, packet, state};
+use mitmcraft_protocol::schema::Catalog;
+
+/// A picture: its width, its pixels, and its palette.
+struct Picture {
+    width: usize,
+    pixels: Vec<u8>,
+    palette: Vec<[u8; 3]>,
+}
+
+impl Picture {
+    fn read(png: &[u8]) -> Self {
+        let mut rest = png.strip_prefix(b"\x89PNG\r\n\x1a\n").unwrap();
+        let int = |at: &[u8]| u32::from_be_bytes(at[..4].try_into().unwrap());
+        let (mut parts, mut data) = (Vec::new(), Vec::new());
+        while !rest.is_empty() {
+            let length = int(rest) as usize;
+            let (name, bytes) = (&rest[4..8], &rest[8..8 + length]);
+            let mut crc = Crc::new();
+            crc.update(&rest[4..8 + length]);
+            assert_eq!(crc.sum(), int(&rest[8 + length..]));
+            match name {
+                b"IDAT" => data.extend_from_slice(bytes),
+                name => parts.push((String::from_utf8(name.to_vec()).unwrap(), bytes.to_vec())),
+            }
+            rest = &rest[12 + length..];
+        }
+        let names: Vec<&str> = parts.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["IHDR", "PLTE", "tRNS", "IEND"]);
+        let (width, height) = (int(&parts[0].1) as usize, int(&parts[0].1[4..]) as usize);
+        let mut rows = Vec::new();
+        ZlibDecoder::new(&*data).read_to_end(&mut rows).unwrap();
+        assert_eq!(rows.len(), (width + 1) * height);
+        let rows = rows.chunks(width + 1).map(|row| row.split_first().unwrap());
+        let pixels = rows.flat_map(|(filter, row)| {
+            assert_eq!(*filter, 0);
+            row.iter().copied()
+        });
+        let palette = parts[1].1.as_chunks().0.to_vec();
+        assert_eq!(parts[2].1, [0; 4]);
+        Self { width, pixels: pixels.collect(), palette }
+    }
+
+    fn at(&self, x: usize, z: usize) -> u8 {
+        self.pixels[z * self.width + x]
+    }
+}
+
+fn maps(entries: &[Entry]) -> MapReport {
+    let mut writer = MapWriter::new(Cursor::new(Vec::new()));
+    entries.iter().for_each(|entry| writer.write(entry).unwrap());
+    writer.finish().unwrap()
+}
+
+fn picture(map: &WorldMap) -> Picture {
+    let mut png = Vec::new();
+    map.write_png(&mut png).unwrap();
+    Picture::read(&png)
+}
+
+/// A player's position in 1.20.3, or where the server puts the player.
+fn place(session: u64, seconds: u64, x: f64, z: f64) -> Entry {
+    let fields = [x, 70.0, z].map(f64::to_be_bytes).concat();
+    packet(session, 765, seconds, "position", &[&fields[..], &[0; 10]].concat())
+}
+
+#[test]
+fn columns_have_the_colour_of_their_highest_block_and_shades_by_height_and_depth() {
+    let name = |name| state(765, name);
+    let mut entries = vec![login(1, "minecraft:overworld")];
+    entries.push(chunk(1, 765, 1, (0, 0), name("stone")));
+    let put = |entries: &mut Vec<Entry>, x, y, z, block| {
+        entries.push(change(1, 765, 2, [x, y, z], name(block)));
+    };
+    // The stone ends at -49. Over it: a step up and down again, a torch, glass, dyed blocks.
+    put(&mut entries, 3, -40, 4, "grass_block");
+    put(&mut entries, 4, -40, 4, "torch");
+    put(&mut entries, 5, -40, 4, "glass");
+    put(&mut entries, 6, 300, 4, "red_wool");
+    put(&mut entries, 7, -48, 4, "dark_oak_planks");
+    // Water of one, four, seven and twelve blocks; then a hole through it.
+    for (x, depth) in [(8, 1), (9, 4), (10, 7), (11, 12)] {
+        (0..depth).for_each(|down| put(&mut entries, x, -20 - down, 8, "water"));
+    }
+    put(&mut entries, 9, -22, 8, "air");
+    let report = maps(&entries);
+    assert_eq!((report.left_out, report.maps.len()), (LeftOut::default(), 1));
+    let map = &report.maps[0];
+    assert_eq!((map.name(), map.chunks(), map.origin()), ("minecraft:overworld", 1, (0, 0)));
+    assert_eq!(map.size(), (16, 16));
+    let picture = picture(map);
+    let [grass, stone, water, red, brown] = [1, 11, 12, 28, 26];
+    // Flat land has the middle shade.
+    assert_eq!([picture.at(0, 0), picture.at(1, 0)], [stone * 4 + 1; 2]);
+    assert_eq!([picture.at(3, 4), picture.at(3, 5)], [grass * 4 + 2, stone * 4]);
+    assert_eq!([picture.at(4, 4), picture.at(5, 4)], [stone * 4 + 1; 2]);
+    assert_eq!([picture.at(6, 4), picture.at(7, 4)], [red * 4 + 2, brown * 4 + 2]);
+    // One block: light. Two, and 0.2 for the odd column. Seven. Twelve: dark.
+    let shades = [8, 9, 10, 11].map(|x| picture.at(x, 8).wrapping_sub(water * 4));
+    assert_eq!(shades, [2, 2, 1, 0]);
+    // Only the brightest shade has the colour itself.
+    let rgb = |byte: u8| picture.palette[usize::from(byte)];
+    assert_eq!(rgb(grass * 4 + 2), [0x7f, 0xb2, 0x38]);
+    assert_eq!(rgb(grass * 4 + 1), [0x6d, 0x99, 0x30]);
+    assert_eq!(rgb(grass * 4), [0x59, 0x7d, 0x27]);
+}
+
+#[test]
+fn what_was_never_sent_is_transparent_and_ways_are_lines() {
+    let stone = state(765, "stone");
+    let entries = [
+        login(1, "minecraft:overworld"),
+        chunk(1, 765, 1, (-1, 0), stone),
+        chunk(1, 765, 1, (1, 1), stone),
+        place(1, 2, -10.5, 3.5),
+        place(1, 3, -4.5, 3.5),
+        // Somewhere else, off the map, and back on it.
+        place(1, 4, 900.0, 900.0),
+        place(1, 5, 20.5, 20.5),
+    ];
+    let report = maps(&entries);
+    let map = &report.maps[0];
+    assert_eq!((map.origin(), map.size()), ((-16, 0), (48, 32)));
+    let picture = picture(map);
+    let stone = 11 * 4 + 1;
+    assert_eq!([picture.at(16, 0), picture.at(40, 15), picture.at(0, 16)], [0; 3]);
+    assert_eq!([picture.at(0, 0), picture.at(47, 31)], [stone; 2]);
+    let row: Vec<u8> = (4..14).map(|x| picture.at(x, 3)).collect();
+    assert_eq!(row, [stone, 248, 248, 248, 248, 248, 249, 249, 249, stone]);
+    assert_eq!([picture.at(36, 20), picture.at(37, 21), picture.at(38, 20)], [249, 249, stone]);
+}
+
+#[test]
+fn each_dimension_has_a_map_and_far_chunks_are_left_out() {
+    let stone = state(765, "stone");
+    let mut entries = vec![login(1, "minecraft:the_nether")];
+    entries.extend((0..3).map(|x| chunk(1, 765, 1, (x, 0), stone)));
+    entries.push(login(2, "minecraft:overworld"));
+    entries.push(chunk(2, 765, 1, (7, 7), stone));
+    entries.push(chunk(2, 765, 1, (8, 7), stone));
+    entries.push(chunk(2, 765, 1, (1 << 20, 7), stone));
+    let report = maps(&entries);
+    let found: Vec<_> =
+        report.maps.iter().map(|it| (it.name(), it.chunks(), it.far(), it.size())).collect();
+    let expected =
+        [("minecraft:overworld", 2, 1, (32, 16)), ("minecraft:the_nether", 3, 0, (48, 16))];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn under_a_ceiling_the_ground_is_seen() {
+    let nether = |solid: i32| {
+        let name = |name| state(765, name);
+        let mut entries =
+            vec![login(1, "minecraft:the_nether"), chunk(1, 765, 1, (0, 0), name("netherrack"))];
+        let ceiling = (solid..128).map(|y| change(1, 765, 2, [0, y, 0], name("bedrock")));
+        entries.extend(ceiling);
+        picture(&maps(&entries).maps[0]).at(0, 0) >> 2
+    };
+    // The lowest section is of netherrack, 35, whose columns are seen whether there is a ceiling or not.
+    assert_eq!([nether(128), nether(120)], [35, 35]);
+    // Where nothing is free below it, the ceiling is what there is.
+    assert_eq!(nether(-48), 11);
+}
+
+#[test]
+fn tiles_are_parts_of_the_picture() {
+    let (stone, dirt) = (state(765, "stone"), state(765, "dirt"));
+    let mut entries: Vec<Entry> = (0..8)
+        .flat_map(|x| (-1..8).map(move |z| (x, z)))
+        .map(|(x, z)| chunk(1, 765, 1, (x, z), stone))
+        .collect();
+    entries.push(change(1, 765, 2, [5, -30, -1], dirt));
+    entries.push(change(1, 765, 2, [60, -30, 60], dirt));
+    let whole = picture(&maps(&entries).maps[0]);
+    let mut terrain = Terrain::new(false);
+    for entry in &entries {
+        let packet = &entry.record().unwrap().packet;
+        let sights = sights(packet);
+        assert_eq!(sights.len(), 1);
+        terrain.take(packet, sights[0].x, sights[0].z);
+    }
+    let seen = |x, z| terrain.seen(x, z);
+    let mut seen = seen;
+    let all: std::collections::BTreeMap<_, _> = (0..8)
+        .flat_map(|x| (-1..9).map(move |z| (x, z)))
+        .filter_map(|place| Some((place, seen(place.0, place.1)?)))
+        .collect();
+    let drawn = tile(|x, z| all.get(&(x, z)).map(|it| &it.surface), 0, 0).unwrap();
+    let drawn = Picture::read(&drawn);
+    // The picture has a row of chunks more in the north.
+    assert_eq!(drawn.pixels, whole.pixels[16 * 128..]);
+    assert_eq!(drawn.at(5, 0) & 3, 0, "it is lower than what is north of the tile");
+    assert_eq!(all[&(3, 3)].block(12, 12), Some((-30, "dirt".to_owned())));
+    assert_eq!(tile(|_, _| None, 0, 0), None);
+}
+
+#[test]
+fn the_sample_of_1_8_is_drawn() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/session-1.8.jsonl");
+    let entries: Vec<Entry> =
+        open_capture(&path, Catalog::embedded()).unwrap().map(Result::unwrap).collect();
+    let report = maps(&entries);
+    let picture = picture(&report.maps[0]);
+    let rows = picture.pixels.chunks(picture.width);
+    let rows: Vec<String> = rows
+        .map(|row| row.iter().map(|it| format!("{it:02x}")).collect::<Vec<_>>().join(" "))
+        .collect();
+    insta::assert_snapshot!(rows.join("\n"));
+}
