@@ -59,7 +59,7 @@ pub(super) struct Inner {
 
 impl Inner {
     pub(super) fn new() -> Self {
-        Self { counts: CountingSink::keeping(MAX_CLOSED), ..Self::default() }
+        Self { counts: CountingSink::keeping(MAX_SESSIONS, MAX_SESSIONS), ..Self::default() }
     }
 
     /// Takes an entry. Returns `true` if that made work for the disk.
@@ -336,5 +336,5 @@ const MAX_UNWRITTEN: usize = 4 << 20;
 /// Most rows beyond the window that wait to be written: 2 MiB.
 const MAX_LATE: u64 = 16 * CHUNK_ROWS as u64;
 
-/// Sessions that have ended, and are listed.
-const MAX_CLOSED: usize = 1000;
+/// Most sessions that are listed, open or not: their counts take some kilobytes each.
+const MAX_SESSIONS: usize = 10_000;

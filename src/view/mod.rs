@@ -21,6 +21,7 @@ mod picked_field;
 pub mod protocol;
 mod protocols;
 mod sent_packets;
+mod session_query;
 mod sort_key;
 mod statistics;
 mod subscription;
@@ -46,6 +47,7 @@ pub use packet_expression::{
 pub use picked_field::PickedField;
 pub use protocols::protocols;
 pub use sent_packets::{replies, sent_packets};
+pub use session_query::SessionQuery;
 pub use sort_key::SortKey;
 pub use statistics::Statistics;
 pub use subscription::Subscription;

@@ -9,6 +9,7 @@ mod files;
 mod packet_form;
 mod packet_requests;
 mod rules;
+mod session_requests;
 #[cfg(test)]
 mod tests;
 mod viewer;

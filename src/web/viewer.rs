@@ -10,13 +10,13 @@ use super::packet_form::{body_fields, packet_form};
 use crate::proxy::ColorStore;
 use crate::store::{Annotation, Store, search_expression};
 use crate::view::protocol::{
-    Answer, ChatLine, Failure, Found, PacketDetails, Progress, Push, Request, Row, SessionInfo,
-    StoreState, Warning, bytes, moment, units,
+    Answer, ChatLine, Failure, Found, PacketDetails, Progress, Push, Request, Row, StoreState,
+    Warning, bytes, moment, units,
 };
 use crate::view::{
     Chart, Comparison, Conversation, Explanation, FindResult, Highlight, Highlights, List,
-    PickedField, SLICE, SortKey, Statistics, Subscription, WorldMap, protocols, replies,
-    sent_packets, words,
+    PickedField, SLICE, SessionQuery, SortKey, Statistics, Subscription, WorldMap, protocols,
+    replies, sent_packets, words,
 };
 use mitmcraft_engine::analysis::Sort;
 use mitmcraft_engine::lang::{Completion, Expr, Vocabulary};
@@ -144,13 +144,9 @@ impl Viewer {
                 let (index, found) = (self.list.index_of(row), self.list.matches().has(row));
                 Answer::Index { index, found }
             }
-            Request::Sessions {} => {
-                let sessions = self.store.sessions();
-                let cut = sessions.len().saturating_sub(MAX_SESSIONS);
-                let forgotten = usize::try_from(self.store.forgotten_sessions());
-                let left_out = forgotten.unwrap_or(usize::MAX).saturating_add(cut);
-                let sessions = sessions[cut..].iter().map(SessionInfo::from).collect();
-                Answer::Sessions { sessions, left_out }
+            Request::Sessions { text, only, by, descending, after, start, count, anchor } => {
+                let query = SessionQuery { text, only, by, descending, after };
+                self.sessions(&query, start, count, anchor)
             }
             Request::Subscribe { filter, from } => {
                 let (expr, warnings) = self.parse(&filter)?;
@@ -572,6 +568,3 @@ const MAX_COLORS: usize = 50;
 
 /// Most columns that are added.
 const MAX_COLUMNS: usize = 20;
-
-/// Most sessions of a message: the last ones.
-const MAX_SESSIONS: usize = 1000;

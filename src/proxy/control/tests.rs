@@ -61,7 +61,7 @@ async fn requests_reach_the_session_and_its_answer_the_interface() {
     session.close().await;
     let Message::Error { id: Some(2), error } = next(&mut interface).await else { panic!() };
     assert_eq!(error.message, "the session has ended");
-    let wrong = interface.send(Some(3), Request::Sessions {}).await.unwrap_err();
+    let wrong = interface.send(Some(3), Request::Unsubscribe {}).await.unwrap_err();
     assert_eq!(wrong.message, "this is not a request to running sessions");
 }
 

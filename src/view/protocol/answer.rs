@@ -1,6 +1,9 @@
 use serde::Serialize;
 
-use super::{Form, FormPlace, PacketDetails, Row, RuleFile, SessionInfo, TextPiece, millis, units};
+use super::{
+    Form, FormPlace, PacketDetails, Row, RuleFile, SessionInfo, SessionMark, TextPiece, millis,
+    units,
+};
 use crate::control::{self, HeldContent, HeldRows};
 use crate::view::{ComparedField, ConversationLine, Highlight, PickedField};
 use mitmcraft_engine::filter::{RuleCount, SourceFault};
@@ -103,10 +106,20 @@ pub enum Answer {
     },
     /// The sessions.
     Sessions {
-        /// The newest sessions, oldest first.
+        /// The sessions; if nothing else is asked for, the newest, oldest first.
         sessions: Vec<SessionInfo>,
-        /// The number of older sessions.
+        /// The number of older sessions: those that are no longer listed, and without `start` those before these.
         left_out: usize,
+        /// The number of sessions that were searched.
+        total: usize,
+        /// The number of sessions that only asked for the server's status.
+        pings: usize,
+        /// The sessions that have ended so far; `None` if none has.
+        mark: Option<SessionMark>,
+        /// The index of the session `anchor` among those that were searched.
+        anchor: Option<usize>,
+        /// That session, also if it is none of them.
+        anchored: Option<Box<SessionInfo>>,
     },
     /// The subscription is active.
     Subscribe {

@@ -50,7 +50,7 @@ pub use request::{
 };
 pub use row::Row;
 pub use rules::RuleFile;
-pub use session::{LegInfo, LegsInfo, SessionInfo};
+pub use session::{LegInfo, LegsInfo, SessionInfo, SessionKind, SessionMark, SessionOrder};
 pub use text_piece::TextPiece;
 
 use mitmcraft_protocol::packet::Timestamp;

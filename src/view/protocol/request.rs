@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::{Failure, FormChange};
+use super::{Failure, FormChange, SessionKind, SessionMark, SessionOrder};
 use crate::view::{Combination, Highlight};
 use mitmcraft_engine::link::Side;
 use mitmcraft_protocol::schema::{Direction, State};
@@ -121,8 +121,30 @@ pub enum Request {
         /// Its row.
         row: u64,
     },
-    /// Returns the sessions, the newest 1000.
-    Sessions {},
+    /// Returns sessions.
+    Sessions {
+        /// Words that a session has all of: in its number, names, addresses, version, `open` or its end; empty for all
+        /// sessions.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<String>", optional))]
+        text: String,
+        /// The kind of sessions; all if absent.
+        only: Option<SessionKind>,
+        /// What they are sorted by; their number if absent.
+        by: Option<SessionOrder>,
+        /// `true` for the greatest value first.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+        descending: bool,
+        /// Leaves out the sessions that had ended then: the `mark` of an earlier answer.
+        after: Option<SessionMark>,
+        /// The index of the first one; if absent, the last ones are returned.
+        start: Option<usize>,
+        /// The most sessions to return, at most 1000; 1000 if absent.
+        count: Option<usize>,
+        /// The number of a session that is wanted as well, with its index.
+        anchor: Option<u64>,
+    },
     /// Subscribes to packets and sessions, which come in the pushes `packets` and `sessions`. Ends an earlier
     /// subscription.
     Subscribe {

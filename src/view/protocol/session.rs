@@ -1,9 +1,10 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::millis;
 use crate::store::StoredSession;
 use crate::view::words;
 use mitmcraft_engine::capture::LegState;
+use mitmcraft_engine::text::end_reason;
 use mitmcraft_protocol::schema::State;
 
 /// A session.
@@ -42,7 +43,7 @@ pub struct SessionInfo {
     pub last: f64,
     /// What its client waits for, or waited for at the end, if it does not get into the world.
     pub waits: Option<String>,
-    /// Why it has ended; `None` while it is open.
+    /// Why it has ended, in words as players read them; `None` while it is open.
     pub closed: Option<String>,
 }
 
@@ -68,6 +69,68 @@ pub struct LegInfo {
     pub encrypted: bool,
 }
 
+/// A kind of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum SessionKind {
+    /// Those with a player, or that may get one.
+    Players,
+    /// Those of them that are open.
+    Open,
+    /// Those of them that have ended.
+    Ended,
+    /// Those that only asked for the server's status.
+    Pings,
+}
+
+/// The order of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum SessionOrder {
+    /// By number: the order in which they began.
+    Number,
+    /// By the name of the player.
+    Player,
+    /// By the address of the client.
+    Client,
+    /// By the number of packets.
+    Packets,
+    /// By the number of bytes, inflated.
+    Bytes,
+    /// By the time of the last packet or event.
+    Last,
+}
+
+/// A moment in a list of sessions: those that have ended by then.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SessionMark {
+    /// The number of the newest session.
+    pub session: u64,
+    /// The time at which a session ended last, in milliseconds since 1970.
+    pub ended: f64,
+}
+
+impl SessionMark {
+    /// Returns the mark of all sessions that have ended; `None` if none has.
+    #[must_use]
+    pub fn of(sessions: &[StoredSession]) -> Option<Self> {
+        let session = sessions.iter().map(|it| it.context.session).max()?;
+        let ended = sessions.iter().filter_map(|it| it.closed.as_ref()).map(|(at, _)| *at).max()?;
+        Some(Self { session, ended: millis(ended) })
+    }
+
+    /// Returns `true` for a session that had ended then.
+    #[must_use]
+    pub fn has(&self, session: &StoredSession) -> bool {
+        let ended = session.closed.as_ref().is_some_and(|(at, _)| millis(*at) <= self.ended);
+        ended && session.context.session <= self.session
+    }
+}
+
 impl From<&StoredSession> for SessionInfo {
     fn from(session: &StoredSession) -> Self {
         let context = &session.context;
@@ -88,7 +151,10 @@ impl From<&StoredSession> for SessionInfo {
             opened: millis(context.opened),
             last: millis(session.last),
             waits: session.waits.clone(),
-            closed: session.closed.as_ref().map(|(_, summary)| summary.reason.clone()),
+            closed: session
+                .closed
+                .as_ref()
+                .map(|(_, summary)| end_reason(&summary.reason).into_owned()),
         }
     }
 }

@@ -474,27 +474,38 @@ export class ControlPanel {
     this.byHand = true;
   }
 
-  /** Offers the sessions that are open. @param {SessionInfo[]} sessions */
-  offer(sessions) {
+  /** Asks which sessions are open, and offers them. */
+  async offerOpen() {
+    const { value } = this.session;
+    const answer = await this.connection.ask("sessions", { only: "open", count: OFFERED, anchor: value ? Number(value) : null });
+    // Another one was chosen meanwhile.
+    if (answer.error || value !== this.session.value) return;
+    this.offer(answer.sessions, answer.total, answer.anchored);
+  }
+
+  /** Offers sessions that are open. @param {SessionInfo[]} open the newest @param {number} total how many are open @param {SessionInfo | null} one the chosen one */
+  offer(open, total, one) {
     press.draw(this.session, () => {
-      const open = sessions.some((it) => it.closed === null && plays(it));
-      const ended = sessions.some((it) => it.closed !== null && String(it.session) === this.session.value);
+      const playing = open.filter(plays);
       // Nothing was begun for the session that ended.
-      const free = open && ended && !this.byHand && !this.fields.place && this.kicked === null;
+      const free = playing.length > 0 && one !== null && one.closed !== null && !this.byHand && !this.fields.place && this.kicked === null;
       const chosen = free ? "" : this.session.value;
-      const offered = sessions.filter((it) => (it.closed === null && plays(it)) || String(it.session) === chosen);
+      const apart = one !== null && chosen && !playing.some((it) => it.session === one.session) ? [one] : [];
+      const offered = [...apart, ...playing].sort((a, b) => a.session - b.session);
       const none = make("option", { value: "", "data-key": "none" }, "none open");
+      const rest = total - open.length;
+      const more = rest > 0 ? `and ${plural(rest, "older one")}: see Sessions` : "";
       const names = offered.map((it) => `#${it.session} ${it.player ?? it.client}${it.closed === null ? "" : " (ended)"}`);
-      // A thousand of them are made anew only if they are others.
-      const drawn = JSON.stringify(names);
+      const drawn = JSON.stringify([names, more]);
       if (drawn !== this.drawn) {
-        patch(this.session, ...(offered.length ? [] : [none]), ...offered.map((it, at) => make("option", { value: it.session, "data-key": it.session }, names[at])));
+        patch(this.session, ...(offered.length ? [] : [none]), ...offered.map((it, at) => make("option", { value: it.session, "data-key": it.session }, names[at])),
+          ...(more ? [make("option", { value: "", "data-key": "more", disabled: "" }, more)] : []));
       }
       this.drawn = drawn;
       if (chosen && this.session.value !== chosen) this.chooseSession(Number(chosen));
       this.drawKick();
       // Each state of a session has packets of its own.
-      const listed = `${this.session.value} ${sessions.find((it) => String(it.session) === this.session.value)?.legs?.state}`;
+      const listed = `${this.session.value} ${offered.find((it) => String(it.session) === this.session.value)?.legs?.state}`;
       if (listed === this.listed) return;
       this.listed = listed;
       unlessLost(this.choosePackets());
@@ -520,6 +531,9 @@ function plays({ player, legs }) {
 function what({ packet, dir, session }) {
   return `${packet ?? "a packet"} to the ${dir === "serverbound" ? "server" : "client"} of session ${session}`;
 }
+
+/** Most open sessions that are offered. */
+const OFFERED = 100;
 
 /** Milliseconds for which a key that forwards everything waits to be pressed again. */
 const SURE = 5000;

@@ -52,7 +52,7 @@ const list = byId("list", HTMLElement);
 let view = { filter: "", sessions: [], times: null };
 /** The packets that were hidden one by one. @type {number[]} */
 let hidden = [];
-/** The row before which packets were cleared, and the sessions. @type {{ before: number, sessions: number[] } | null} */
+/** The row before which packets were cleared, and the sessions that had ended then. @type {{ before: number, sessions: import("./protocol.d.ts").SessionMark | null } | null} */
 let cleared = null;
 let tab = "packets";
 /** @type {StoreState | null} */
@@ -78,7 +78,14 @@ const packets = new Packets(connection, list, (row) => unlessLost(selectedPacket
 const pair = new PairView(byId("pair", HTMLElement));
 const memory = new Memory(connection.token);
 const filter = new FilterLine(connection, filterInput, byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(applyView({ filter: text })));
-const sessions = new Sessions(byId("session-list", HTMLElement), (selected) => unlessLost(applyView({ sessions: selected })), byId("session-search", HTMLInputElement), byId("session-more", HTMLElement));
+const sessions = new Sessions(connection, byId("sessions", HTMLElement), {
+  onselect: (selected) => unlessLost(applyView({ sessions: selected })),
+  onopen: (last) => {
+    showTab("packets");
+    unlessLost(packets.goToEnd(last));
+  },
+  onexplain: () => run("explain"),
+});
 const conversation = new Conversation(connection, byId("panel-conversation", HTMLElement), (row) => unlessLost(openRow(row)));
 const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (condition) => {
   showTab("packets");
@@ -135,7 +142,7 @@ async function begin() {
   columns.sort = memory.get("sort", columns.sort);
   columns.draw();
   columns.drawMenu();
-  sessions.cleared = new Set(cleared?.sessions);
+  sessions.cleared = cleared?.sessions ?? null;
   sessions.selected = memory.get("session", 0);
   const kept = memory.get("view", view);
   filterInput.value = kept.filter;
@@ -167,7 +174,7 @@ function askScope() {
 
 /** Asks again for everything that is shown: mitmcraft knows nothing of a connection that was lost. */
 async function askAgain() {
-  const asked = [...askScope(), packets.showAgain(asRequest(view)), askSessions()];
+  const asked = [...askScope(), packets.showAgain(asRequest(view)), sessions.renew(), askSessions()];
   if (searchInput.value) asked.push(search());
   map.forget();
   refresh();
@@ -229,10 +236,7 @@ function onState(message) {
 }
 
 async function askSessions() {
-  const answer = await connection.ask("sessions", {});
-  if (answer.error) return;
-  sessions.update(answer.sessions, answer.left_out);
-  control.offer(answer.sessions);
+  await Promise.all([sessions.update(), ...(controls ? [control.offerOpen()] : [])]);
 }
 
 /** Shows another list. @param {Partial<View>} change @param {number} [wanted] the number of the row to select, if it is another one than now */
@@ -388,11 +392,11 @@ async function hide() {
 /** Leaves out all packets so far, and the sessions that have ended. */
 async function clear() {
   const before = state?.end ?? 0;
-  cleared = { before, sessions: [...cleared?.sessions ?? [], ...sessions.ended()] };
-  sessions.cleared = new Set(cleared.sessions);
+  const renewed = sessions.clear();
+  cleared = { before, sessions: sessions.cleared };
   await connection.ask("clear", { before });
   await applyView({});
-  await askSessions();
+  await renewed;
 }
 
 /** Shows again the packets that were hidden or cleared. */
@@ -400,9 +404,8 @@ async function showHidden() {
   await connection.ask("show_hidden", {});
   hidden = [];
   cleared = null;
-  sessions.cleared = new Set();
   await applyView({});
-  await askSessions();
+  await sessions.clear(null);
 }
 
 /** Goes to the next marked packet, or to the previous one. @param {boolean} back */
@@ -517,7 +520,7 @@ const ON_SELECTED = [...FORMS, "compare", "explain", "hide", "hide_type", "mark"
 /** What each action does, by its name in the program's table. @type {Record<string, () => any>} */
 const ACTIONS = {
   packets: () => showTab("packets"),
-  sessions: () => byId("session-list", HTMLElement).focus(),
+  sessions: () => sessions.element.focus(),
   conversation: () => showTab("conversation"),
   statistics: () => showTab("statistics"),
   timeline: () => showTab("timeline"),
@@ -709,7 +712,7 @@ menus.offer(byId("tree", HTMLElement), "field", (line) => {
 });
 menus.offer(control.held.element, "held", (line) => control.held.selectLine(line));
 control.onselect = () => menus.follow("held", control.held.title);
-menus.offer(byId("session-list", HTMLElement), "session", (line) => {
+menus.offer(sessions.element, "session", (line) => {
   const session = Number(line.dataset.session);
   if (session <= 0) return null;
   control.chooseSession(session);

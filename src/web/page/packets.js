@@ -69,6 +69,8 @@ export class Packets {
     this.progress = { total: 0, done: 0, all: 0 };
     /** The number of the row to select as soon as it is found. @type {number | null} */
     this.wanted = null;
+    /** The end of the list whose packet is to be selected as soon as the list is found. @type {"first" | "last" | null} */
+    this.end = null;
     this.list = new VirtualList(element, (index, line) => this.line(index, line), columns.head);
     this.tail = new Tail(this.list, this.pages, () => this.follow);
     this.list.onmove = () => this.setFollow(this.list.top >= this.list.last - 0.5);
@@ -173,6 +175,7 @@ export class Packets {
     this.complete = done === all;
     this.drawBusy();
     await this.selectWanted();
+    await this.selectEnd();
   }
 
   /** Asks for the newest rows with each state while the end of the list is in view. */
@@ -347,6 +350,7 @@ export class Packets {
     this.index = index;
     this.selected = row;
     this.wanted = null;
+    this.end = null;
     if (index < this.list.count - 1) this.setFollow(false);
     this.list.reveal(index);
     this.list.redraw();
@@ -358,6 +362,19 @@ export class Packets {
     const from = this.selected === null ? Math.floor(this.list.top) - Math.sign(by) : this.index;
     const target = by > 0 ? Math.floor(from + by) : Math.ceil(from + by);
     await (span ? this.chooseSpan(target) : this.go(target));
+  }
+
+  /** Selects the first packet of the list, or the last one, once the list is found. @param {boolean} last */
+  async goToEnd(last) {
+    this.end = last ? "last" : "first";
+    await this.selectEnd();
+  }
+
+  async selectEnd() {
+    const { end } = this;
+    if (end === null || !this.complete) return;
+    this.end = null;
+    await this.go(end === "last" ? Infinity : 0);
   }
 
   /** @param {number} index */

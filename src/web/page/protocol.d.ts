@@ -93,10 +93,20 @@ export type Answer = { "answer": "done", }
   /** `true` if it is in the list itself, as far as is known. */
   found: boolean, }
 | { "answer": "sessions",
-  /** The newest sessions, oldest first. */
+  /** The sessions; if nothing else is asked for, the newest, oldest first. */
   sessions: Array<SessionInfo>,
-  /** The number of older sessions. */
-  left_out: number, }
+  /** The number of older sessions: those that are no longer listed, and without `start` those before these. */
+  left_out: number,
+  /** The number of sessions that were searched. */
+  total: number,
+  /** The number of sessions that only asked for the server's status. */
+  pings: number,
+  /** The sessions that have ended so far; `null` if none has. */
+  mark: SessionMark | null,
+  /** The index of the session `anchor` among those that were searched. */
+  anchor: number | null,
+  /** That session, also if it is none of them. */
+  anchored: SessionInfo | null, }
 | { "answer": "subscribe",
   /** Warnings about the filter. */
   warnings: Array<Warning>,
@@ -635,10 +645,20 @@ export type Message = {
   /** `true` if it is in the list itself, as far as is known. */
   found: boolean, }
 | { "answer": "sessions",
-  /** The newest sessions, oldest first. */
+  /** The sessions; if nothing else is asked for, the newest, oldest first. */
   sessions: Array<SessionInfo>,
-  /** The number of older sessions. */
-  left_out: number, }
+  /** The number of older sessions: those that are no longer listed, and without `start` those before these. */
+  left_out: number,
+  /** The number of sessions that were searched. */
+  total: number,
+  /** The number of sessions that only asked for the server's status. */
+  pings: number,
+  /** The sessions that have ended so far; `null` if none has. */
+  mark: SessionMark | null,
+  /** The index of the session `anchor` among those that were searched. */
+  anchor: number | null,
+  /** That session, also if it is none of them. */
+  anchored: SessionInfo | null, }
 | { "answer": "subscribe",
   /** Warnings about the filter. */
   warnings: Array<Warning>,
@@ -897,7 +917,26 @@ by?: string | null,
 | { "do": "index",
   /** Its row. */
   row: number, }
-| { "do": "sessions", }
+| { "do": "sessions",
+/**
+ * Words that a session has all of: in its number, names, addresses, version, `open` or its end; empty for all
+ * sessions.
+ */
+text?: string,
+  /** The kind of sessions; all if absent. */
+  only?: SessionKind | null,
+  /** What they are sorted by; their number if absent. */
+  by?: SessionOrder | null,
+  /** `true` for the greatest value first. */
+  descending?: boolean,
+  /** Leaves out the sessions that had ended then: the `mark` of an earlier answer. */
+  after?: SessionMark | null,
+  /** The index of the first one; if absent, the last ones are returned. */
+  start?: number | null,
+  /** The most sessions to return, at most 1000; 1000 if absent. */
+  count?: number | null,
+  /** The number of a session that is wanted as well, with its index. */
+  anchor?: number | null, }
 | { "do": "subscribe",
   /** An expression that the packets match; empty for all packets. */
   filter: string,
@@ -1274,8 +1313,21 @@ export type SessionInfo = {
   last: number,
   /** What its client waits for, or waited for at the end, if it does not get into the world. */
   waits: string | null,
-  /** Why it has ended; `null` while it is open. */
+  /** Why it has ended, in words as players read them; `null` while it is open. */
   closed: string | null, };
+
+/** A kind of sessions. */
+export type SessionKind = "players" | "open" | "ended" | "pings";
+
+/** A moment in a list of sessions: those that have ended by then. */
+export type SessionMark = {
+  /** The number of the newest session. */
+  session: number,
+  /** The time at which a session ended last, in milliseconds since 1970. */
+  ended: number, };
+
+/** The order of sessions. */
+export type SessionOrder = "number" | "player" | "client" | "packets" | "bytes" | "last";
 
 /** The severity of a fault. */
 export type Severity = "error" | "warning";

@@ -11,9 +11,11 @@ export class VirtualList {
    * @param {HTMLElement} element
    * @param {(index: number, line: HTMLElement) => void} render fills a line
    * @param {HTMLElement} [head] stays above the lines
+   * @param {number} [height] of a line in pixels, as in the style sheet
    */
-  constructor(element, render, head) {
+  constructor(element, render, head, height = VirtualList.LINE) {
     this.element = element;
+    this.lineHeight = height;
     this.render = render;
     this.count = 0;
     /** The index at the upper edge, with a fraction. */
@@ -37,7 +39,7 @@ export class VirtualList {
 
   /** The lines that fit. */
   get visible() {
-    return Math.max(1, (this.element.clientHeight - this.headHeight) / VirtualList.LINE);
+    return Math.max(1, (this.element.clientHeight - this.headHeight) / this.lineHeight);
   }
 
   get last() {
@@ -47,7 +49,7 @@ export class VirtualList {
   /** @param {number} count */
   setCount(count) {
     this.count = count;
-    const height = Math.min(count * VirtualList.LINE, VirtualList.TALLEST);
+    const height = Math.min(count * this.lineHeight, VirtualList.TALLEST);
     this.spacer.style.height = `${height}px`;
     this.moveTo(this.top);
   }
@@ -114,7 +116,7 @@ export class VirtualList {
         this.window.insertBefore(line, before ? before.nextSibling : this.window.firstChild);
       }
       before = line;
-      line.style.top = `${(index - this.top) * VirtualList.LINE}px`;
+      line.style.top = `${(index - this.top) * this.lineHeight}px`;
       this.render(index, line);
     }
   }
@@ -135,12 +137,12 @@ export class VirtualList {
   wheel(event) {
     if (event.ctrlKey || event.deltaY === 0) return;
     event.preventDefault();
-    const lines = event.deltaMode === 0 ? event.deltaY / VirtualList.LINE : event.deltaY;
+    const lines = event.deltaMode === 0 ? event.deltaY / this.lineHeight : event.deltaY;
     this.moveTo(this.top + lines);
     this.onmove();
   }
 
-  /** Height of a line in pixels, as in the style sheet. */
+  /** Height of most lines in pixels, as in the style sheet. */
   static LINE = 22;
 
   /** Greatest height of the scrolled element: browsers allow about 33 million pixels. */

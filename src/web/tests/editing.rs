@@ -454,7 +454,7 @@ fn rules_are_checked_and_saved_unless_the_file_is_another_one_now() {
         none,
         Ok(Answer::Rules { files: Vec::new(), versions: Vec::new(), counts: Vec::new() })
     );
-    assert_eq!(rules::answer(None, &Request::Sessions {}), None);
+    assert_eq!(rules::answer(None, &Request::Unsubscribe {}), None);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::view::protocol::{Message, Push, Query};
 use crate::view::tests::checked_answer;
 use crate::view::words;
 use crate::web::{Viewer, rules};
-use mitmcraft_engine::capture::{Entry, Event, EventKind, Record, Summary};
+use mitmcraft_engine::capture::{Entry, Event, EventKind, LegState, Record, Summary};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};

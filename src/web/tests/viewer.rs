@@ -323,28 +323,85 @@ fn packets_older_than_the_window_say_why_they_are_not_held_or_that_their_bytes_a
     assert_eq!(rows["rows"][0]["summary"], words::MISSING);
 }
 
-#[test]
-fn a_thousand_sessions_that_have_ended_are_listed_and_the_number_of_those_before_is_told() {
+/// A store of sessions that have ended, numbered from 1 on; every tenth is still open, and every seventh is a ping.
+fn store_of_sessions(count: u64) -> Store {
     let store = Store::new(StoreOptions::whole());
     let protocol = Catalog::embedded().find(47).unwrap().protocol;
-    for number in 1..=1010 {
-        let client = ([127, 0, 0, 1], 50000).into();
-        let protocol = Arc::clone(&protocol);
-        let context = Arc::new(Context::new(number, Timestamp(START), client, protocol));
-        let closed = EventKind::Close(Summary::default());
-        for kind in [EventKind::Open, closed] {
-            store.push(&Entry::Event(Event {
-                context: Arc::clone(&context),
-                at: Timestamp(START),
-                kind,
-            }));
+    for number in 1..=count {
+        let client = ([10, 0, 0, u8::try_from(number % 250).unwrap()], 50000).into();
+        let mut context = Context::new(number, Timestamp(START), client, Arc::clone(&protocol));
+        context.version = Some(47);
+        let is_ping = number % 7 == 0;
+        context.player = (!is_ping).then(|| format!("Player{}", count - number));
+        let context = Arc::new(context);
+        let leg = LegState {
+            state: if is_ping { State::Status } else { State::Play },
+            client_threshold: None,
+            server_threshold: None,
+            client_encrypted: false,
+            server_encrypted: false,
+        };
+        let reason =
+            r#"disconnected by the server: {"text":"Server full","color":"red"}"#.to_owned();
+        let closed = EventKind::Close(Summary { reason, ..Summary::default() });
+        let opened = [EventKind::Open, EventKind::State(leg)];
+        for kind in opened.into_iter().chain((number % 10 != 0).then_some(closed)) {
+            let at = Timestamp(START + number * 1_000_000);
+            store.push(&Entry::Event(Event { context: Arc::clone(&context), at, kind }));
         }
     }
-    let mut viewer = Viewer::new(Arc::new(store), Arc::new(Catalog::embedded().clone()));
+    store
+}
+
+#[test]
+fn ten_thousand_sessions_are_listed_and_the_number_of_those_before_is_told() {
+    let store = Arc::new(store_of_sessions(10_010));
+    let mut viewer = Viewer::new(store, Arc::new(Catalog::embedded().clone()));
     let answer = ask(&mut viewer, &json!({ "do": "sessions" }));
     let sessions = answer["sessions"].as_array().unwrap();
-    assert_eq!((sessions.len(), &sessions[0]["session"]), (1000, &json!(11)));
-    assert_eq!(answer["left_out"], 10);
+    assert_eq!((sessions.len(), &sessions[999]["session"]), (1000, &json!(10_010)));
+    assert_eq!(answer["total"], 10_000);
+    assert_eq!(answer["left_out"], 9_010);
+    // A window of them is as long as it is asked for.
+    let answer = ask(&mut viewer, &json!({ "do": "sessions", "start": 5_000, "count": 20 }));
+    assert_eq!(answer["sessions"].as_array().unwrap().len(), 20);
+    assert_eq!((&answer["left_out"], &answer["total"]), (&json!(10), &json!(10_000)));
+}
+
+#[test]
+fn sessions_are_searched_sorted_and_left_out_and_their_ends_are_told_as_players_read_them() {
+    let store = Arc::new(store_of_sessions(100));
+    let mut viewer = Viewer::new(store, Arc::new(Catalog::embedded().clone()));
+    let mut listed = |more: Json| {
+        let mut request = json!({ "do": "sessions" });
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = ask(&mut viewer, &request);
+        let numbers = answer["sessions"].as_array().unwrap().iter();
+        let numbers: Vec<u64> = numbers.map(|it| it["session"].as_u64().unwrap()).collect();
+        (numbers, answer)
+    };
+    let (open, answer) = listed(json!({ "only": "open" }));
+    assert_eq!(open, [10, 20, 30, 40, 50, 60, 80, 90, 100]);
+    assert_eq!((&answer["pings"], &answer["total"]), (&json!(14), &json!(9)));
+    assert_eq!(listed(json!({ "only": "pings", "count": 2 })).0, [91, 98]);
+    assert_eq!(listed(json!({ "only": "players" })).1["total"], 86);
+    assert_eq!(listed(json!({ "only": "ended", "text": "SERVER full 1.8.9 10.0.0.3:" })).0, [3]);
+    assert!(listed(json!({ "text": "color" })).0.is_empty());
+    assert_eq!(listed(json!({ "text": "player9 open" })).0, [10]);
+    let by = json!({ "by": "player", "only": "open", "start": 1, "count": 3, "anchor": 10 });
+    let (numbers, answer) = listed(by);
+    assert_eq!(numbers, [90, 80, 60], "Player0, Player10, Player20, Player40 ..");
+    assert_eq!((&answer["anchor"], &answer["anchored"]["session"]), (&json!(8), &json!(10)));
+    let (numbers, answer) =
+        listed(json!({ "by": "last", "descending": true, "count": 2, "start": 0, "anchor": 1 }));
+    assert_eq!(numbers, [100, 99]);
+    assert_eq!(answer["anchored"]["closed"], "disconnected by the server: Server full");
+    // Those that have ended are left out, and what is open stays, also once it has ended.
+    let mark = answer["mark"].clone();
+    assert_eq!(mark["session"], 100);
+    let (numbers, answer) = listed(json!({ "after": mark, "only": "players" }));
+    assert_eq!(numbers, [10, 20, 30, 40, 50, 60, 80, 90, 100]);
+    assert_eq!(answer["pings"], 1, "session 70 is open");
 }
 
 #[test]

@@ -19,40 +19,54 @@ beforeEach(() => {
 
 const session = (number, more) => ({ session: number, player: `Player${number}`, client: '127.0.0.1:1', legs: { state: 'play' }, closed: null, ...more })
 const ping = number => session(number, { player: null, legs: { state: 'status' } })
+const offer = all => {
+  const open = all.filter(it => it.closed === null)
+  control.offer(open, open.length, all.find(it => String(it.session) === control.session.value) ?? null)
+}
 const offered = () => control.session.options.map(it => it.textContent)
 
 test('the chosen session stays chosen while others come and go, and pings are none', () => {
-  control.offer([session(1), session(2)])
+  offer([session(1), session(2)])
   control.chooseSession(2)
-  control.offer([session(1), session(2), ping(3), session(4)])
+  offer([session(1), session(2), ping(3), session(4)])
   assert.deepStrictEqual([offered(), control.session.value], [['#1 Player1', '#2 Player2', '#4 Player4'], '2'])
   // It has ended, and is then forgotten: no command goes to another one.
-  control.offer([session(1), session(2, { closed: 'closed by the client', legs: null }), session(4)])
+  offer([session(1), session(2, { closed: 'closed by the client', legs: null }), session(4)])
   assert.deepStrictEqual([offered(), control.session.value], [['#1 Player1', '#2 Player2 (ended)', '#4 Player4'], '2'])
-  control.offer([session(1), session(4)])
+  offer([session(1), session(4)])
   assert.strictEqual(control.session.value, '2')
+})
+
+test('of a thousand open sessions, the newest are offered, the chosen one, and how many there are besides', async () => {
+  control.chooseSession(7)
+  const asked = control.offerOpen()
+  const sessions = Array.from({ length: 100 }, (_, at) => session(at + 901))
+  assert.deepStrictEqual(await connection.answer('sessions', { sessions, total: 1000, anchored: session(7) }), { only: 'open', count: 100, anchor: 7 })
+  await asked
+  assert.strictEqual(control.session.value, '7')
+  assert.deepStrictEqual([offered().length, offered()[0], offered().at(-2), offered().at(-1)], [102, '#7 Player7', '#1000 Player1000', 'and 900 older ones: see Sessions'])
 })
 
 test('a session that nobody has chosen makes room for an open one, until something is begun for it', async () => {
   const ended = { closed: 'closed by the client', legs: null }
-  control.offer([session(1)])
-  control.offer([session(1, ended)])
+  offer([session(1)])
+  offer([session(1, ended)])
   assert.deepStrictEqual(offered(), ['#1 Player1 (ended)'])
-  control.offer([session(1, ended), session(2)])
+  offer([session(1, ended), session(2)])
   assert.deepStrictEqual([offered(), control.session.value], [['#2 Player2'], '2'])
   control.kick()
-  control.offer([session(2, ended), session(3)])
+  offer([session(2, ended), session(3)])
   assert.strictEqual(control.session.value, '2', 'it was asked whether to end it')
   control.askKick(null)
   control.packet.value = 'chat'
   control.choose()
   await settled()
-  control.offer([session(2, ended), session(3)])
+  offer([session(2, ended), session(3)])
   assert.strictEqual(control.session.value, '2', 'a packet to it is being written')
 })
 
 test('a session is kicked after it was asked once, and the one that was asked about', async () => {
-  control.offer([session(1), session(2)])
+  offer([session(1), session(2)])
   control.session.value = '2'
   control.kick()
   assert(!connection.waiting.some(it => it.what === 'kick'))
@@ -66,27 +80,27 @@ test('a session is kicked after it was asked once, and the one that was asked ab
 })
 
 test('the question whether to kick names the session as the list does, also when its player comes or it ends', () => {
-  control.offer([session(1, { player: null, legs: { state: 'login' } })])
+  offer([session(1, { player: null, legs: { state: 'login' } })])
   control.kick()
   assert.strictEqual(control.kickButton.textContent, 'Really kick #1 127.0.0.1:1?')
-  control.offer([session(1)])
+  offer([session(1)])
   assert.strictEqual(control.kickButton.textContent, 'Really kick #1 Player1?')
-  control.offer([session(1, { closed: 'closed by the client', legs: null }), session(2)])
+  offer([session(1, { closed: 'closed by the client', legs: null }), session(2)])
   assert.strictEqual(control.kickButton.textContent, 'Really kick #1 Player1 (ended)?')
   control.askKick(null)
-  control.offer([session(1, { closed: 'closed by the client', legs: null }), session(2)])
+  offer([session(1, { closed: 'closed by the client', legs: null }), session(2)])
   assert.strictEqual(control.kickButton.textContent, 'Kick')
 })
 
 test('the packets that are offered are those of the state in which the session is', async () => {
   const names = () => control.packets.children.map(it => it.value)
-  control.offer([session(1, { legs: { state: 'login' } })])
+  offer([session(1, { legs: { state: 'login' } })])
   assert.deepStrictEqual(await connection.answer('packets', { names: ['login_plugin_request'] }), { session: 1, dir: 'clientbound' })
   assert.deepStrictEqual(names(), ['login_plugin_request'])
-  control.offer([session(1)])
+  offer([session(1)])
   assert.deepStrictEqual(await connection.answer('packets', { names: ['chat', 'look'] }), { session: 1, dir: 'clientbound' })
   assert.deepStrictEqual(names(), ['chat', 'look'])
-  control.offer([session(1)])
+  offer([session(1)])
   assert.deepStrictEqual(connection.waiting, [], 'nothing has changed')
 })
 
@@ -108,7 +122,7 @@ test('a mistake in the condition is marked under its characters', async () => {
 })
 
 test('each receiver keeps the packet that was being written for it', async () => {
-  control.offer([session(1)])
+  offer([session(1)])
   control.packet.value = 'chat'
   const begun = control.choose()
   await connection.answer('form', { form: { text: '{"message":"hi"}', body: null, problem: null, lines: [], more: false } })

@@ -290,7 +290,7 @@ async function busy (it, rate, part) {
     // This machine may take longer for a press than a person.
     const { Press } = await import('/dom.js')
     Press.LONGEST = 60_000
-    const keyOf = it => (it?.id.startsWith('row-') ? it.id : it?.id.startsWith('said-') ? it.dataset.row : undefined) ?? it?.dataset.key ?? it?.querySelector('.h-number')?.textContent
+    const keyOf = it => (it?.id.startsWith('row-') ? it.id : it?.id.startsWith('said-') ? it.dataset.row : undefined) ?? it?.dataset.key ?? it?.dataset.session ?? it?.querySelector('.h-number')?.textContent
     document.addEventListener('pointerdown', event => { window.pressed = keyOf(event.target.closest('.line, li')) }, true)
     window.chosen = where => {
       const it = document.querySelector(where)
@@ -336,7 +336,7 @@ async function list (it) {
   }
   await presses(it, 'a row', '#list .line.selected', i => within(page, '#list', 300, 60 + 22 * (i % 5)), i => follows(i % 2 === 0))
   await follows(true)
-  await presses(it, 'a session', '#session-list [aria-selected="true"]', i => within(page, `#session-list li:nth-child(${i % 3 + 1})`, 40, 12), () => {})
+  await presses(it, 'a session', '#session-list [aria-selected="true"]', i => within(page, `#session-list .line:nth-child(${i % 3 + 1})`, 40, 12), () => {})
 }
 
 async function conversation (it) {

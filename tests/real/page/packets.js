@@ -8,7 +8,7 @@ module.exports = { live, list, details, filter, search, columns, kept, compare, 
 // The session that was played while the page was open.
 async function live ({ page, applied, rows, shows, text, until }) {
   assert.strictEqual(await page.evaluate(() => location.hash), '', 'the token has left the address')
-  await shows('#session-list', /#\d+ Tester.*1\.8\.9, closed/s)
+  await shows('#session-list', /#\d+ Tester.*1\.8\.9.*closed/s)
   await shows('#state', /^[\d,]+ packets, live$/)
   assert.strictEqual(await text('#follow', 'aria-pressed'), 'true')
   await until(async () => {
@@ -290,19 +290,28 @@ async function hidden ({ page, apply, rows, chosen, selected, shows, until, pres
   await apply('')
 }
 
-async function sessions ({ page, apply, text, until, click, press }) {
+async function sessions ({ page, apply, selected, shows, text, until, click, press }) {
   const all = await text('#list', 'aria-rowcount')
   await apply('pkt.n == 1')
-  await click(page.locator('#session-list li').nth(1))
+  await click(page.locator('#session-list .line').nth(1))
   await until(async () => /#1 /.test(await page.locator('#session-list [aria-selected="true"]').textContent()), 'the session is selected')
   await until(async () => await text('#list', 'aria-rowcount') === '2', 'packets of one session')
   await press('ArrowUp')
   await page.locator('#session-list').focus().catch(() => {})
-  await click(page.locator('#session-list li').first())
+  await click(page.locator('#session-list .line').first())
   await until(async () => Number(await text('#list', 'aria-rowcount')) > 1, 'packets of all sessions')
   const focused = page.locator('#session-list')
   await press('ArrowDown', focused)
   await until(async () => /#1 /.test(await page.locator('#session-list [aria-selected="true"]').textContent()), 'the next session')
+  // From there to its first packet and to its last.
+  await apply('')
+  const count = Number(await text('#list', 'aria-rowcount')) - 1
+  await click('#tab-statistics')
+  await click(page.getByRole('button', { name: 'Last packet' }))
+  await selected(count - 1, /./)
+  await click(page.getByRole('button', { name: 'First packet' }))
+  await selected(0, /./)
+  await shows('#session-facts', /Version1\.8\.9.*Ended/)
   await press('ArrowUp', focused)
   await until(async () => !/#1 /.test(await page.locator('#session-list [aria-selected="true"]').textContent()), 'all sessions')
   await apply('')

@@ -462,6 +462,22 @@ test('several rows are selected: single ones, spans and all', async () => {
   assert.deepStrictEqual(packets.targets, [2])
 })
 
+test('the last packet of a list is selected once the list is found, unless another one is selected meanwhile', async () => {
+  await open(30)
+  packets.begin()
+  await packets.goToEnd(true)
+  assert.deepStrictEqual(selections, [])
+  packets.update(found(30), false, upTo(30).map(n => row(n)))
+  await settled()
+  assert.deepStrictEqual(selections, [29])
+  packets.complete = false
+  await packets.goToEnd(false)
+  packets.select(28, 28)
+  packets.complete = true
+  await packets.selectEnd()
+  assert.deepStrictEqual(selections, [29, 28])
+})
+
 test('a selection that is on its way can be waited for, and a later press counts instead', async () => {
   await open(1000)
   packets.select(999, 999)

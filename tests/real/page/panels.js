@@ -193,7 +193,7 @@ async function help ({ page, selected, shows, accessible, picture, click, press 
   await page.emulateMedia({ forcedColors: 'active' })
   const back = where => page.locator(where).first().evaluate(it => getComputedStyle(it).backgroundColor)
   assert.notStrictEqual(await back('#list .line.selected'), await back('#list .line:not(.head):not(.selected)'))
-  assert.notStrictEqual(await back('#session-list li[aria-selected="true"]'), await back('#session-list li[aria-selected="false"]'))
+  assert.notStrictEqual(await back('#session-list .line[aria-selected="true"]'), await back('#session-list .line[aria-selected="false"]'))
   await page.emulateMedia({ forcedColors: 'none' })
   await picture('packets-dark')
   await page.focus('#list')
@@ -302,7 +302,7 @@ async function strangers ({ context, url }) {
   stranger.setDefaultTimeout(PATIENCE)
   await stranger.goto(url.replace(/#.*/, '#' + '0'.repeat(32)))
   await stranger.locator('#state:has-text("open the URL that it has printed")').waitFor()
-  assert.strictEqual(await stranger.locator('#session-list li').count(), 0)
+  assert.strictEqual(await stranger.locator('#session-list .line').count(), 0)
   await stranger.close()
 }
 

@@ -42,7 +42,7 @@ async function menus ({ page, apply, selected, shows, until, accessible, picture
   await click(page.locator('#row-0'), 100, { button: 'right' })
   await click(page.getByRole('menuitem', { name: 'mark the packet' }), 100)
   await until(async () => await page.locator('#list .line.marked').count() === 0, 'it is not marked any more')
-  await click(page.locator('#session-list li').nth(1), 100, { button: 'right' })
+  await click(page.locator('#session-list .line').nth(1), 100, { button: 'right' })
   await shows('#menu', /Session #1.*End the session/s)
   await press('Escape')
   await apply('')
@@ -295,7 +295,7 @@ async function several ({ page, apply, selected, shows, until, click, press, row
   // Its session has ended: what is not done says so where the person looks.
   await press('r')
   await shows('#notice', /session 1 is not open/)
-  await click('#session-list li:nth-child(2)', 100, { button: 'right' })
+  await click('#session-list .line:nth-child(2)', 100, { button: 'right' })
   await click(page.getByRole('menuitem', { name: 'end the session' }), 100)
   await click(page.getByRole('button', { name: 'Kick' }), 100)
   await click(page.getByRole('button', { name: /^Really kick #1 .*\(ended\)\?$/ }), 100)
@@ -307,25 +307,25 @@ async function several ({ page, apply, selected, shows, until, click, press, row
 async function cleared ({ page, apply, shows, until, press, text }) {
   await apply('')
   const total = Number(await text('#list', 'aria-rowcount')) - 1
-  const sessions = await page.locator('#session-list li').count()
+  const sessions = await page.locator('#session-list .line').count()
   await page.focus('#list')
   await press('L')
   await until(async () => await text('#list', 'aria-rowcount') === '1', 'nothing is listed')
   await shows('#state', /\d+ cleared/)
-  await until(async () => await page.locator('#session-list li').count() === 1, 'no session that has ended')
+  await until(async () => await page.locator('#session-list .line').count() === 1, 'no session that has ended')
   await page.reload()
   await shows('#state', /cleared/)
-  await until(async () => await text('#list', 'aria-rowcount') === '1' && await page.locator('#session-list li').count() === 1, 'also after a reload')
+  await until(async () => await text('#list', 'aria-rowcount') === '1' && await page.locator('#session-list .line').count() === 1, 'also after a reload')
   await page.focus('#list')
   await press('U')
   await until(async () => Number(await text('#list', 'aria-rowcount')) - 1 === total, 'all again')
-  await until(async () => await page.locator('#session-list li').count() === sessions, 'all sessions')
+  await until(async () => await page.locator('#session-list .line').count() === sessions, 'all sessions')
 }
 
 // What is shown survives a reload.
 async function reloaded ({ page, apply, applied, selected, until, click, press, text }) {
   await apply('chat')
-  await click('#session-list li:nth-child(2)', 100)
+  await click('#session-list .line:nth-child(2)', 100)
   await until(applied, 'the list of the session')
   await page.focus('#list')
   await press('Home')
@@ -337,12 +337,12 @@ async function reloaded ({ page, apply, applied, selected, until, click, press, 
   await until(async () => await text('#list', 'aria-rowcount') === count && await applied(), 'the same list')
   assert.strictEqual(await page.inputValue('#filter'), 'chat')
   await selected(1, /./)
-  assert.strictEqual(await text('#session-list li:nth-child(2)', 'aria-selected'), 'true')
+  assert.strictEqual(await text('#session-list .line:nth-child(2)', 'aria-selected'), 'true')
   await click('#tab-statistics')
   await page.reload()
   await page.locator('#panel-statistics').waitFor({ state: 'visible' })
   await click('#tab-packets')
-  await click('#session-list li:nth-child(1)', 100)
+  await click('#session-list .line:nth-child(1)', 100)
   await apply('')
 }
 

@@ -22,6 +22,8 @@ pub struct CountingSink {
     closed: usize,
     /// The greatest number of them.
     max_closed: usize,
+    /// The greatest number of `sessions`.
+    max: usize,
 }
 
 /// The counts of a session.
@@ -41,16 +43,17 @@ pub struct SessionCounts {
 
 impl Default for CountingSink {
     fn default() -> Self {
-        Self::keeping(MAX_CLOSED)
+        Self::keeping(MAX_CLOSED, MAX_SESSIONS)
     }
 }
 
 impl CountingSink {
-    /// Creates a sink that counts the last `max_closed` closed sessions separately, and the earlier ones together.
+    /// Creates a sink that counts at most `max` sessions separately, of which the last `max_closed` that have closed,
+    /// and the earlier ones together.
     #[must_use]
-    pub fn keeping(max_closed: usize) -> Self {
+    pub fn keeping(max_closed: usize, max: usize) -> Self {
         let (sessions, earlier) = (BTreeMap::new(), CountsByPacket::default());
-        Self { sessions, earlier, forgotten: 0, closed: 0, max_closed }
+        Self { sessions, earlier, forgotten: 0, closed: 0, max_closed, max }
     }
 
     /// The number of sessions that are no longer counted separately.
@@ -83,7 +86,7 @@ impl CountingSink {
 
     /// Merges the oldest closed sessions, or the oldest ones if none has closed, into `earlier`.
     fn forget(&mut self) {
-        while self.closed > self.max_closed || self.sessions.len() > MAX_SESSIONS {
+        while self.closed > self.max_closed || self.sessions.len() > self.max {
             // Without this, each entry of many open sessions would search all of them.
             let sessions = (self.closed > 0).then_some(&self.sessions);
             let mut sessions = sessions.into_iter().flatten();
@@ -128,5 +131,6 @@ impl Sink for CountingSink {
 /// Closed sessions that are counted separately unless the caller says otherwise.
 const MAX_CLOSED: usize = 64;
 
-/// Sessions that are counted separately. A capture may lack the events of their closing.
+/// Sessions that are counted separately unless the caller says otherwise. A capture may lack the events of their
+/// closing.
 const MAX_SESSIONS: usize = 1024;

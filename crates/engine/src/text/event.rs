@@ -73,7 +73,7 @@ fn write_summary(out: &mut String, event: &Event, summary: &Summary) {
     let _ = write!(
         out,
         "closed after {seconds:.3} s: {}; → {}, {}; ← {}, {}",
-        Escaped(reason_text(&summary.reason)),
+        Escaped(end_reason(&summary.reason)),
         count(summary.serverbound_packets, "packet"),
         ByteSize(summary.serverbound_bytes),
         count(summary.clientbound_packets, "packet"),
@@ -82,7 +82,8 @@ fn write_summary(out: &mut String, event: &Event, summary: &Summary) {
 }
 
 /// Returns why a session ended, with the game's words in English. Earlier captures quote a server's component as JSON.
-fn reason_text(reason: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn end_reason(reason: &str) -> Cow<'_, str> {
     let Some((what, raw)) = reason.split_once(": ") else { return Cow::Borrowed(reason) };
     let words = match raw.starts_with(['{', '[', '"']) {
         true => Cow::Owned(plain_text(raw)),

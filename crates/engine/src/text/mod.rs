@@ -31,6 +31,7 @@ pub use cut::cut;
 pub use escape::{
     Composed, Escaped, EscapedJson, EscapedJsonWriter, EscapedLines, Styled, shell_quoted,
 };
+pub use event::end_reason;
 pub use field_lines::{FieldLine, FieldLines};
 pub use field_value::{field_json, field_text};
 pub use info::{write_info, write_summary};
