@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
-use mitmcraft_engine::capture::Record;
+use mitmcraft_engine::analysis::FollowedStates;
+use mitmcraft_engine::capture::{Entry, EventKind, Record};
 use mitmcraft_engine::text::Escaped;
 use mitmcraft_protocol::derived::{Proof, ProvenPacket, Standing};
 use mitmcraft_protocol::packet::Origin;
-use mitmcraft_protocol::schema::{Catalog, Family, Protocol};
+use mitmcraft_protocol::schema::{Catalog, Family, Protocol, Role};
 use serde_json::{Value as Json, json};
 
 use super::super::args::{Memory, Protocols};
@@ -54,7 +55,14 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut input = Input::open(&files, &reading)?;
     let mut proofs = Proofs::new(&catalog);
     for entry in input.by_ref() {
-        entry.record().into_iter().for_each(|record| proofs.take(record));
+        match &entry {
+            Entry::Packet(record) => proofs.take(record),
+            Entry::Event(event) => {
+                if let EventKind::Open | EventKind::Close(_) = event.kind {
+                    proofs.states.forget(event.context.session);
+                }
+            }
+        }
     }
     let damage = input.end();
     let guessed = proofs.guessed;
@@ -64,8 +72,8 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     };
     if guessed > 0 {
         output.warning(&format!(
-            "{} recorded with the layouts of another version, which also told the states: a packet of another \
-             state counts as one that does not fit, or for the wrong layout",
+            "{} recorded with the layouts of another version, which also told the states, since the capture does not \
+             begin with the handshake: a packet of another state counts as one that does not fit, or for the wrong layout",
             count(guessed, "packet")
         ));
     }
@@ -91,7 +99,9 @@ struct Proofs<'c> {
     only_added: bool,
     /// The versions of other packets.
     others: BTreeSet<i32>,
-    /// Packets that were recorded with the layouts of another version.
+    /// The states of sessions that were recorded with the layouts of another version.
+    states: FollowedStates,
+    /// Packets of such sessions whose state is only known from the capture.
     guessed: u64,
 }
 
@@ -101,7 +111,8 @@ impl<'c> Proofs<'c> {
         let proofs: BTreeMap<i32, Proof> =
             added.map(|it| (it.version(), Proof::new(Arc::clone(it)))).collect();
         let only_added = !proofs.is_empty();
-        Self { catalog, only_added, proofs, others: BTreeSet::new(), guessed: 0 }
+        let (others, states) = (BTreeSet::new(), FollowedStates::default());
+        Self { catalog, only_added, proofs, others, states, guessed: 0 }
     }
 
     /// Takes a packet as a peer sent it. The version is the client's, also if it was recorded with the layouts of
@@ -112,6 +123,7 @@ impl<'c> Proofs<'c> {
             return;
         }
         let Ok(body) = packet.body() else { return };
+        self.states.begin(packet);
         // The handshake is the same in all versions.
         let Some(number) = context.version else { return };
         let is_own = context.protocol.version() == number;
@@ -122,8 +134,15 @@ impl<'c> Proofs<'c> {
         }
         match self.proofs.get_mut(&number) {
             Some(proof) => {
-                self.guessed += u64::from(!is_own);
-                proof.take(packet.state(), packet.direction(), &body, || {
+                // Layouts of another version may have told another state.
+                let followed = match is_own {
+                    true => Some(packet.state()),
+                    false if packet.role() == Some(Role::Handshake) => Some(packet.state()),
+                    false => self.states.take(packet, &body, proof.protocol()),
+                };
+                self.guessed += u64::from(followed.is_none());
+                let state = followed.unwrap_or_else(|| packet.state());
+                proof.take(state, packet.direction(), &body, || {
                     format!("session {}, packet {}", context.session, packet.seq())
                 });
             }

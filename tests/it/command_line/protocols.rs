@@ -329,11 +329,21 @@ fn prove_takes_the_description_in_a_capture_and_warns_of_guesses() {
         true => line.replace(r#""protocol":777"#, r#""protocol":778"#),
         false => line.to_owned(),
     };
-    let lines: Vec<String> = session.lines().map(client).collect();
+    let mut lines: Vec<String> = session.lines().map(client).collect();
     std::fs::write(&guess, lines.join("\n")).unwrap();
     let prove = ["protocols", "prove", text(&guess), "--protocol", text(&table)];
-    let (proven, said) = Program::mitmcraft(&prove).succeed_with_errors();
-    assert!(proven.contains("(protocol 778): "), "{proven}");
+    let (followed, said) = Program::mitmcraft(&prove).succeed_with_errors();
+    assert!(followed == proven && !said.contains("warning"), "{followed}{said}");
+    // What told the states was wrong: they are followed anew.
+    let misread = lines.join("\n").replace(r#""state":"play""#, r#""state":"configuration""#);
+    std::fs::write(&guess, misread).unwrap();
+    let (followed, said) = Program::mitmcraft(&prove).succeed_with_errors();
+    assert!(followed == proven && !said.contains("warning"), "{followed}{said}");
+    // Without the handshake, only the capture tells the states.
+    let handshake = lines.iter().position(|line| line.contains(r#""packet":"set_protocol""#));
+    lines.remove(handshake.unwrap());
+    std::fs::write(&guess, lines.join("\n")).unwrap();
+    let (_, said) = Program::mitmcraft(&prove).succeed_with_errors();
     assert!(said.contains("packets recorded with the layouts of another version"), "{said}");
 }
 

@@ -11,6 +11,7 @@ mod counts_by_packet;
 mod diagnostic_counts;
 mod diff;
 mod exchange;
+mod followed_states;
 mod join;
 mod lag;
 mod named_counts;
@@ -33,6 +34,7 @@ pub use diff::{
 };
 pub(crate) use diff::{ends_tick, entity_ids, fingerprint};
 pub(crate) use exchange::{Exchange, ExchangeRole};
+pub use followed_states::FollowedStates;
 pub(crate) use join::{Join, Waiting, game_mode};
 pub use join::{JoinCheck, StuckJoin};
 pub use lag::{

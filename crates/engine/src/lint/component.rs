@@ -1,4 +1,6 @@
-//! Text components in NBT, as the game parses them since 1.20.3.
+//! Text components in NBT, as the game parses them since 1.20.3, and in JSON.
+
+use serde_json::Value as Json;
 
 use mitmcraft_protocol::packet::TextColor;
 use mitmcraft_protocol::wire::{Compound, Tag};
@@ -6,6 +8,25 @@ use mitmcraft_protocol::wire::{Compound, Tag};
 /// Returns what is wrong with a text component in NBT, and whether the game refuses it for certain.
 pub(super) fn fault(tag: &Tag) -> Option<(bool, String)> {
     part(tag, MAX_DEPTH)
+}
+
+/// Returns what is wrong with the form of a text component in JSON.
+pub(super) fn json_fault(json: &Json) -> Option<&'static str> {
+    match json {
+        Json::Array(all) if all.is_empty() => Some("an empty list is not a component"),
+        // The parser of JSON bounds the depth.
+        Json::Array(all) => all.iter().find_map(json_fault),
+        Json::Object(fields) if !CONTENTS.iter().any(|key| fields.contains_key(*key)) => {
+            Some("a component without `text`, `translate` or other contents")
+        }
+        Json::Object(fields) => match fields.get("extra") {
+            Some(Json::Array(all)) if all.is_empty() => Some("`extra` of a component is empty"),
+            Some(Json::Array(all)) => all.iter().find_map(json_fault),
+            Some(_) => Some("`extra` of a component is not a list"),
+            None => None,
+        },
+        _ => None,
+    }
 }
 
 fn part(tag: &Tag, depth: usize) -> Option<(bool, String)> {

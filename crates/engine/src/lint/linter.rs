@@ -11,7 +11,9 @@ use crate::report::{Around, Finding, Place};
 use crate::text::Escaped;
 use mitmcraft_protocol::codec::CodecError;
 use mitmcraft_protocol::contents::{Contents, ContentsError};
-use mitmcraft_protocol::meaning::{Breach, Grade, SessionMemory, diagnose};
+use mitmcraft_protocol::meaning::{
+    About, Breach, Grade, RegistryKind, SessionMemory, diagnose, registry,
+};
 use mitmcraft_protocol::packet::{
     Diagnostic, Packet, RawReason, Reading, Timestamp, Undecoded, any_position,
 };
@@ -172,12 +174,13 @@ impl Linter {
         }
     }
 
-    fn judge(&mut self, record: &Record) {
+    /// Judges a packet. `about` is what earlier packets say of its subject.
+    fn judge(&mut self, record: &Record, about: Option<About>) {
         let packet = &record.packet;
         let protocol = &packet.context().protocol;
         let version = (protocol.version(), protocol.newest_name().to_owned());
         *self.judged.entry(version).or_default() += 1;
-        if let Some(Breach { diagnostic, certain, reason }) = Breach::of_inflated(packet) {
+        if let Some(Breach { diagnostic, certain, reason, .. }) = Breach::of_inflated(packet) {
             let fault = Fault::new(LintRule::Diagnosed(diagnostic), reason);
             self.add(record, Fault { certain, ..fault });
         }
@@ -188,13 +191,13 @@ impl Linter {
             self.undecoded(record, &error);
             return;
         }
-        let about = self.memory.take(packet);
         let is_server = packet.direction() == Direction::Clientbound;
+        let of_dead = self.attributes_of_none(packet);
         let session = self.sessions.entry(packet.context().session).or_default();
         let faults = if is_server { session.take_clientbound(record) } else { Vec::new() };
         let Some(kind) = packet.kind() else { return };
         let mut values = Values::read(packet, kind, about);
-        for fault in faults {
+        for fault in faults.into_iter().chain(of_dead) {
             let span = fault.field.as_deref().and_then(|field| values.place(field));
             self.add(record, Fault { span, ..fault });
         }
@@ -210,8 +213,12 @@ impl Linter {
         let contents = Contents::read(packet);
         let data = ["chunkData", "data", "compressedChunkData"];
         let span = || data.into_iter().find_map(|field| values.place(field));
-        // It may read another block.
-        if let Some(reason) = contents.as_ref().and_then(|it| it.as_ref().ok()?.unknown_block()) {
+        // It may read another block or biome.
+        let unknown = contents.as_ref().and_then(|it| {
+            let contents = it.as_ref().ok()?;
+            contents.unknown_block().or_else(|| contents.unknown_biome())
+        });
+        if let Some(reason) = unknown {
             let fault = Fault::new(LintRule::ChunkInvalid, reason);
             self.add(record, Fault { certain: false, span: span(), ..fault });
         }
@@ -226,6 +233,23 @@ impl Linter {
             let fault = Fault::new(LintRule::ChunkInvalid, error.to_string());
             self.add(record, Fault { certain, span: span(), ..fault });
         }
+    }
+
+    /// Returns the fault of attributes of an entity that has none: the game takes only those that can live.
+    fn attributes_of_none(&self, packet: &Packet) -> Option<Fault> {
+        let kind = packet.kind()?;
+        if !matches!(&**kind.name(), "update_attributes" | "entity_update_attributes") {
+            return None;
+        }
+        let id = packet.value().ok()?.get("entityId")?.as_int()?;
+        let entity = self.memory.entity(packet.context().session, id)?;
+        let keys = registry(&packet.context().protocol, RegistryKind::Metadata)?;
+        let release = packet.context().protocol.release();
+        let key = if release < Release::V1_9 { "health" } else { "living_entity_flags" };
+        let is_living = keys.has_key(entity, key)?;
+        let reason = || format!("the entity is of type {entity}, which has no attributes");
+        let field = Some("entityId".to_owned());
+        (!is_living).then(|| Fault { field, ..Fault::new(LintRule::AttributesInvalid, reason()) })
     }
 
     /// Takes the diagnostics that follow from earlier packets or from the form of the frame. Some are the fault
@@ -262,7 +286,9 @@ impl Linter {
         if !record.outcome.came() {
             return;
         }
-        let faults = session.client.say(record);
+        let memory = &self.memory;
+        let type_of = |id| memory.entity(packet.context().session, id);
+        let faults = session.client.say(record, &type_of);
         if faults.is_empty() {
             return;
         }
@@ -430,6 +456,7 @@ impl Sink for Linter {
                 {
                     self.add(&record, fault);
                 }
+                let about = if record.outcome.came() { self.memory.take(packet) } else { None };
                 if self.side.judges(Direction::Serverbound) {
                     self.judge_client(record);
                 }
@@ -439,7 +466,7 @@ impl Sink for Linter {
                 if record.outcome.came() {
                     self.take_noted(record);
                     if self.side.judges(packet.direction()) {
-                        self.judge(record);
+                        self.judge(record, about);
                     }
                 }
             }

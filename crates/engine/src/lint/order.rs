@@ -19,6 +19,12 @@ pub(super) struct Order {
     has_world: bool,
     /// The registries with entries that the server has sent.
     registries: BTreeSet<String>,
+    /// The UUIDs of the boss bars that the server has added; at most [`MAX_BARS`].
+    bars: BTreeSet<u128>,
+    /// `true` if the server has sent a code of conduct in this configuration.
+    has_conduct: bool,
+    /// The number of the next message of a player, since 1.21.5; `None` if it is not known.
+    next_message: Option<i64>,
 }
 
 impl Order {
@@ -42,12 +48,13 @@ impl Order {
                 self.has_world = false;
             }
             Some(Role::FinishConfiguration) => {
-                self.has_world = false;
+                (self.has_world, self.has_conduct) = (false, false);
                 let is_whole = self.has_entered && !self.has_gaps;
                 return if is_whole { self.missing_registries(packet) } else { None };
             }
             Some(Role::JoinGame) => {
                 self.has_world = true;
+                self.next_message = Some(0);
                 return self.missing_registries(packet);
             }
             _ => {}
@@ -56,10 +63,51 @@ impl Order {
         if packet.state() == State::Configuration && &**kind.name() == "registry_data" {
             self.take_registry(packet);
         }
+        if self.has_entered
+            && !self.has_gaps
+            && let Some(fault) = self.fault(packet, kind.name())
+        {
+            return Some(fault);
+        }
         let is_early = self.has_entered && !self.has_gaps && !self.has_world;
         let reason = "the packet needs a world, but comes before Join Game";
         (is_early && needs_world(packet.context().protocol.release(), kind))
             .then(|| Fault::new(LintRule::OrderWrong, reason))
+    }
+
+    /// Returns what is wrong with a packet after those that came before it.
+    fn fault(&mut self, packet: &Packet, name: &str) -> Option<Fault> {
+        match (packet.state(), name) {
+            (State::Configuration, "code_of_conduct") => {
+                let reason = "a second code of conduct comes in one configuration";
+                std::mem::replace(&mut self.has_conduct, true)
+                    .then(|| Fault::new(LintRule::OrderWrong, reason))
+            }
+            (State::Play, "player_chat") => {
+                let index = packet.value().ok()?.get("globalIndex")?.as_int()?;
+                let wanted = self.next_message.replace(index.wrapping_add(1))?;
+                let reason = || format!("message {index} comes where {wanted} is next");
+                let field = Some("globalIndex".to_owned());
+                (index != wanted)
+                    .then(|| Fault { field, ..Fault::new(LintRule::OrderWrong, reason()) })
+            }
+            (State::Play, "boss_bar") => {
+                let fields = packet.value().ok()?;
+                let bar = fields.get("entityUUID")?.as_uuid()?;
+                let action = fields.get("action")?.as_int()?;
+                let can_know = self.bars.len() < MAX_BARS;
+                let is_known = self.bars.contains(&bar);
+                if action == ADD && can_know {
+                    self.bars.insert(bar);
+                }
+                let reason = "the packet changes a boss bar that was never added";
+                let field = Some("entityUUID".to_owned());
+                let changes = !matches!(action, ADD | REMOVE);
+                (changes && can_know && !is_known)
+                    .then(|| Fault { field, ..Fault::new(LintRule::OrderWrong, reason) })
+            }
+            _ => None,
+        }
     }
 
     fn take_registry(&mut self, packet: &Packet) {
@@ -113,3 +161,10 @@ fn registries_of(codec: &Value) -> impl Iterator<Item = String> {
         (!list.items.is_empty()).then(|| String::from_utf8_lossy(id).into_owned())
     })
 }
+
+/// The actions of `boss_bar` that need no bar.
+const ADD: i64 = 0;
+const REMOVE: i64 = 1;
+
+/// The most boss bars that are known; with more, none is called unknown.
+const MAX_BARS: usize = 4096;

@@ -178,7 +178,8 @@ fn write_finding(out: &mut String, finding: &Finding, options: &LineOptions) {
     finding.write_packets(out, options);
     if let Some(seen) = finding.player_sees {
         let is_client = ClientRule::ALL.iter().any(|it| it.name() == *rule);
-        let whose = if is_client { "what follows" } else { "the player sees" };
+        let is_seen = !is_client && finding.grade.is_none_or(|it| it == Grade::Ends);
+        let whose = if !is_seen { "what follows" } else { "the player sees" };
         let _ = writeln!(out, "  {whose}: {seen}");
     }
 }

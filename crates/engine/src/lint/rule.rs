@@ -36,6 +36,8 @@ pub enum LintRule {
     ServerSilent,
     /// A value in the metadata of an entity is of another type than the game reads.
     MetadataInvalid,
+    /// Attributes are of an entity that has none.
+    AttributesInvalid,
     /// A message of a plugin has a channel that the client has not registered.
     ChannelUnregistered,
     /// The server does not read what a proxy forwards of the player.
@@ -52,7 +54,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// The rules about packets of either side, and about servers.
-    const COMMON: [Self; 41] = [
+    const COMMON: [Self; 43] = [
         Self::FrameInvalid,
         Self::IdUnknown,
         Self::BytesMissing,
@@ -68,6 +70,7 @@ impl LintRule {
         Self::RegistryMissing,
         Self::ServerSilent,
         Self::MetadataInvalid,
+        Self::AttributesInvalid,
         Self::ChannelUnregistered,
         Self::ForwardingUnread,
         Self::JoinIncomplete,
@@ -83,6 +86,7 @@ impl LintRule {
         Self::Diagnosed(Diagnostic::LengthInvalid),
         Self::Diagnosed(Diagnostic::NumberInvalid),
         Self::Diagnosed(Diagnostic::IdentifierInvalid),
+        Self::Diagnosed(Diagnostic::CharactersInvalid),
         Self::Diagnosed(Diagnostic::NbtTooLarge),
         Self::Diagnosed(Diagnostic::ChatTooLong),
         Self::Diagnosed(Diagnostic::PositionOutOfRange),
@@ -132,6 +136,7 @@ impl LintRule {
             Self::RegistryMissing => "registry-missing",
             Self::ServerSilent => "server-silent",
             Self::MetadataInvalid => "metadata-invalid",
+            Self::AttributesInvalid => "attributes-invalid",
             Self::ChannelUnregistered => "channel-unregistered",
             Self::ForwardingUnread => "forwarding-unread",
             Self::JoinIncomplete => "join-incomplete",
@@ -172,7 +177,7 @@ impl LintRule {
                  registry`"
             }
             Self::ServerSilent => "the connection is lost: `Timed out`",
-            Self::MetadataInvalid => {
+            Self::MetadataInvalid | Self::AttributesInvalid => {
                 "the game crashes, or since 1.20.5 the connection is lost: `Network Protocol Error`"
             }
             Self::ChannelUnregistered => "nothing: the mods of the client do not read the message",
@@ -200,6 +205,9 @@ impl LintRule {
                 }
                 Diagnostic::IdentifierInvalid => {
                     "the connection is lost: `Non [a-z0-9_.-] character in namespace of location`"
+                }
+                Diagnostic::CharactersInvalid => {
+                    "the connection is lost: `Illegal characters in chat`, or `Invalid characters in username`"
                 }
                 Diagnostic::NbtTooLarge => {
                     "the connection is lost: `Tried to read NBT tag that was too big`"

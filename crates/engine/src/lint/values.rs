@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -61,9 +62,14 @@ impl<'p> Values<'p> {
     }
 
     fn fault(&mut self, rule: LintRule, certain: bool, reason: String, span: Range<usize>) {
-        let field = Some(self.path.as_str().to_owned()).filter(|path| !path.is_empty());
         let fault = Fault::new(rule, reason);
-        self.faults.push(Fault { certain, field, span: Some(span), ..fault });
+        self.push(Fault { certain, span: Some(span), ..fault });
+    }
+
+    /// Takes a fault of the value at the path of the walk.
+    fn push(&mut self, fault: Fault) {
+        let field = Some(self.path.as_str().to_owned()).filter(|path| !path.is_empty());
+        self.faults.push(Fault { field, ..fault });
     }
 
     fn note_field(&mut self, span: Range<usize>) {
@@ -118,12 +124,45 @@ impl<'p> Values<'p> {
         if let Some(reason) = fault {
             self.fault(LintRule::MetadataInvalid, true, reason, leaf.span());
         }
+        if let ("metadata.key", Scalar::Int(key)) = (self.path.as_str(), &leaf.value)
+            && self.release >= Release::V1_20_5
+            && let Some(entity) = self.tracker.metadata_entity()
+            && let Some(keys) = self.tracker.metadata_keys()
+            && usize::try_from(*key).is_ok_and(|key| key >= keys)
+            && *key != END_OF_METADATA
+        {
+            let keys = count(keys as u64, "key");
+            let reason = format!("{key}: the metadata of {entity} has {keys}");
+            // A second witness of the keys ends with 1.21.10.
+            let certain = self.release < Release::V1_21_11;
+            self.fault(LintRule::MetadataInvalid, certain, reason, leaf.span());
+        }
+    }
+
+    /// Checks the name of a dimension type, which is sent as a name up to 1.20.4, against those that the server has
+    /// sent.
+    fn dimension(&mut self, leaf: &Leaf<'_>) {
+        let field = match &**self.kind.name() {
+            "login" => "worldType",
+            "respawn" => "dimension",
+            _ => return,
+        };
+        let Scalar::Text(bytes, encoding) = leaf.value else { return };
+        if self.path.as_str() != field || self.sent.name(DIMENSION_TYPE, 0).is_none() {
+            return;
+        }
+        let name = encoding.decode_lossy(bytes);
+        if self.sent.number(DIMENSION_TYPE, &name).is_none() {
+            let reason = format!("the server has sent no dimension type `{name}`");
+            self.fault(LintRule::EntryUnsent, true, reason, leaf.span());
+        }
     }
 
     /// Takes what the game refuses, if it refuses a value or a list.
     fn breach(&mut self, breach: Option<Breach>, span: Range<usize>) {
-        if let Some(Breach { diagnostic, certain, reason }) = breach {
-            self.fault(LintRule::Diagnosed(diagnostic), certain, reason, span);
+        if let Some(Breach { diagnostic, certain, reason, grade, then }) = breach {
+            let fault = Fault::new(LintRule::Diagnosed(diagnostic), reason);
+            self.push(Fault { certain, grade, then, span: Some(span), ..fault });
         }
     }
 
@@ -131,12 +170,22 @@ impl<'p> Values<'p> {
     fn inside(&mut self, value: &Scalar<'_>, span: Range<usize>) {
         let path = self.path.as_str();
         let (diagnostic, certain, reason) = match (&mut self.inside, value) {
-            (Inside::Commands(nodes), Scalar::Int(index)) if INDEXES.contains(&path) => {
-                if usize::try_from(*index).is_ok_and(|index| index < *nodes) {
-                    return;
+            (Inside::Commands(tree), Scalar::Int(index)) if INDEXES.contains(&path) => {
+                let nodes = tree.count;
+                match usize::try_from(*index).ok().filter(|index| *index < nodes) {
+                    None => {
+                        let has = count(nodes as u64, "node");
+                        (Diagnostic::NumberInvalid, true, format!("{index}: the packet has {has}"))
+                    }
+                    Some(node) => {
+                        tree.take(path, node);
+                        if path != ROOT || !tree.is_endless() {
+                            return;
+                        }
+                        let reason = "a node is redirected to itself, by others or directly";
+                        (Diagnostic::NumberInvalid, true, reason.to_owned())
+                    }
                 }
-                let reason = format!("{index}: the packet has {}", count(*nodes as u64, "node"));
-                (Diagnostic::NumberInvalid, true, reason)
             }
             (Inside::Map(patch), Scalar::Int(number)) => {
                 let known = PATCH.iter().position(|name| *name == path);
@@ -192,6 +241,10 @@ impl<'p> Values<'p> {
                     let rule = LintRule::Diagnosed(Diagnostic::JsonInvalid);
                     // The game's parser takes a little more, such as names without quotes.
                     self.fault(rule, false, reason, leaf.span());
+                } else if let Some(reason) =
+                    serde_json::from_slice(bytes).ok().and_then(|it| component::json_fault(&it))
+                {
+                    self.fault(LintRule::TextInvalid, false, reason.to_owned(), leaf.span());
                 }
             }
             _ => {
@@ -216,6 +269,7 @@ impl Visitor for Values<'_> {
         self.inside(&leaf.value, leaf.span());
         if self.release.family() == Family::Java {
             self.metadata(meaning, leaf);
+            self.dimension(leaf);
             self.component(leaf);
         }
         Flow::Continue(())
@@ -238,10 +292,10 @@ impl Visitor for Values<'_> {
         self.note_field(at..at + 1);
         self.tracker.open_list();
         self.path.open();
-        if let (Inside::Commands(nodes), Some(count)) = (&mut self.inside, count)
+        if let (Inside::Commands(tree), Some(count)) = (&mut self.inside, count)
             && self.open.len() <= 1
         {
-            *nodes = count;
+            tree.count = count;
         }
         self.open.push(at);
         Flow::Continue(())
@@ -251,6 +305,12 @@ impl Visitor for Values<'_> {
         self.tracker.close();
         let count = self.path.close();
         let at = self.open.pop().unwrap_or_default();
+        if let Inside::Commands(tree) = &mut self.inside
+            && self.path.as_str() == "nodes"
+            && self.open.len() == WITHIN_NODES
+        {
+            tree.node += 1;
+        }
         self.end_list(count, at);
         Flow::Continue(())
     }
@@ -268,8 +328,8 @@ impl Visitor for Values<'_> {
 /// The values of a packet that bound others in it.
 enum Inside {
     Nothing,
-    /// The number of nodes of a tree of commands.
-    Commands(usize),
+    /// The nodes of a tree of commands.
+    Commands(Tree),
     /// Size and place of the part of a map that changes.
     Map([i64; 4]),
 }
@@ -277,18 +337,67 @@ enum Inside {
 impl Inside {
     fn of(kind: &PacketType) -> Self {
         match &**kind.name() {
-            "declare_commands" => Self::Commands(0),
+            "declare_commands" => Self::Commands(Tree::default()),
             "map" => Self::Map([0; 4]),
             _ => Self::Nothing,
         }
     }
 }
 
+/// The nodes of a tree of commands, as far as the walk has come.
+#[derive(Default)]
+struct Tree {
+    count: usize,
+    /// The number of the node that the walk is in.
+    node: usize,
+    /// The redirected nodes, in order, each with its target.
+    redirects: Vec<(usize, usize)>,
+}
+
+impl Tree {
+    fn take(&mut self, path: &str, target: usize) {
+        if path == REDIRECT {
+            self.redirects.push((self.node, target));
+        }
+    }
+
+    /// Returns whether redirects lead back to where they begin: the game builds no node before its target.
+    fn is_endless(&self) -> bool {
+        let target = |node: usize| {
+            let place = self.redirects.binary_search_by_key(&node, |(from, _)| *from).ok()?;
+            Some(self.redirects[place].1)
+        };
+        // A node that ends somewhere is followed once.
+        let mut ends = HashSet::new();
+        for (start, _) in &self.redirects {
+            let (mut node, mut seen) = (*start, HashSet::new());
+            while !ends.contains(&node) {
+                if !seen.insert(node) {
+                    return true;
+                }
+                let Some(next) = target(node) else { break };
+                node = next;
+            }
+            ends.extend(seen);
+        }
+        false
+    }
+}
+
 /// The fields that have the number of a node.
-const INDEXES: [&str; 3] = ["nodes.children", "nodes.redirectNode", "rootIndex"];
+const INDEXES: [&str; 3] = ["nodes.children", REDIRECT, ROOT];
+/// The open containers and lists beside a node: the packet and its list.
+const WITHIN_NODES: usize = 2;
+const REDIRECT: &str = "nodes.redirectNode";
+const ROOT: &str = "rootIndex";
 
 /// The fields of [`Inside::Map`].
 const PATCH: [&str; 4] = ["columns", "rows", "x", "y"];
 
 /// The columns and rows of a map.
 const SIDE: i64 = 128;
+
+/// The key that ends an entity's metadata.
+const END_OF_METADATA: i64 = 255;
+
+const DIMENSION_TYPE: &str = "minecraft:dimension_type";

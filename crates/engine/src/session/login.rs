@@ -3,12 +3,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::incoming::Incoming;
-use super::neighbors::Neighbors;
 use super::{AuthMode, Session};
 use crate::auth::Profile;
 use crate::filter::Verdict;
 use crate::link::{Handshake, Notice, Output, Side, disconnect_body};
-use mitmcraft_protocol::packet::{Content, Packet, RawReason, Undecoded};
+use mitmcraft_protocol::packet::{Content, Neighbors, Packet, RawReason, Undecoded};
 use mitmcraft_protocol::schema::{
     DecodeCause, DecodeError, Direction, Name, PerDirection, Role, State, Value,
 };

@@ -8,7 +8,6 @@ use super::control::{Admission, Control};
 use super::identity::Identity;
 use super::incoming::Incoming;
 use super::keep_alives::KeepAlives;
-use super::neighbors::Neighbors;
 use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
@@ -20,7 +19,7 @@ use crate::link::{
 };
 use mitmcraft_protocol::codec::{CodecError, Frame, KeyLogLine, KeyRing, Unit};
 use mitmcraft_protocol::packet::{
-    Content, Context, Packet, RawReason, SentRegistries, Tally, Timestamp,
+    Content, Context, Neighbors, Packet, RawReason, SentRegistries, Tally, Timestamp,
 };
 use mitmcraft_protocol::schema::{Direction, PerDirection, Role, State};
 

@@ -1,8 +1,11 @@
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::fields::{int, masked};
-use super::{Blocks, Column, ContentsError, Missing, Palette, light, packed, planar, region};
+use super::{
+    BiomeMap, Blocks, Column, ContentsError, Missing, Palette, light, packed, planar, region,
+};
 use crate::meaning::{FieldMeanings, Registry, RegistryKind, registry};
 use crate::packet::{Packet, SentRegistries};
 use crate::schema::{Direction, PacketType, Protocol, Release, Scalar, State, Value};
@@ -111,7 +114,7 @@ impl Contents {
     /// Returns the name of a biome, or its number if it has no name.
     #[must_use]
     pub fn biome_name(&self, number: u32) -> String {
-        let sent = self.sent.name("minecraft:worldgen/biome", number.into());
+        let sent = self.sent.name(BIOMES, number.into());
         let name = sent.or_else(|| self.biomes?.name(number.into()));
         name.map_or_else(|| format!("biome {number}"), str::to_owned)
     }
@@ -122,23 +125,76 @@ impl Contents {
     pub fn unknown_block(&self) -> Option<String> {
         let blocks = self.blocks?;
         let sections = self.columns.iter().flat_map(|column| column.sections.iter().enumerate());
+        let is_unknown = |state: u32| blocks.name(self.block_number(state).into()).is_none();
+        let mut known = HashSet::new();
         for (place, section) in sections {
-            let Some(Blocks::Packed(container)) = &section.blocks else { continue };
-            let Palette::Indirect(palette) = &container.palette else { continue };
-            let is_unknown =
-                |state: &&u32| blocks.name(self.block_number(**state).into()).is_none();
-            if let Some(state) = palette.iter().find(is_unknown) {
-                let number = self.block_number(*state);
+            let palette = match &section.blocks {
+                None => continue,
+                Some(Blocks::Packed(container)) => match &container.palette {
+                    Palette::Indirect(palette) => Some((palette, container.bits)),
+                    Palette::Single(_) | Palette::Direct => None,
+                },
+                Some(Blocks::Bytes { .. } | Blocks::Shorts(_)) => None,
+            };
+            let unknown = match palette {
+                Some((palette, _)) => palette.iter().copied().find(|state| is_unknown(*state)),
+                None => section.states().flatten().find(|it| known.insert(*it) && is_unknown(*it)),
+            };
+            if let Some(state) = unknown {
+                let number = self.block_number(state);
                 return Some(format!(
                     "section {place} has block {number}, which the version does not have"
                 ));
             }
-            let can_lack = palette.len() < 1 << container.bits.min(16);
-            if can_lack && section.states().any(|state| state.is_none()) {
+            if let Some((palette, bits)) = palette
+                && palette.len() < 1 << bits.min(16)
+                && section.states().any(|state| state.is_none())
+            {
                 let entries = palette.len();
                 return Some(format!(
                     "section {place} has blocks beyond the {entries} of its palette"
                 ));
+            }
+        }
+        None
+    }
+
+    /// Returns what is wrong with the first biome that is none of the version, or of those that the server has sent;
+    /// `None` if there is none, or the biomes are not known.
+    #[must_use]
+    pub fn unknown_biome(&self) -> Option<String> {
+        let are_sent = self.sent.name(BIOMES, 0).is_some();
+        // Since then, servers have biomes of their own.
+        let own = self.biomes.filter(|_| self.release < Release::V1_16_2);
+        let is_unknown = |number: u32| match (are_sent, own) {
+            (true, _) => self.sent.name(BIOMES, number.into()).is_none(),
+            // The game chooses one itself.
+            (false, Some(_)) if self.release < Release::V1_13 && number == UNSET => false,
+            (false, Some(own)) => own.name(number.into()).is_none(),
+            (false, None) => false,
+        };
+        if !are_sent && own.is_none() {
+            return None;
+        }
+        let mut known = HashSet::new();
+        for column in &self.columns {
+            let mut flat = column.biomes.iter().flat_map(BiomeMap::numbers);
+            let unknown = flat.find(|number| known.insert(*number) && is_unknown(*number));
+            if let Some(number) = unknown {
+                return Some(format!("there is no biome {number}"));
+            }
+            for (place, section) in column.sections.iter().enumerate() {
+                let Some(cells) = &section.biomes else { continue };
+                let unknown = match &cells.palette {
+                    Palette::Single(number) => Some(*number).filter(|it| is_unknown(*it)),
+                    Palette::Indirect(all) => all.iter().copied().find(|it| is_unknown(*it)),
+                    Palette::Direct => (0..CELLS)
+                        .filter_map(|it| cells.get(it))
+                        .find(|number| known.insert(*number) && is_unknown(*number)),
+                };
+                if let Some(number) = unknown {
+                    return Some(format!("section {place} has biome {number}, which there is not"));
+                }
             }
         }
         None
@@ -149,3 +205,12 @@ impl Contents {
         if self.release < Release::V1_13 { state >> 4 } else { state }
     }
 }
+
+/// The registry of biomes.
+const BIOMES: &str = "minecraft:worldgen/biome";
+
+/// The biome of a column that has none, up to 1.12.
+const UNSET: u32 = 255;
+
+/// The cells with a biome in a section.
+const CELLS: usize = 4 * 4 * 4;

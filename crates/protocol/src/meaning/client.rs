@@ -29,7 +29,7 @@ named! {
 }
 
 impl Grade {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|grade| grade.name() == text)
     }
 }
@@ -62,6 +62,8 @@ pub struct Answer {
     pub by: String,
     /// The field of both packets whose value is the same, if they have one.
     pub number: Option<String>,
+    /// The field of the question that is `true` if it needs no answer.
+    pub unless: Option<String>,
     /// `true` if questions are answered in order.
     pub is_in_order: bool,
     /// What follows if nothing was asked.
@@ -115,6 +117,7 @@ impl Entry for Answer {
         match key {
             "by" => self.by = value.as_str()?.to_owned(),
             "number" => self.number = Some(value.as_str()?.to_owned()),
+            "unless" => self.unless = Some(value.as_str()?.to_owned()),
             "in-order" => self.is_in_order = value.as_bool()?,
             "unasked" => self.unasked = grade()?,
             "repeated" => self.repeated = Some(grade()?),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::value::RawValue;
 
 use super::rows::Fields;
-use super::{Breach, LimitTracker, components, limits};
+use super::{Breach, Grade, LimitTracker, components, limits};
 use crate::packet::{Diagnostic, Diagnostics, Packet};
 use crate::schema::{Flow, Leaf, Name, NamePath, PacketType, Release, Role, Scalar, Visitor};
 
@@ -70,12 +70,17 @@ impl Breaches {
         self.others
     }
 
+    /// Takes what the game refuses; a packet that a peer only ignores or corrects has no diagnostic.
+    fn take(&mut self, breach: Option<Breach>) {
+        if let Some(breach) = breach.filter(|it| it.grade == Grade::Ends) {
+            self.others.insert(breach.diagnostic);
+        }
+    }
+
     /// Takes the end of a list, whose path is now that of the walk.
     fn end_list(&mut self, count: usize) {
         let limits = self.limits.as_ref();
-        if let Some(breach) = limits.and_then(|it| it.list(self.path.as_str(), count)) {
-            self.others.insert(breach.diagnostic);
-        }
+        self.take(limits.and_then(|it| it.list(self.path.as_str(), count)));
     }
 
     fn is_bad_json(&self, value: &Scalar<'_>) -> bool {
@@ -89,14 +94,12 @@ impl Visitor for Breaches {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         self.path.leaf();
         let path = self.path.as_str();
-        let limits = self.limits.as_mut();
-        if let Some(breach) = limits.and_then(|it| it.leaf(path, &leaf.value)) {
-            self.others.insert(breach.diagnostic);
-        }
+        let breach = self.limits.as_mut().and_then(|it| it.leaf(path, &leaf.value));
+        self.take(breach);
         if self.is_bad_json(&leaf.value) {
             self.json.insert(Diagnostic::JsonInvalid);
         }
-        match (path, leaf.value) {
+        match (self.path.as_str(), leaf.value) {
             ("y", Scalar::Float64(float)) => self.height = Some(float),
             ("stance", Scalar::Float64(float)) => self.stance = Some(float),
             _ => {}
@@ -128,10 +131,8 @@ impl Visitor for Breaches {
     fn byte_list(&mut self, _at: usize, bytes: &[u8]) -> Option<Flow> {
         self.path.leaf();
         let (path, value) = (self.path.as_str(), Scalar::Bytes(bytes));
-        let limits = self.limits.as_mut();
-        if let Some(breach) = limits.and_then(|it| it.leaf(path, &value)) {
-            self.others.insert(breach.diagnostic);
-        }
+        let breach = self.limits.as_mut().and_then(|it| it.leaf(path, &value));
+        self.take(breach);
         self.end_list(bytes.len());
         Some(Flow::Continue(()))
     }

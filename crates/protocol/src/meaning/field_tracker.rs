@@ -179,6 +179,12 @@ impl FieldTracker {
         self.key
     }
 
+    /// Returns the number of keys in the metadata of the entity that the packet is about, if it is known.
+    #[must_use]
+    pub fn metadata_keys(&self) -> Option<usize> {
+        self.keys?.key_count(self.entity?)
+    }
+
     /// Returns the type of the entity that the packet is about, if it has metadata and the type is known.
     #[must_use]
     pub fn metadata_entity(&self) -> Option<&'static str> {

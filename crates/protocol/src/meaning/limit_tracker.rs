@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::annotation::{Known, bare};
 use super::rows::Fields;
-use super::{Limits, components, limits::Limit};
+use super::{Grade, Limits, components, limits::Limit};
 use crate::packet::{Diagnostic, Packet};
 use crate::schema::{Family, PacketType, Release, Scalar};
 
@@ -26,11 +26,16 @@ pub struct Breach {
     pub certain: bool,
     /// The fault and the limit, in words.
     pub reason: String,
+    /// What follows.
+    pub grade: Grade,
+    /// What follows in words, if the rule does not say it.
+    pub then: Option<&'static str>,
 }
 
 impl Breach {
-    fn of(limit: &Limit, reason: String) -> Self {
-        Self { diagnostic: limit.diagnostic(), certain: limit.certain, reason }
+    fn of(limit: &'static Limit, reason: String) -> Self {
+        let (diagnostic, certain) = (limit.diagnostic(), limit.certain);
+        Self { diagnostic, certain, reason, grade: limit.grade, then: limit.then.as_deref() }
     }
 
     /// Returns the breach of a packet that inflates to more bytes than the game reads.
@@ -42,9 +47,13 @@ impl Breach {
         }
         let release = packet.context().protocol.release();
         let most = Limits::inflated(release, packet.state(), packet.direction())?;
-        let reason = || format!("inflates to {size} bytes, the game reads up to {most}");
-        let diagnostic = Diagnostic::InflatedTooLong;
-        (size > most).then(|| Self { diagnostic, certain: true, reason: reason() })
+        (size > most).then(|| Self {
+            diagnostic: Diagnostic::InflatedTooLong,
+            certain: true,
+            reason: format!("inflates to {size} bytes, the game reads up to {most}"),
+            grade: Grade::Ends,
+            then: None,
+        })
     }
 }
 

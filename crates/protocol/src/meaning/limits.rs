@@ -3,9 +3,10 @@ use std::sync::LazyLock;
 
 use toml::de::DeValue;
 
+use super::Grade;
 use super::annotation::Known;
 use super::nbt_size::nbt_size;
-use super::rows::{Entry, Fields, Row, Table, names};
+use super::rows::{Entry, Fields, Row, Table, names, texts};
 use crate::packet::Diagnostic;
 use crate::schema::{Direction, Family, PacketType, Release, Scalar, State};
 
@@ -24,6 +25,10 @@ pub(crate) struct Limit {
     rule: Option<Diagnostic>,
     /// `false` if the game may bear a breach.
     pub(crate) certain: bool,
+    /// What follows from a breach.
+    pub(super) grade: Grade,
+    /// What follows in words, if the rule does not say it.
+    pub(super) then: Option<String>,
     accepted: Accepted,
 }
 
@@ -45,6 +50,14 @@ enum Accepted {
     Hash {
         is_lower: bool,
     },
+    /// Texts of these.
+    Names(Vec<String>),
+    /// The name of a player: visible characters of ASCII.
+    PlayerName,
+    /// What a player writes: no `§` and no control characters.
+    Message,
+    /// Bytes of which the last has no bit beyond this number of them.
+    Bits(usize),
     /// NBT up to a size by the game's own count.
     Nbt(usize),
     /// Packets that inflate to at most so many bytes.
@@ -110,9 +123,12 @@ impl Limit {
             Accepted::Bytes(_) | Accepted::Counts(_) => Diagnostic::LengthInvalid,
             Accepted::Identifier => Diagnostic::IdentifierInvalid,
             Accepted::Hash { .. } => Diagnostic::PackHashInvalid,
+            Accepted::PlayerName | Accepted::Message => Diagnostic::CharactersInvalid,
             Accepted::Nbt(_) => Diagnostic::NbtTooLarge,
             Accepted::Inflated(_) => Diagnostic::InflatedTooLong,
-            Accepted::Anything | Accepted::Numbers(_) => Diagnostic::NumberInvalid,
+            Accepted::Anything | Accepted::Numbers(_) | Accepted::Names(_) | Accepted::Bits(_) => {
+                Diagnostic::NumberInvalid
+            }
         })
     }
 
@@ -156,6 +172,22 @@ impl Limit {
                 let refusal = || format!("no hash of {HASH} hexadecimal digits");
                 (!bytes.is_empty() && !is_hash).then(refusal)
             }
+            (Accepted::Names(names), Scalar::Text(bytes, encoding)) => {
+                let text = encoding.decode_lossy(bytes);
+                let refusal = || format!("{text:?} is no name that the game knows");
+                (!names.iter().any(|name| *name == text)).then(refusal)
+            }
+            (Accepted::PlayerName, Scalar::Text(bytes, encoding)) => {
+                refused_char(&encoding.decode_lossy(bytes), |char| !matches!(char, '!'..='~'))
+            }
+            (Accepted::Message, Scalar::Text(bytes, encoding)) => {
+                let is_refused = |char| matches!(char, '\0'..' ' | '\x7f' | '§');
+                refused_char(&encoding.decode_lossy(bytes), is_refused)
+            }
+            (Accepted::Bits(count), Scalar::Bytes(bytes)) => {
+                let beyond = u32::from(*bytes.get(count / 8)?) >> (count % 8);
+                (beyond != 0).then(|| format!("a bit beyond the {count} that the game has"))
+            }
             // No byte on the wire counts for more than an empty compound.
             (Accepted::Nbt(most), Scalar::Nbt { bytes, .. }) if bytes.len() > most / 48 => {
                 let size = nbt_size(&value.nbt()?.root);
@@ -184,7 +216,8 @@ impl Limit {
 
 impl Default for Limit {
     fn default() -> Self {
-        Self { rule: None, certain: true, accepted: Accepted::Anything }
+        let (rule, grade, then, accepted) = (None, Grade::Ends, None, Accepted::Anything);
+        Self { rule, certain: true, grade, then, accepted }
     }
 }
 
@@ -196,6 +229,9 @@ pub(super) enum Bound {
     Lengths(RangeInclusive<f64>),
     Identifier,
     Hash(String),
+    /// Some texts that are accepted, and some that are not.
+    Texts(Vec<String>, Vec<String>),
+    Bits(usize),
     Nbt(usize),
     Inflated(usize),
 }
@@ -210,6 +246,16 @@ impl Limit {
             Accepted::Bytes(range) | Accepted::Counts(range) => Bound::Lengths(range.clone()),
             Accepted::Identifier => Bound::Identifier,
             Accepted::Hash { .. } => Bound::Hash("0a".repeat(HASH / 2)),
+            Accepted::Names(names) => Bound::Texts(names.clone(), vec!["Nothing".to_owned()]),
+            Accepted::PlayerName => Bound::Texts(
+                ["!", "~Az_09~"].map(str::to_owned).into(),
+                ["a b", "a\x7f", "ä"].map(str::to_owned).into(),
+            ),
+            Accepted::Message => Bound::Texts(
+                ["a b", "ä", "\u{80}"].map(str::to_owned).into(),
+                ["a\x1f", "\x7fb", "§4"].map(str::to_owned).into(),
+            ),
+            Accepted::Bits(count) => Bound::Bits(*count),
             Accepted::Nbt(most) => Bound::Nbt(*most),
             Accepted::Inflated(most) => Bound::Inflated(*most),
         }
@@ -238,6 +284,12 @@ fn identifier_fault(text: &str) -> Option<String> {
     })
 }
 
+/// Returns why a text with a refused character is refused.
+fn refused_char(text: &str, is_refused: impl Fn(char) -> bool) -> Option<String> {
+    let refused = text.chars().find(|char| is_refused(*char))?;
+    Some(format!("the game refuses the character {refused:?}"))
+}
+
 /// Returns a range in words.
 fn words(range: &RangeInclusive<f64>) -> String {
     match (*range.start(), *range.end()) {
@@ -254,6 +306,13 @@ impl Entry for Limit {
         match key {
             "rule" => self.rule = Some(value.as_str()?.parse().ok()?),
             "certain" => self.certain = value.as_bool()?,
+            "grade" => self.grade = Grade::parse(value.as_str()?)?,
+            "then" => self.then = Some(value.as_str()?.to_owned()),
+            "names" => {
+                let names = texts(value)?.into_iter().map(str::to_owned);
+                self.accepted = Accepted::Names(names.collect());
+            }
+            "bits" => self.accepted = Accepted::Bits(number(value)?),
             "characters" => self.accepted = Accepted::Characters(number(value)?),
             "nbt" => self.accepted = Accepted::Nbt(number(value)?),
             "inflated" => self.accepted = Accepted::Inflated(number(value)?),
@@ -265,6 +324,8 @@ impl Entry for Limit {
                     "hash" => Accepted::Hash { is_lower: false },
                     "lower-case hash" => Accepted::Hash { is_lower: true },
                     "identifier" => Accepted::Identifier,
+                    "player name" => Accepted::PlayerName,
+                    "message" => Accepted::Message,
                     _ => return None,
                 };
             }

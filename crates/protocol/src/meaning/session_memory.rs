@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use super::annotation::bare;
 use super::{FieldMeanings, RegistryKind, registry};
 use crate::packet::Packet;
-use crate::schema::{Direction, PacketType, State, Value};
+use crate::schema::{Direction, Family, PacketType, State, Value};
 
 /// The knowledge of a client from earlier packets of each session: the types of entities, and the window
 /// that is open.
@@ -84,6 +84,12 @@ impl SessionMemory {
         }
     }
 
+    /// Returns the type of an entity of a session, as earlier packets describe it.
+    #[must_use]
+    pub fn entity(&self, session: u64, id: i64) -> Option<&'static str> {
+        self.sessions.get(&session)?.types.get(&id).copied()
+    }
+
     /// Forgets a session that has ended.
     pub fn forget(&mut self, session: u64) {
         self.sessions.remove(&session);
@@ -93,7 +99,9 @@ impl SessionMemory {
         let protocol = &packet.context().protocol;
         let shows = name.starts_with("spawn_entity") || matches!(name, NAMED_SPAWN | LOGIN);
         let wanted = shows || matches!(name, "respawn" | "entity_destroy" | METADATA);
-        if !wanted || registry(protocol, RegistryKind::Metadata).is_none() {
+        let has_types = protocol.family() == Family::Java
+            || registry(protocol, RegistryKind::Metadata).is_some();
+        if !wanted || !has_types {
             return None;
         }
         let number = packet.context().session;
@@ -125,6 +133,7 @@ impl SessionMemory {
                 Some(PLAYER)
             }
             NAMED_SPAWN => Some(PLAYER),
+            "spawn_entity_experience_orb" => Some("experience_orb"),
             _ => {
                 let number = fields.get("type").and_then(Value::as_int);
                 let meaning = FieldMeanings::of(protocol, kind)?.at("type", |_| None);

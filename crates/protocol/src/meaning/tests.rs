@@ -255,5 +255,5 @@ fn the_tables_are_small() {
     ];
     let rows: usize = rows.iter().map(|text| text.len()).sum();
     let size = text + rows + super::registries::FILE.len();
-    assert!(size < 210_000, "{size} bytes; docs/meanings.md has the sizes too");
+    assert!(size < 216_000, "{size} bytes; docs/meanings.md has the sizes too");
 }

@@ -49,10 +49,12 @@ named! {
         TextTooLong => "text-too-long",
         /// Bytes or a list have a length that the version does not read.
         LengthInvalid => "length-invalid",
-        /// A number stands for nothing that the game has.
+        /// A number or a name stands for nothing that the game has.
         NumberInvalid => "number-invalid",
         /// An identifier has a character that the game does not accept.
         IdentifierInvalid => "identifier-invalid",
+        /// A name or a message has a character that the game does not accept.
+        CharactersInvalid => "characters-invalid",
         /// NBT is larger, by the game's own count, than the game reads.
         NbtTooLarge => "nbt-too-large",
     }
@@ -127,9 +129,12 @@ impl Diagnostic {
             }
             Self::TextTooLong => "a text is longer than the game reads",
             Self::LengthInvalid => "bytes or a list are longer or shorter than the game reads",
-            Self::NumberInvalid => "a number stands for nothing that the game has",
+            Self::NumberInvalid => "a number or a name stands for nothing that the game has",
             Self::IdentifierInvalid => {
                 "an identifier has a character other than `a-z 0-9 _ . - /`, or two colons"
+            }
+            Self::CharactersInvalid => {
+                "a name or a message has a character that the game does not accept"
             }
             Self::NbtTooLarge => "NBT is larger than the game reads, by the game's own count",
         }

@@ -9,6 +9,7 @@ mod diagnostics;
 mod field_path;
 mod foreign;
 mod glob;
+mod neighbors;
 mod origin;
 mod outcome;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]
@@ -30,6 +31,7 @@ pub use diagnostic::Diagnostic;
 pub use diagnostics::Diagnostics;
 pub use field_path::{FieldPath, PathError, PathStep, any_position, position};
 pub use foreign::foreign_protocol;
+pub use neighbors::Neighbors;
 pub use origin::Origin;
 pub use outcome::Outcome;
 pub use packet::{Content, Packet};

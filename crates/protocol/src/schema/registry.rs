@@ -152,6 +152,21 @@ impl Registry {
         (!name.is_empty()).then_some(name)
     }
 
+    /// Returns the number of keys of an entity; `None` if they are not known.
+    #[must_use]
+    pub fn key_count(&self, entity: &str) -> Option<usize> {
+        let entry = self.entries.iter().find(|entry| entry.name == entity)?;
+        (!entry.properties.is_empty()).then(|| entry.properties.split(',').count())
+    }
+
+    /// Returns whether an entity has a key of this name; `None` if its keys are not known.
+    #[must_use]
+    pub fn has_key(&self, entity: &str, key: &str) -> Option<bool> {
+        let entry = self.entries.iter().find(|entry| entry.name == entity)?;
+        let has = || entry.properties.split(',').any(|name| name == key);
+        (!entry.properties.is_empty()).then(has)
+    }
+
     /// Iterates over all numbers, the first of each name, with their names.
     pub fn names(&self) -> impl Iterator<Item = (i64, &'static str)> {
         self.entries.iter().map(|entry| (entry.first.into(), entry.name))

@@ -10,7 +10,7 @@ use super::super::{
 };
 use super::metadata::Metadata;
 use mitmcraft_protocol::codec::Frame;
-use mitmcraft_protocol::packet::{Content, Context, Packet, SentRegistries, Timestamp};
+use mitmcraft_protocol::packet::{Content, Context, Neighbors, Packet, SentRegistries, Timestamp};
 use mitmcraft_protocol::schema::{Catalog, Direction, Release, Role, State, Value};
 
 /// Reads the packets of a recording of ReplayMod as one session, whose number is 1.
@@ -20,6 +20,8 @@ use mitmcraft_protocol::schema::{Catalog, Direction, Release, Role, State, Value
 pub(in crate::capture) struct McprReader<R> {
     reader: R,
     context: Arc<Context>,
+    /// The other version around that of the recording, if that has no description.
+    neighbors: Option<Neighbors>,
     state: State,
     /// The greatest length of a packet in bytes.
     limit: usize,
@@ -46,6 +48,7 @@ impl<R: Read> McprReader<R> {
         let found = catalog.find(number);
         let found =
             found.ok_or(ReadError::Entry(FilePosition::Record(1), EntryError::NoProtocol))?;
+        let later = catalog.later(number).filter(|_| !found.exact);
         let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         let mut context = Context::new(1, begun, nobody, found.protocol);
         context.upstream = server;
@@ -53,6 +56,7 @@ impl<R: Read> McprReader<R> {
         context.guess = !found.exact;
         let mut reader = Self {
             reader,
+            neighbors: later.map(Neighbors::new),
             context: Arc::new(context),
             state: if has_login { State::Login } else { State::Play },
             limit: memory / PER_BYTE,
@@ -113,9 +117,18 @@ impl<R: Read> McprReader<R> {
     fn packet(&mut self, at: Timestamp, body: Bytes) -> Entry {
         self.seq += 1;
         let content = Content::Frame(Frame::from_body(body));
-        let context = Arc::clone(&self.context);
-        let packet =
-            Packet::new(context, self.seq, at, Direction::Clientbound, self.state, content);
+        let mut packet = self.read_as(at, content.clone());
+        let mut comment = self.comment.take().map(str::to_owned);
+        if let Some((protocol, state)) = self.neighbors.as_mut().and_then(|it| it.take(&packet)) {
+            Arc::make_mut(&mut self.context).protocol = protocol;
+            if state != self.state {
+                self.state = state;
+                self.state_event(at);
+            }
+            packet = self.read_as(at, content);
+            let why = Neighbors::FITS_BETTER;
+            comment = Some(comment.map_or_else(|| why.to_owned(), |it| format!("{it}; {why}")));
+        }
         if SentRegistries::takes(&packet) {
             let registries = Arc::new(self.context.registries.with(&packet));
             Arc::make_mut(&mut self.context).registries = registries;
@@ -136,10 +149,13 @@ impl<R: Read> McprReader<R> {
             self.state = next;
             self.state_event(at);
         }
-        Entry::Packet(match self.comment.take() {
-            Some(comment) => Record::remarked(packet, comment),
-            None => Record::passed(packet),
-        })
+        Entry::Packet(Record { comment, ..Record::passed(packet) })
+    }
+
+    /// Returns the packet that `content` is in the version in use.
+    fn read_as(&self, at: Timestamp, content: Content) -> Packet {
+        let (context, direction) = (Arc::clone(&self.context), Direction::Clientbound);
+        Packet::new(context, self.seq, at, direction, self.state, content)
     }
 
     fn state_event(&mut self, at: Timestamp) {

@@ -145,6 +145,36 @@ fn formats_before_14_begin_in_the_game_and_may_name_no_protocol() {
 }
 
 #[test]
+fn a_recording_of_a_version_without_a_table_is_read_by_the_one_that_its_packets_fit() {
+    // A snapshot of 1.13, as of the release before and as of the one after.
+    let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    let uuid = text("11111111-2222-3333-4444-555555555555");
+    for (version, said) in [(351, false), (393, true)] {
+        let lists = [text("{\"text\":\"hello\"}"), text("{\"text\":\"bye\"}")].concat();
+        let mut all = vec![(
+            0,
+            body(version, State::Login, "success", &[uuid.clone(), text("Eve")].concat()),
+        )];
+        for at in 1..9 {
+            all.push((at, body(version, State::Play, "playerlist_header", &lists)));
+        }
+        let all: Vec<(i32, &[u8])> = all.iter().map(|(at, body)| (*at, &**body)).collect();
+        let (entries, errors) = read(&recording(14, Some(360), &all));
+        assert_eq!(errors, [""; 0], "{version}");
+        let last = entries.last().unwrap();
+        assert_eq!(last.context().protocol.version(), version);
+        assert!(last.context().guess && last.context().version == Some(360), "{version}");
+        let records = entries.iter().filter_map(Entry::record);
+        let misread = records.clone().filter(|it| it.packet.error().is_some()).count();
+        assert!(misread <= 3, "{version}: {misread}");
+        let comments: Vec<_> = records.filter_map(|it| it.comment.as_deref()).collect();
+        assert!(comments.iter().all(|it| is_own(it)), "{comments:?}");
+        let is_said = comments.iter().any(|it| it.contains("packets fit that one better"));
+        assert_eq!(is_said, said, "{version}: {comments:?}");
+    }
+}
+
+#[test]
 fn a_recording_since_1_20_2_goes_through_the_configuration() {
     let success = [&[0; 16][..], &[3], b"Eve", &[0]].concat();
     // 1.20.5 to 1.21.1 say whether errors are strict.

@@ -45,6 +45,13 @@ impl Answers {
         let packet = &record.packet;
         let Some(kind) = packet.kind() else { return };
         let Some(answer) = Answer::to(packet.context().protocol.release(), kind) else { return };
+        let needs_none = answer.unless.as_deref().is_some_and(|field| {
+            let value = packet.value().ok();
+            value.and_then(|it| Some(*it.get(field)?.plain() == Value::Bool(true))) == Some(true)
+        });
+        if needs_none {
+            return;
+        }
         let (record, number, memory) = (record.clone(), number(packet, answer), record.memory());
         self.open.push_back(Question { record, answer, number, memory, is_reported: false });
         self.kept += memory;

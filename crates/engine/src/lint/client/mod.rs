@@ -19,9 +19,9 @@ use crate::capture::Record;
 use answers::Answers;
 use clicks::{Clicks, Exempt};
 use fields::Fields;
-use mitmcraft_protocol::meaning::{Answer, ClientRow, tick_rank};
+use mitmcraft_protocol::meaning::{Answer, ClientRow, FieldMeanings, tick_rank};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
-use mitmcraft_protocol::schema::{Family, Release, Role, State, Value};
+use mitmcraft_protocol::schema::{Family, Name, Release, Role, State, Value};
 use movement::Movement;
 pub use rule::ClientRule;
 
@@ -33,6 +33,8 @@ pub(super) struct Client {
     clicks: Clicks,
     /// The entity id of the player.
     player: Option<i64>,
+    /// The entity id that the player had before the last Join Game.
+    former_player: Option<i64>,
     /// `true` once the player was in creative mode.
     was_creative: bool,
     /// `true` once the player was a spectator.
@@ -45,6 +47,12 @@ pub(super) struct Client {
     abilities: Option<bool>,
     /// The last two windows that the server has opened.
     windows: VecDeque<i64>,
+    /// The last lectern that the server has opened.
+    lectern: Option<i64>,
+    /// `true` once the client has said that it opens its inventory.
+    has_opened_inventory: bool,
+    /// The packets that a connection has only once and that the client has sent.
+    once: Vec<(State, Name)>,
     /// The states of windows that the server has sent; at most [`MAX_STATES`].
     states: HashSet<i64>,
     /// The places of the last signs whose editor the server has opened; at most [`MAX_SIGNS`].
@@ -111,6 +119,7 @@ impl Client {
                     self.windows.pop_front();
                 }
                 self.windows.extend(fields.int("windowId"));
+                self.lectern = fields.int("windowId").filter(|_| is_lectern(packet, &fields));
             }
             "window_items" | "set_slot" if self.states.len() < MAX_STATES => {
                 self.states.extend(fields.int("stateId"));
@@ -126,8 +135,13 @@ impl Client {
         }
     }
 
-    /// Takes a packet that the client has sent, and returns the rules that it, or an earlier one, breaks.
-    pub(super) fn say(&mut self, record: &Record) -> Vec<(Record, Fault)> {
+    /// Takes a packet that the client has sent, and returns the rules that it, or an earlier one, breaks. `type_of`
+    /// returns the type of an entity, if the server has sent it.
+    pub(super) fn say(
+        &mut self,
+        record: &Record,
+        type_of: &dyn Fn(i64) -> Option<&'static str>,
+    ) -> Vec<(Record, Fault)> {
         let packet = &record.packet;
         let release = packet.context().protocol.release();
         let Some(kind) = packet.kind().filter(|_| is_judged(packet)) else { return Vec::new() };
@@ -137,6 +151,7 @@ impl Client {
             self.begin = &["custom_payload", "settings"];
         }
         self.begun(kind.name(), &mut found);
+        self.say_once(packet.state(), kind.name(), &mut found);
         if !matches!(packet.state(), State::Play | State::Configuration) {
             return found.faults;
         }
@@ -158,6 +173,7 @@ impl Client {
             let exempt = Exempt { has_ridden, was_spectator: self.was_spectator, has_ticks };
             self.clicks.say(name, &fields, rank.filter(|_| !is_answer), exempt, &mut found);
         }
+        self.say_entity(name, &fields, type_of, &mut found);
         self.say_other(name, &fields, &mut found);
         found.faults
     }
@@ -171,7 +187,7 @@ impl Client {
         let release = packet.context().protocol.release();
         let Some(fields) = Fields::of(packet) else { return };
         let is_first = self.player.is_none();
-        self.player = fields.int("entityId");
+        self.former_player = std::mem::replace(&mut self.player, fields.int("entityId"));
         (self.may_respawn, self.health, self.completion) = (false, None, None);
         self.note_mode(fields.mode());
         self.clicks.enter_world();
@@ -207,6 +223,56 @@ impl Client {
         }
     }
 
+    /// Checks a packet of which a connection has one.
+    fn say_once(&mut self, state: State, name: &str, found: &mut Found<'_>) {
+        let is_once = matches!(
+            (state, name),
+            (State::Status, "ping_start" | "ping") | (State::Login, "login_start")
+        );
+        if !is_once {
+            return;
+        }
+        let sent = (state, Name::from(name));
+        if self.once.contains(&sent) {
+            let reason = "the client has already sent it".to_owned();
+            found.add(ClientRule::RequestTwice, None, reason);
+        } else {
+            self.once.push(sent);
+        }
+    }
+
+    /// Checks what a client does to entities.
+    fn say_entity(
+        &mut self,
+        name: &str,
+        fields: &Fields,
+        type_of: &dyn Fn(i64) -> Option<&'static str>,
+        found: &mut Found<'_>,
+    ) {
+        let field = match name {
+            "attack" => "entityId",
+            "use_entity" if fields.int("mouse") == Some(1) => "target",
+            "entity_action" => {
+                let id = fields.int("entityId");
+                let is_own = id == self.player || id == self.former_player;
+                if self.player.is_some() && !is_own {
+                    let reason = "the entity is not the player".to_owned();
+                    found.add(ClientRule::ActionEntity, Some("entityId"), reason);
+                }
+                return;
+            }
+            _ => return,
+        };
+        let Some(target) = fields.int(field) else { return };
+        if self.player == Some(target) {
+            let reason = "the player attacks itself".to_owned();
+            found.add(ClientRule::AttackSelf, Some(field), reason);
+        } else if let Some(entity) = type_of(target).filter(|it| UNHURT.contains(it)) {
+            let reason = format!("the entity is of type {entity}, which cannot be attacked");
+            found.add(ClientRule::AttackInvalid, Some(field), reason);
+        }
+    }
+
     fn say_other(&mut self, name: &str, fields: &Fields, found: &mut Found<'_>) {
         match name {
             "abilities" => {
@@ -216,18 +282,23 @@ impl Client {
                     found.add(ClientRule::FlightForbidden, Some("flags"), reason);
                 }
             }
-            "use_entity" | "attack" => {
-                let (field, is_attack) = match name {
-                    "attack" => ("entityId", true),
-                    _ => ("target", fields.int("mouse") == Some(1)),
-                };
-                if is_attack && self.player.is_some() && fields.int(field) == self.player {
-                    let reason = "the player attacks itself".to_owned();
-                    found.add(ClientRule::AttackSelf, Some(field), reason);
-                }
-            }
             "window_click" => {
                 let window = fields.int("windowId").unwrap_or_default();
+                if window == 0 && !self.has_opened_inventory {
+                    let reason = "the client has not said that it opens its inventory".to_owned();
+                    found.add(ClientRule::InventoryUnopened, Some("windowId"), reason);
+                }
+                if window != 0 && self.lectern == Some(window) {
+                    let reason = "a lectern has buttons only".to_owned();
+                    found.add(ClientRule::LecternClicked, Some("windowId"), reason);
+                }
+                let (mode, button) = (fields.int("mode"), fields.int("mouseButton"));
+                if let (Some(mode), Some(button)) = (mode, button)
+                    && !has_button(mode, button)
+                {
+                    let reason = format!("mode {mode} has no button {button}");
+                    found.add(ClientRule::ClickForm, Some("mouseButton"), reason);
+                }
                 if window != 0 && !self.windows.contains(&window) {
                     let reason = format!("the server has not opened window {window}");
                     found.add(ClientRule::WindowUnknown, Some("windowId"), reason);
@@ -250,6 +321,8 @@ impl Client {
             }
             "client_command" => {
                 let action = fields.text("actionId").or_else(|| fields.text("payload"));
+                self.has_opened_inventory |=
+                    action.is_some_and(|it| it.starts_with("open_inventory"));
                 let is_alive = self.health.is_some_and(|it| it > 0.0);
                 if action == Some("perform_respawn") && is_alive && !self.may_respawn {
                     let reason = "the player is alive".to_owned();
@@ -300,6 +373,11 @@ impl Client {
         else {
             return;
         };
+        let open = self.heard - self.acknowledged;
+        if open > MAX_UNSEEN && found.release >= Release::V1_19_3 {
+            let reason = format!("{open} messages were not acknowledged");
+            found.add(ClientRule::ChatPending, None, reason);
+        }
         self.acknowledged = self.acknowledged.saturating_add(count);
         if found.release >= Release::V1_19_3 && self.acknowledged > self.heard {
             let Self { acknowledged, heard, .. } = self;
@@ -334,11 +412,33 @@ impl Found<'_> {
     }
 }
 
+/// Returns whether a packet opens the window of a lectern.
+fn is_lectern(packet: &Packet, fields: &Fields) -> bool {
+    let Some(number) = fields.int("inventoryType") else { return false };
+    let kind = packet.kind().and_then(|it| FieldMeanings::of(&packet.context().protocol, it));
+    let name = kind.and_then(|it| it.at("inventoryType", |_| None)?.name(number));
+    name == Some("lectern")
+}
+
+/// Returns whether a mode of clicks has a button. A key of a player's choice clones an item.
+fn has_button(mode: i64, button: i64) -> bool {
+    match mode {
+        0 | 1 | 4 => matches!(button, 0 | 1),
+        2 => matches!(button, 0..=8 | 40),
+        5 => matches!(button, 0..=2 | 4..=6 | 8..=10),
+        6 => button == 0,
+        _ => true,
+    }
+}
+
 /// Returns whether a packet is judged: one of 1.8 or newer that decodes, in any state.
 fn is_judged(packet: &Packet) -> bool {
     let release = packet.context().protocol.release();
     release.family() == Family::Java && release >= Release::V1_8 && packet.error().is_none()
 }
+
+/// The types of entities for whose attack a server ends the session.
+const UNHURT: [&str; 4] = ["arrow", "experience_orb", "item", "item_stack"];
 
 /// The packets of the server in the game that rules need.
 const HEARD: [&str; 18] = [
@@ -361,6 +461,9 @@ const HEARD: [&str; 18] = [
     "update_health",
     "window_items",
 ];
+
+/// The most messages that a server waits to have acknowledged.
+const MAX_UNSEEN: i64 = 4096;
 
 /// The most states of windows that are kept; if there are more, clicks are not judged by their state.
 const MAX_STATES: usize = 4096;

@@ -14,6 +14,8 @@ pub(super) struct Movement {
     since_place: Option<u32>,
     place: Option<[f64; 3]>,
     look: Option<[f64; 2]>,
+    /// The last turn, in degrees of yaw.
+    turn: Option<f64>,
     status: Option<Value>,
     /// The number of the next moves that may repeat earlier ones, because of a teleport.
     grace: u8,
@@ -175,6 +177,7 @@ impl Movement {
         if is_answer {
             // The tick's own move may repeat it.
             (self.place, self.look, self.status, self.grace) = (None, None, None, GRACE);
+            self.turn = None;
             return;
         }
         if look.is_some_and(|[_, pitch]| pitch.abs() > 90.0) {
@@ -192,6 +195,15 @@ impl Movement {
         if look.is_some() && look == self.look && !is_graced && !(has_extra && place.is_some()) {
             let reason = "yaw and pitch are those of the last look".to_owned();
             found.add(ClientRule::LookRepeated, Some("yaw"), reason);
+        }
+        if let (Some([yaw, _]), Some([last, _])) = (look, self.look) {
+            let turn = (yaw - last).abs();
+            let was_small = self.turn.is_some_and(|turn| turn < SMALL_TURN);
+            if turn > GREAT_TURN && was_small && !is_graced && yaw.abs() < 360.0 {
+                let reason = format!("yaw turns by {turn:.0} degrees: the game counts on");
+                found.add(ClientRule::YawJumped, Some("yaw"), reason);
+            }
+            self.turn = Some(turn);
         }
         let has_ticks = release < TICKS || self.has_ended_tick;
         let is_due = !has_ticks || self.since_place.is_none_or(|ticks| ticks >= REMINDER);
@@ -255,6 +267,10 @@ const CONFIRMS_ALONE: Release = Release::V26_3;
 
 /// The number of ticks after which a client repeats its position.
 const REMINDER: u32 = 20;
+
+/// The turns, in degrees, between which Grim (AimModulo360) sees a yaw that was wrapped.
+const SMALL_TURN: f64 = 30.0;
+const GREAT_TURN: f64 = 320.0;
 
 /// The number of moves after a teleport that may repeat earlier ones.
 const GRACE: u8 = 3;

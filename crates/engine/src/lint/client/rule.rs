@@ -68,6 +68,16 @@ named! {
         FlightForbidden => "flight-forbidden",
         /// An attack of the player on itself.
         AttackSelf => "attack-self",
+        /// An attack of what cannot be attacked.
+        AttackInvalid => "attack-invalid",
+        /// An action of another entity than the player.
+        ActionEntity => "action-entity",
+        /// A button that the mode of a click does not have.
+        ClickForm => "click-form",
+        /// A click in an inventory that was not opened.
+        InventoryUnopened => "inventory-unopened",
+        /// A click in the window of a lectern.
+        LecternClicked => "lectern-clicked",
         /// A click in a window that is not open.
         WindowUnknown => "window-unknown",
         /// A click in a state of a window that the server has not sent.
@@ -86,10 +96,16 @@ named! {
         ChatTime => "chat-time",
         /// An acknowledgement of messages that the server has not sent.
         ChatUnseen => "chat-unseen",
+        /// More messages without an acknowledgement than a server waits for.
+        ChatPending => "chat-pending",
         /// A number of a completion that is not the next.
         CompletionNumber => "completion-number",
         /// A sign whose editor is not open.
         SignUnasked => "sign-unasked",
+        /// A request, or a name, for the second time in a connection.
+        RequestTwice => "request-twice",
+        /// A great turn between small ones.
+        YawJumped => "yaw-jumped",
         /// An answer to what the server has not asked.
         AnswerUnasked => "answer-unasked",
         /// An answer before that to an earlier question.

@@ -494,7 +494,7 @@ version         packets   at fault  id-unknown  bytes-left
     let xml = junit(&report.suites(&LineOptions::default()));
     assert!(
         xml.contains(
-            "<testsuite name=\"1.8.9\" tests=\"87\" failures=\"2\" errors=\"0\" skipped=\"0\">"
+            "<testsuite name=\"1.8.9\" tests=\"97\" failures=\"2\" errors=\"0\" skipped=\"0\">"
         ),
         "{xml}"
     );

@@ -266,6 +266,22 @@ fn changes(bound: &Bound) -> (Vec<Change>, Vec<Change>) {
         Bound::Hash(digits) => {
             (vec![text(digits.clone()), text(String::new())], vec![text(digits[1..].into())])
         }
+        Bound::Texts(good, bad) => {
+            let all = |texts: &[String]| texts.iter().map(|it| text(it.clone())).collect();
+            (all(good), all(bad))
+        }
+        Bound::Bits(count) => {
+            let last = |byte: u8| -> Change {
+                let place = count / 8;
+                Box::new(move |old| {
+                    let mut bytes = old.as_bytes()?.to_vec();
+                    bytes[place] = byte;
+                    Some(Value::Bytes(bytes.into()))
+                })
+            };
+            let beyond = 1 << (count % 8);
+            (vec![last(beyond - 1)], vec![last(beyond), last(0xff)])
+        }
         Bound::Nbt(most) => (vec![tree(*most)], vec![tree(most + 1)]),
         Bound::Inflated(_) => unreachable!(),
     }

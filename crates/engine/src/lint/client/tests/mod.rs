@@ -43,6 +43,7 @@ fn played(version: i32) -> Player {
         }
         player = player.walk(11.0);
     }
+    let player = player.open_inventory().confirm_click();
     let player =
         player.open_window(4).window_state(4, 9).click(4, 9).click(0, 9).complete(1).complete(2);
     let player = player.allow_flight(4).fly().die().respawn();
@@ -157,7 +158,7 @@ fn faults_of_clients_are_found_in_their_packets() {
             it.start_digging().bad().dig(1, [1, 69, 2], 0, 4).walk(13.0)
         }),
         (SteerOnFoot, &[47, 762, 767], |it| {
-            it.bad().say("steer_vehicle", json!({ "sideways": 0.0, "forward": 1.0, "jump": 0 }))
+            it.bad().say("steer_vehicle", json!({ "sideways": 0.0, "forward": 0.98, "jump": 0 }))
         }),
         (AttackSelf, ALL, |it| {
             if it.version() < 107 {
@@ -165,6 +166,33 @@ fn faults_of_clients_are_found_in_their_packets() {
             } else {
                 it.bad().hit(1).swing().walk(13.0)
             }
+        }),
+        (AttackInvalid, &[340, 762, 766, 774, 777], |it| it.orb(9).bad().hit(9).swing().walk(13.0)),
+        (ActionEntity, ALL, |it| {
+            let action = json!({ "entityId": 9, "actionId": "stop_sleeping", "jumpBoost": 0 });
+            it.bad().say("entity_action", action).walk(13.0)
+        }),
+        (ClickForm, ALL, |it| it.bad().click_with(4, 9, 7)),
+        (InventoryUnopened, &[47], |it| Player::new(it.version()).bad().click(0, 9)),
+        (LecternClicked, &[754, 762, 766, 774, 777], |it| {
+            let lectern = if it.version() < 765 { 16 } else { 17 };
+            it.open_menu(6, lectern).bad().click(6, 9)
+        }),
+        (YawJumped, &[47, 340, 754, 762, 767, 777], |it| {
+            let it = it.moved("look", 0.0, 170.0, true).end().moved("look", 0.0, 175.0, true).end();
+            it.bad().moved("look", 0.0, -175.0, true).end()
+        }),
+        (RequestTwice, ALL, |it| it.bad().named_again()),
+        (ChatPending, &[762, 767, 777], |mut it| {
+            let chat = it.signed_chat();
+            for _ in 0..4097 {
+                it = it.hear("player_chat", chat.clone());
+            }
+            it.bad().put(State::Play, "message_acknowledgement", body().varint(1))
+        }),
+        (AnswerUnasked, &[47, 340, 754], |it| {
+            let it = it.hear("transaction", body().i8(0).i16(3).i8(1));
+            it.bad().put(State::Play, "transaction", body().i8(0).i16(3).i8(1))
         }),
         (WindowUnknown, ALL, |it| it.bad().click(9, 9)),
         (WindowState, &[758, 762, 770, 777], |it| it.bad().click(4, 77)),
@@ -373,7 +401,7 @@ fn large_questions_are_forgotten_before_many_small_ones() {
     assert_eq!(client.answers.kept(), 15);
     let answer = body().varint(1).i8(0);
     let script = player.script.client_in(State::Login, "login_plugin_response", answer);
-    assert_eq!(client.say(script.entries.last().unwrap().record().unwrap()).len(), 0);
+    assert_eq!(client.say(script.entries.last().unwrap().record().unwrap(), &|_| None).len(), 0);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::explain::tests::script::Script;
 use crate::lint::tests::planted::body::{Body, body};
 use crate::lint::tests::planted::packets;
 use crate::lint::{LintReport, LintSide, Linter};
+use mitmcraft_protocol::meaning::{RegistryKind, registry};
 use mitmcraft_protocol::schema::{Direction, EncodeCause, State, Value};
 
 /// A client of the game in the making.
@@ -321,24 +322,94 @@ impl Player {
         self.say("held_item_slot", json!({ "slotId": slot }))
     }
 
+    /// Says that the inventory is opened, as clients did up to 1.11.
+    pub(super) fn open_inventory(self) -> Self {
+        let field = if self.version() < 107 { "payload" } else { "actionId" };
+        match self.version() {
+            ..317 => self.say("client_command", json!({ field: "open_inventory_achievement" })),
+            _ => self,
+        }
+    }
+
+    /// The server refuses a click, and the client confirms that; one that it accepts needs no answer.
+    pub(super) fn confirm_click(self) -> Self {
+        if self.version() >= 755 {
+            return self;
+        }
+        let numbered = |action, accepted| body().i8(0).i16(action).i8(accepted);
+        let asked = self.hear("transaction", numbered(1, 1)).hear("transaction", numbered(2, 0));
+        asked.put(State::Play, "transaction", numbered(2, 1))
+    }
+
+    /// An orb of experience appears.
+    pub(super) fn orb(self, id: i32) -> Self {
+        let place = |it: Body| it.f64(8.0).f64(70.0).f64(8.0);
+        if self.version() < 770 {
+            let orb = place(body().varint(id)).i16(1);
+            return self.hear("spawn_entity_experience_orb", orb);
+        }
+        let protocol = &self.script.context.protocol;
+        let kinds = registry(protocol, RegistryKind::Entity).unwrap();
+        let number = *kinds.numbers("experience_orb").next().unwrap().start();
+        let orb = place(body().varint(id).uuid().varint(number as i32));
+        let orb = match self.version() {
+            773.. => orb.i8(0).i8(0).i8(0).i8(0).varint(0),
+            _ => orb.i8(0).i8(0).i8(0).varint(0).i16(0).i16(0).i16(0),
+        };
+        self.hear("spawn_entity", orb)
+    }
+
+    /// A signed message of a player, without what its version may leave out.
+    pub(super) fn signed_chat(&self) -> Body {
+        let text = |it: Body| match self.version() {
+            ..765 => it.text("\"a\""),
+            _ => it.raw(&[8, 0, 1, b'a']),
+        };
+        // The first of all, which the linter of clients does not count.
+        let start = if self.version() >= 770 { body().varint(0) } else { body() };
+        let chat = start.uuid().varint(0).i8(1).raw(&[7; 256]).text("a").i64(1).i64(1).varint(0);
+        let chat = chat.i8(0).varint(0).varint(1);
+        text(chat).i8(0)
+    }
+
+    /// Sends its name a second time.
+    pub(super) fn named_again(self) -> Self {
+        let start = body().text("Steve");
+        let start = match self.version() {
+            764.. => start.uuid(),
+            761.. => start.i8(0),
+            _ => start,
+        };
+        self.put(State::Login, "login_start", start)
+    }
+
     pub(super) fn click(self, window: i32, state: i32) -> Self {
+        self.click_with(window, state, 0)
+    }
+
+    pub(super) fn click_with(self, window: i32, state: i32, button: i8) -> Self {
         let version = self.version();
         let id = if version >= 768 { body().varint(window) } else { body().i8(window as i8) };
         let fields = match version {
-            ..107 => id.i16(3).i8(0).i16(1).i8(0).i16(-1),
-            107..393 => id.i16(3).i8(0).i16(1).varint(0).i16(-1),
-            393..755 => id.i16(3).i8(0).i16(1).varint(0).i8(0),
-            _ => id.varint(state).i16(3).i8(0).varint(0).varint(0).i8(0),
+            ..107 => id.i16(3).i8(button).i16(1).i8(0).i16(-1),
+            107..393 => id.i16(3).i8(button).i16(1).varint(0).i16(-1),
+            393..755 => id.i16(3).i8(button).i16(1).varint(0).i8(0),
+            _ => id.varint(state).i16(3).i8(button).varint(0).varint(0).i8(0),
         };
         self.put(State::Play, "window_click", fields)
     }
 
     pub(super) fn open_window(self, window: i32) -> Self {
+        self.open_menu(window, 2)
+    }
+
+    /// Opens a window of that type, which is a chest up to 1.13.
+    pub(super) fn open_menu(self, window: i32, kind: i32) -> Self {
         let title = |it: Body| it.text("{\"text\":\"a\"}");
         let fields = match self.version() {
             ..477 => title(body().i8(window as i8).text("minecraft:chest")).i8(27),
-            477..765 => title(body().varint(window).varint(2)),
-            _ => body().varint(window).varint(2).raw(&[8, 0, 1, b'a']),
+            477..765 => title(body().varint(window).varint(kind)),
+            _ => body().varint(window).varint(kind).raw(&[8, 0, 1, b'a']),
         };
         self.hear("open_window", fields)
     }

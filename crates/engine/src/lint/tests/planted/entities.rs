@@ -74,6 +74,40 @@ fn values_of_another_type_than_their_entity_has_are_found_since_1_9() {
     }
 }
 
+#[test]
+fn attributes_of_what_does_not_live_are_found() {
+    for version in VERSIONS {
+        for (entity, is_bad) in [("zombie", false), ("boat", true)] {
+            let none = body().varint(9);
+            let none = if version < 755 { none.i32(0) } else { none.varint(0) };
+            let packets = [spawned(version, entity), game("entity_update_attributes", none)];
+            let report = judge(version, &packets);
+            let found: Vec<_> =
+                report.findings.iter().map(|it| (rule_of(it), it.certain, seq(it))).collect();
+            let wanted = is_bad.then_some((LintRule::AttributesInvalid, true, 2));
+            assert_eq!(found, Vec::from_iter(wanted), "{entity} of {version}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_an_entity_does_not_have_are_found_since_1_20_5() {
+    for (version, wanted) in
+        [(765, None), (766, Some(true)), (769, Some(true)), (772, Some(true)), (775, Some(false))]
+    {
+        let metadata = entry(version, body().varint(9), 60, "byte").raw(&[0xff]);
+        let report =
+            judge(version, &[spawned(version, "zombie"), game("entity_metadata", metadata)]);
+        let found: Vec<_> = report
+            .findings
+            .iter()
+            .map(|it| (rule_of(it), it.certain, seq(it), it.span.clone()))
+            .collect();
+        let wanted = wanted.map(|certain| (LintRule::MetadataInvalid, certain, 2, Some(2..3)));
+        assert_eq!(found, Vec::from_iter(wanted), "{version}");
+    }
+}
+
 /// The packet with which an entity of that type and the number 9 appears.
 fn spawned(version: i32, entity: &str) -> super::Packet {
     let object = match entity {
@@ -90,7 +124,11 @@ fn spawned(version: i32, entity: &str) -> super::Packet {
         _ if version < 315 => start.i8(number() as i8),
         _ => start.varint(number()),
     };
-    let place = start.f64(0.0).f64(64.0).f64(0.0).i8(0).i8(0);
+    let place = start.f64(0.0).f64(64.0).f64(0.0);
+    if version >= 773 {
+        return game("spawn_entity", place.i8(0).i8(0).i8(0).i8(0).varint(0));
+    }
+    let place = place.i8(0).i8(0);
     let speed = |it: Body| it.i16(0).i16(0).i16(0);
     if version >= 759 {
         return game("spawn_entity", speed(place.i8(0).varint(0)));

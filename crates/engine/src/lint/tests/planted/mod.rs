@@ -5,6 +5,7 @@
 pub(crate) mod body;
 pub(crate) mod chunks;
 mod entities;
+mod order;
 pub(crate) mod packets;
 
 use std::io::Write as _;

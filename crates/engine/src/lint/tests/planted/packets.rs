@@ -4,6 +4,7 @@
 use super::body::{Body, body, compound, named, string};
 use super::chunks;
 use super::entities::entry;
+use super::order;
 use super::{Packet, Plant, Rule, game};
 use mitmcraft_protocol::packet::Diagnostic;
 
@@ -40,6 +41,7 @@ pub(crate) fn plants(version: i32) -> Vec<Plant> {
             },
         ));
     }
+    plants.extend(order::plants(version));
     if version >= 762 {
         plants.push(Plant::new("bundle that is left open", Rule::BundleOpen, |is_bad| {
             let mut packets = vec![game("bundle_delimiter", body())];
@@ -246,7 +248,7 @@ pub(crate) fn joined(version: i32) -> Packet {
         _ => {
             let login = body().i32(1).i8(0).varint(1).text(world).varint(20).varint(8).varint(8);
             let login = login.i8(0).i8(1).i8(0);
-            let login = if version < 766 { login.text(world) } else { login.varint(0) };
+            let login = if version < 766 { login.text("minecraft:a") } else { login.varint(0) };
             let login = login.text(world).i64(1).i8(0).i8(0).i8(0).i8(0).i8(0).varint(0);
             let login = if version >= 768 { login.varint(63) } else { login };
             let login = if version >= 766 { login.i8(0) } else { login };
@@ -264,15 +266,27 @@ fn texts(version: i32) -> Vec<Plant> {
         _ => game("system_chat", text.i8(0)),
     };
     if version < 765 {
-        let json = |name, good: &'static str, bad: &'static str, packet: &'static str| {
-            let rule = Rule::Diagnosed(Diagnostic::JsonInvalid);
+        let planted = |name, rule, good: &'static str, bad: &'static str, packet: &'static str| {
             Plant::new(name, rule, move |is_bad| {
                 let text = body().marked(|it| it.text(if is_bad { bad } else { good }));
-                let text = if packet == "playerlist_header" { text.text("{}") } else { text };
+                let text = if packet == "playerlist_header" { text.text("\"\"") } else { text };
                 vec![if packet == "chat" { chat(text) } else { game(packet, text) }]
             })
         };
+        let json = |name, good: &'static str, bad: &'static str, packet: &'static str| {
+            planted(name, Rule::Diagnosed(Diagnostic::JsonInvalid), good, bad, packet)
+        };
+        let form = |name, good: &'static str, bad: &'static str| {
+            planted(name, Rule::TextInvalid, good, bad, "chat")
+        };
         return vec![
+            form("chat that is an empty list", "[\"a\"]", "[]"),
+            form("chat without contents", "{\"text\":\"\",\"foo\":1}", "{\"foo\":1}"),
+            form(
+                "chat with nothing more",
+                "{\"text\":\"\",\"extra\":[\"a\"]}",
+                "{\"text\":\"\",\"extra\":[]}",
+            ),
             json("chat that is cut off", "{\"text\":\"a\"}", "{\"text\":\"a\"", "chat"),
             json("chat with two texts", "\"a\"", "\"a\" \"b\"", "chat"),
             json("reason with a bare word", "\"bye\"", "bye", "kick_disconnect"),
