@@ -34,8 +34,18 @@ fn every_line_of_the_sample_captures_has_the_types_of_its_version() {
         files.push(module);
     }
     assert!(checked > 1000, "{checked} packets");
-    let expected =
-        ["1.6.4", "340", "47", "765", "777", "alpha-5", "beta-1.7.3", "legacy-ping", "query"];
+    let expected = [
+        "1.6.4",
+        "340",
+        "47",
+        "765",
+        "769",
+        "777",
+        "alpha-5",
+        "beta-1.7.3",
+        "legacy-ping",
+        "query",
+    ];
     assert_eq!(versions, expected);
     assert_eq!(errors(&files), "");
     // The types can refuse something.

@@ -16,6 +16,7 @@ const nbt = require('prismarine-nbt')
 const minecraftData = require('minecraft-data')
 const { pc: known } = require('minecraft-data/data')
 const { newestLoginPacket } = require('./tables')
+const world = require('./world')
 const { args, emit, die, settle, witness, verifyThere } = require('./common')
 
 const opt = args({
@@ -26,6 +27,7 @@ const opt = args({
   guests: 0, // serve so many players of other programs, instead of clients of its own
   visits: 0, // serve so many players who do as they like, instead of clients of its own
   'session-server': '', // verify the players there, as a server in online mode does
+  world: false, // a whole configuration, and a world: for sessions since 1.20.2
   small: false, // small payloads, and packets that the rules in `examples` match: for captures to keep
   log: ''
 })
@@ -69,6 +71,7 @@ server.on('connection', client => {
   client.prependOnceListener('set_protocol', ({ protocolVersion }) => { client.number = protocolVersion })
   client.prependOnceListener('login_acknowledged', () => {
     server.options.registryCodec = features(client).registryCodec ?? features(client).loginPacket?.dimensionCodec
+    if (opt.world) world.configure(client, age(client), '\x03nmp')
   })
   // What a login can have beside nmp's steps comes before them.
   const [proceed] = client.listeners('login_start')
@@ -184,6 +187,7 @@ function play (client) {
   const data = features(client)
   let bye = false
   client.write('login', loginPacket(client))
+  if (opt.world) return world.show(client, chunkVersion(client), age(client), () => client.end('see you'))
   client.write('keep_alive', { keepAliveId: 123456 })
   // Mostly one byte over and over, and one that does not get smaller.
   const channel = age(client) >= 385 ? name => `test:${name}` : name => `test|${name}`
@@ -206,6 +210,11 @@ function play (client) {
     // Its own clients' sessions may end here after those clients have seen the end.
     if (opt.again && ++ended === list(opt.numbers).length + Number(opt.again)) settle(() => process.exit(0))
   })
+}
+
+// The version whose chunks those of a client are.
+function chunkVersion (client) {
+  return age(client) > 775 ? '26.1' : gameVersion(client.number)
 }
 
 // Does what a player asks for that an operator may: `/tp`, `/kill`, and respawns.
@@ -281,8 +290,13 @@ function visit (port, number) {
     client.on('disconnect', ({ reason }) => fail(`disconnected at login: ${JSON.stringify(reason)}`))
     client.on('cookie_request', ({ cookie }) => client.write('cookie_response', { key: cookie, value: undefined }))
     client.on('ping', ({ id }) => client.write('pong', { id }))
+    if (opt.world) {
+      missing.clear()
+      world.answer(client, number, () => { byeSaid = true })
+    }
     client.once('login', () => {
       emit('login', { number, conn: client.witnessId })
+      if (opt.world) return
       const stone = { blockId: 1, itemCount: 64, itemDamage: 0 }
       if (opt.small && number === 340) client.write('set_creative_slot', { slot: 36, item: stone })
       for (const line of LINES) client.chat(line)
