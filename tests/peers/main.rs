@@ -14,6 +14,7 @@ mod expect;
 #[cfg(unix)]
 mod extcap;
 mod formats;
+mod haproxy;
 mod lake;
 mod lan;
 mod limbo;
