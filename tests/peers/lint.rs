@@ -142,3 +142,30 @@ fn a_server_that_verifies_players_lets_the_account_in_and_nobody_else() {
         assert_eq!(services.event(), called);
     }
 }
+
+/// mineflayer 4.25.0 sends its settings before the brand, and neither `tick_end` nor `player_loaded`.
+#[test]
+fn what_a_bot_does_differently_from_the_game_is_known() {
+    for (version, expected) in [
+        ("1.20.4", &["settings-order"][..]),
+        ("1.21.4", &["loading-acted", "settings-order", "tick-end-missing"]),
+    ] {
+        let mut server = Program::node("squid.js", &["--version", version, "--port", "0"]);
+        let upstream = format!("127.0.0.1:{}", server.port());
+        let capture = scratch_file("bot.jsonl");
+        let mut proxy = Program::proxy(&upstream, &["-w", text(&capture)]);
+        let port = proxy.listening().to_string();
+        Program::node("bot.js", &["--version", version, "--port", &port]).succeed();
+        server.succeed();
+        proxy.interrupt();
+        proxy.succeed();
+        let arguments = ["lint", "--capture", text(&capture), "--side", "client", "--json"];
+        let said = Program::mitmcraft(&arguments).succeed();
+        let report: Json = serde_json::from_str(&said).unwrap();
+        let findings = report["findings"].as_array().unwrap().iter();
+        let mut rules: Vec<&str> = findings.map(|it| it["rule"].as_str().unwrap()).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        assert_eq!(rules, expected, "{version}: {said}");
+    }
+}

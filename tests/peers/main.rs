@@ -14,6 +14,7 @@ mod expect;
 #[cfg(unix)]
 mod extcap;
 mod formats;
+mod haproxy;
 mod lag;
 mod lake;
 mod lan;

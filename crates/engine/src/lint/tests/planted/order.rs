@@ -1,6 +1,6 @@
 //! Faults that only earlier packets show.
 
-use super::body::{Body, body};
+use super::body::body;
 use super::packets::{entered, joined};
 use super::{Packet, Plant, Rule, game};
 
@@ -16,15 +16,10 @@ pub(super) fn plants(version: i32) -> Vec<Plant> {
     let mut plants = Vec::new();
     if version >= 107 {
         plants.push(Plant::new("boss bar that was never added", Rule::OrderWrong, move |is_bad| {
-            let title = |it: Body| match version {
-                ..765 => it.text("{\"text\":\"a\"}"),
-                _ => it.raw(&[8, 0, 1, b'a']),
-            };
-            let added = title(body().uuid().varint(0)).f32(1.0).varint(0).varint(0).i8(0);
             let health = game("boss_bar", body().marked(|it| it.uuid()).varint(2).f32(0.5));
             let removed = game("boss_bar", body().marked(|it| it.uuid()).varint(1));
             let packets =
-                if is_bad { vec![removed, health] } else { vec![game("boss_bar", added), health] };
+                if is_bad { vec![removed, health] } else { vec![added_bar(version), health] };
             begun(packets, is_bad)
         }));
     }
@@ -58,4 +53,14 @@ pub(super) fn plants(version: i32) -> Vec<Plant> {
         }));
     }
     plants
+}
+
+/// The packet that adds a boss bar.
+pub(super) fn added_bar(version: i32) -> Packet {
+    let added = body().uuid().varint(0);
+    let added = match version {
+        ..765 => added.text("{\"text\":\"a\"}"),
+        _ => added.raw(&[8, 0, 1, b'a']),
+    };
+    game("boss_bar", added.f32(1.0).varint(0).varint(0).i8(0))
 }

@@ -408,19 +408,21 @@ fn lengths(version: i32) -> Vec<Plant> {
         plants.push(Plant::new(
             "colour of a boss bar",
             Rule::Diagnosed(Diagnostic::NumberInvalid),
-            |is_bad| {
+            move |is_bad| {
                 let color = if is_bad { 7 } else { 6 };
                 let bar = body().uuid().varint(4).marked(|it| it.varint(color)).varint(0);
-                vec![game("boss_bar", bar)]
+                let changed = Packet { is_at_fault: is_bad, ..game("boss_bar", bar) };
+                vec![order::added_bar(version), changed]
             },
         ));
         plants.push(Plant::new(
             "notches of a boss bar",
             Rule::Diagnosed(Diagnostic::NumberInvalid),
-            |is_bad| {
+            move |is_bad| {
                 let notches = if is_bad { 5 } else { 4 };
                 let bar = body().uuid().varint(4).varint(1).marked(|it| it.varint(notches));
-                vec![game("boss_bar", bar)]
+                let changed = Packet { is_at_fault: is_bad, ..game("boss_bar", bar) };
+                vec![order::added_bar(version), changed]
             },
         ));
     }
