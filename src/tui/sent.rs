@@ -94,7 +94,10 @@ impl Pane for SentPane {
     }
 
     fn row(&self, shared: &Shared) -> Option<u64> {
-        self.sent.as_ref().map_or(shared.cursor.selected(), |sent| sent.cursor.selected())
+        match &self.sent {
+            Some(sent) => sent.cursor.selected(),
+            None => shared.cursor.selected(),
+        }
     }
 }
 

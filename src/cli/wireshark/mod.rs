@@ -58,7 +58,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = arguments.protocols.catalog()?;
     let protocols: Vec<Arc<Protocol>> = match &arguments.versions[..] {
-        [] => catalog.protocols().cloned().collect(),
+        [] => {
+            let old = catalog.old().filter(|it| it.release().unframed_text().is_some());
+            old.chain(catalog.protocols().cloned()).collect()
+        }
         versions => {
             let found = versions.iter().map(|it| version::find(&catalog, it));
             found.collect::<anyhow::Result<_>>()?

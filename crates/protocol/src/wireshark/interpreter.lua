@@ -58,13 +58,15 @@ end
 
 -- Reading ------------------------------------------------------------------------------------------
 
-local function fail(w, what)
-  error({ what = what, at = w.at }, 0)
+-- `short`: more bytes may help.
+local function fail(w, what, short)
+  error({ what = what, at = w.at, short = short }, 0)
 end
 
 local function need(w, count)
   if count < 0 or w.at + count > w.size then
-    fail(w, "ends too early: " .. count .. " bytes wanted, " .. (w.size - w.at) .. " left")
+    local left = w.size - w.at
+    fail(w, "ends too early: " .. count .. " bytes wanted, " .. left .. " left", count >= 0)
   end
 end
 
@@ -273,6 +275,8 @@ end
 -- Meanings -----------------------------------------------------------------------------------------
 
 for number, version in pairs(VERSIONS) do version.number = number end
+-- What numbers mean is not known of older versions.
+for _, version in pairs(OLD) do version.number = -1 end
 
 local name_lines, registries = {}, {}
 for line in NAME_LINES:gmatch("[^\n]+") do name_lines[#name_lines + 1] = line end
@@ -633,7 +637,7 @@ local function count_of(w, count, size, mark)
   end
   if number < 0 then fail(w, "a length of " .. number) end
   if size > 0 and number * size > w.size - w.at then
-    fail(w, "a length of " .. number .. ", which is more than there is")
+    fail(w, "a length of " .. number .. ", which is more than there is", true)
   end
   if size == 0 then
     w.empty = w.empty - number
@@ -707,11 +711,22 @@ end
 
 local encodings = { ENC_UTF_8, ENC_UTF_16 + ENC_BIG_ENDIAN, ENC_ISO_8859_1 }
 
+-- The fields with what is said, for the Info column.
+local SAID = {}
+for _, path in ipairs({ "chat.message", "chat_message.message", "chat_command.command",
+  "chat_command_signed.command", "player_chat.plainMessage", "system_chat.content" }) do
+  SAID[path] = true
+end
+
 local function text(w, tree, node, size, encoding)
   local at = w.at
   need(w, size)
   w.at = at + size
   show_text(tree, w.tvb, node.path, at, size, encodings[encoding])
+  if SAID[node.path] and size > 0 then
+    local range = w.tvb:range(at, size)
+    w.said = encoding == 2 and range:ustring() or range:string(encodings[encoding])
+  end
   if encoding == 2 then return nil end
   local seen = sub(w.s, at + 1, w.at)
   w.seen[node.path] = without_namespace(seen)
@@ -727,7 +742,7 @@ end
 -- text up to a NUL
 ops[10] = function(w, ty, tree, node)
   local stop = w.s:find("\0", w.at + 1, true)
-  if not stop then fail(w, "text without its end") end
+  if not stop then fail(w, "text without its end", true) end
   local seen = text(w, tree, node, stop - w.at - 1, ty[2])
   w.at = w.at + 1
   return seen
@@ -1167,22 +1182,49 @@ local function drive(connection, direction, packet, root)
   end
 end
 
--- Shows a packet's fields; gives its name for the Info column.
-local function show_body(tvb, tree, connection, direction)
-  local state = connection[direction]
-  tree:add(meta.state, state):set_generated()
+-- What is said, on one line and not too long; the texts of a component without its other parts.
+local function shorten(said)
+  if said:find("^%s*[{%[]") then
+    local parts = {}
+    for part in said:gsub('"with"%s*:%s*%[', '[ "text":'):gmatch('"text"%s*:%s*"([^"]*)"') do
+      parts[#parts + 1] = part
+    end
+    if #parts > 0 then said = table.concat(parts, " ") end
+  end
+  -- Without the codes of colours.
+  said = said:gsub("\194\167.", ""):gsub("%c", " ")
+  if #said <= 80 then return said end
+  -- Not within a character of UTF-8.
+  local last = 80
+  while last > 0 and byte(said, last + 1) >= 128 and byte(said, last + 1) < 192 do last = last - 1 end
+  return sub(said, 1, last) .. ".."
+end
+
+-- What reads the packets of a connection from a place in its bytes on.
+local function walker(tvb, s, at, connection, direction)
+  local protocol = connection.protocol
+  return {
+    s = s, tvb = tvb, at = at, size = #s, scope = {}, depth = 400,
+    empty = 65536, root = {}, types = protocol.types, seen = {}, waiting = {},
+    window = connection.window, version = protocol.number,
+    meanings = meanings(protocol.number, direction),
+  }
+end
+
+local function show_head(tree, connection, direction)
+  tree:add(meta.state, connection[direction]):set_generated()
   tree:add(meta.direction, direction):set_generated()
   if connection.version then
     tree:add(meta.version, connection.version):set_generated()
   end
+end
+
+-- Shows a packet's fields; gives its name for the Info column.
+local function show_body(tvb, tree, connection, direction)
+  local state = connection[direction]
+  show_head(tree, connection, direction)
   local size = tvb:len()
-  local w = {
-    s = size > 0 and tvb:raw() or "", tvb = tvb, at = 0, size = size, scope = {}, depth = 400,
-    empty = 65536, root = {}, types = connection.protocol.types, seen = {}, waiting = {},
-    window = connection.window,
-    version = connection.protocol.number,
-    meanings = meanings(connection.protocol.number, direction),
-  }
+  local w = walker(tvb, size > 0 and tvb:raw() or "", 0, connection, direction)
   local ok, id = pcall(varint, w)
   if not ok then
     tree:add_proto_expert_info(undecoded, "no packet id")
@@ -1224,7 +1266,57 @@ local function show_body(tvb, tree, connection, direction)
     connection.window = { number = w.root.windowId, kind = kind and WINDOWS[without_namespace(kind)] }
   end
   drive(connection, direction, packet, w.root)
-  return name
+  return w.said and name .. ": " .. shorten(w.said) or name
+end
+
+-- A tree that shows nothing.
+local nowhere = {}
+for _, method in ipairs({ "add", "add_le", "append_text", "prepend_text", "set_text", "set_len",
+  "set_generated", "set_hidden", "add_packet_field", "add_proto_expert_info" }) do
+  nowhere[method] = function() return nowhere end
+end
+
+-- One packet from before 1.7, which says nowhere how long it is: gives the offset behind it, nil if bytes are missing,
+-- or false.
+local function show_old(tvb, s, at, tree, connection, direction, names)
+  -- Up to 1.2, the login begins with the version.
+  if byte(s, at + 1) == 1 and direction == "serverbound" and not connection.protocol.release then
+    if #s < at + 5 then return nil, DESEGMENT_ONE_MORE_SEGMENT end
+    local version = unsigned({ s = s, at = at + 1, size = #s }, 4)
+    local known = OLD[version]
+    connection.version = version
+    connection.exact = known ~= nil and not known.release and known.text == connection.protocol.text
+    connection.protocol = connection.exact and known or connection.protocol
+  end
+  local packet = connection.protocol["play " .. direction][byte(s, at + 1)]
+  if not packet then return false end
+  local node = { path = packet[1], name = packet[1], depth = 0 }
+  local function read(into)
+    local w = walker(tvb, s, at + 1, connection, direction)
+    return w, pcall(value, w, packet[2], into, node, { start = 0, parent = 0 }, false)
+  end
+  local w, ok, fault = read(nowhere)
+  if not ok then
+    local is_short = type(fault) == "table" and fault.short
+    if is_short and #s - at <= MAX_FRAME then return nil, DESEGMENT_ONE_MORE_SEGMENT end
+    return false
+  end
+  local item = tree:add(proto, tvb:range(at, w.at - at))
+  show_head(item, connection, direction)
+  item:add(meta.id, tvb:range(at, 1))
+  item:add(meta.packet, tvb:range(at, 1), packet[1])
+  item:append_text(": " .. packet[1])
+  w = read(item)
+  names[#names + 1] = w.said and packet[1] .. ": " .. shorten(w.said) or packet[1]
+  -- The server encrypts from its answer on.
+  if packet[3] == "EncryptionResponse" or packet[3] == "EncryptionStarted" then
+    connection["encrypted " .. direction] = true
+  end
+  if connection.version and not connection.exact then
+    item:add_proto_expert_info(guessed, "version " .. connection.version .. " is read as "
+      .. connection.protocol.name)
+  end
+  return w.at
 end
 
 -- One frame of the game: gives the offset behind it, or nil and how many bytes are missing.
@@ -1296,10 +1388,38 @@ local function begins_again(tvb)
   return (version >= 107 or version == 47) and next >= 1 and next <= 3
 end
 
+-- The description with which a connection from before 1.7 begins, by its handshake, and the version if that says it: up
+-- to 1.2, the first text tells how texts are written. Nil if bytes are no such handshake, or too few.
+local function begins_old(s)
+  if #s < 6 or byte(s, 1) ~= 2 then return nil end
+  local number, at = byte(s, 2), 2
+  if number > 0 then at = 3 end
+  local length = byte(s, at) * 256 + byte(s, at + 1)
+  local utf16 = byte(s, at + 2) == 0
+  if length == 0 or length > 300 or (number > 0 and not utf16) then return nil end
+  local found, best
+  for version, it in pairs(OLD) do
+    local fits = it.release == (number > 0) and (it.text == 2) == utf16
+    if fits and (number == 0 or version <= number) and (not best or version > best) then
+      found, best = it, version
+    end
+  end
+  return found, number > 0 and number or nil, best == number
+end
+
 local function new_connection(tvb, source)
-  local found = is_handshake(tvb:raw(0, math.min(tvb:len(), 16)))
+  local s = tvb:raw(0, math.min(tvb:len(), 16))
+  local old, version, exact = begins_old(s)
+  if old then
+    return {
+      client = source, clientbound = "play", serverbound = "play", old = true,
+      protocol = old, version = version, exact = exact,
+    }
+  end
+  if byte(s, 1) == 2 and #s < 6 then return nil end
+  local found = is_handshake(s)
   if found == nil then return nil end
-  if not found then return { opaque = true } end
+  if not found or not ORDER[1] then return { opaque = true } end
   return {
     client = source, clientbound = "handshaking", serverbound = "handshaking",
     protocol = VERSIONS[ORDER[1]], exact = true,
@@ -1337,21 +1457,30 @@ function proto.dissector(tvb, pinfo, tree)
   local direction = source == connection.client and "serverbound" or "clientbound"
   pinfo.cols.protocol = "Minecraft"
   local arrow = direction == "serverbound" and "→ " or "← "
-  if connection.encrypted or connection.opaque then
-    local field = connection.encrypted and meta.encrypted or meta.unknown
-    local what = connection.encrypted and "encrypted" or "not understood"
+  local function encrypted()
+    return connection.encrypted or connection["encrypted " .. direction]
+  end
+  if encrypted() or connection.opaque then
+    local field = encrypted() and meta.encrypted or meta.unknown
+    local what = encrypted() and "encrypted" or "not understood"
     whole(tvb, tree, field, what)
     pinfo.cols.info = arrow .. what
     return size
   end
   local at, names = 0, {}
+  local s = connection.old and tvb:raw()
   while at < size do
-    if connection.encrypted then
+    if encrypted() then
       whole(tvb:range(at):tvb(), tree, meta.encrypted, "encrypted")
       names[#names + 1] = "encrypted"
       break
     end
-    local behind, missing = show_frame(tvb, at, tree, connection, direction, names)
+    local behind, missing
+    if s then
+      behind, missing = show_old(tvb, s, at, tree, connection, direction, names)
+    else
+      behind, missing = show_frame(tvb, at, tree, connection, direction, names)
+    end
     if behind == false then
       connection.opaque = true
       whole(tvb:range(at):tvb(), tree, meta.unknown, "not understood")
@@ -1382,7 +1511,9 @@ local function heuristic(tvb, pinfo, tree)
   stream = stream.value
   begins[stream] = begins[stream] or pinfo.number
   if begins[stream] ~= pinfo.number then return false end
-  if tvb:len() < 7 or not is_handshake(tvb:raw(0, math.min(tvb:len(), 300))) then return false end
+  if tvb:len() < 7 then return false end
+  local s = tvb:raw(0, math.min(tvb:len(), 300))
+  if not is_handshake(s) and not begins_old(s) then return false end
   pinfo.conversation = proto
   proto.dissector(tvb, pinfo, tree)
   return true

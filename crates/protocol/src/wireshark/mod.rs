@@ -8,17 +8,17 @@ mod tables;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::schema::{Protocol, Release};
+use crate::schema::{Family, Protocol, Release};
 use fields::{Fields, LEVELS};
 
-/// Writes a Wireshark dissector of these versions in Lua. It is registered for `ports`; connections
+/// Writes a Wireshark dissector of these versions in Lua, from Alpha on. It is registered for `ports`; connections
 /// on other ports are recognised by their handshake.
 #[must_use]
 pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
     let mut fields = Fields::default();
     let mut versions: Vec<&Protocol> = protocols.iter().map(|it| &**it).collect();
-    versions.sort_by_key(|protocol| protocol.release());
-    versions.dedup_by_key(|protocol| protocol.version());
+    versions.sort_by_key(|protocol| (protocol.family() == Family::Java, protocol.release()));
+    versions.dedup_by_key(|protocol| protocol.release());
     for protocol in &versions {
         fields.add(protocol);
     }
@@ -39,6 +39,8 @@ pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
     let _ = writeln!(out, "local MAX_NBT, MAX_SHOWN = {MAX_NBT}, {MAX_SHOWN}");
     let _ = writeln!(out, "local MAX_FRAME = {MAX_FRAME}");
     let _ = writeln!(out, "local VERSIONS, ORDER = {{}}, {{}}");
+    let _ = writeln!(out, "-- Versions before 1.7, by numbers of their own.");
+    let _ = writeln!(out, "local OLD = {{}}");
     let snapshots = Release::snapshots().map(|(release, first)| format!("{{{release},{first}}},"));
     let _ = writeln!(out, "local SNAPSHOTS = {{{}}}", snapshots.collect::<String>());
     out.push_str("local FIELDS = [[\n");
@@ -47,7 +49,9 @@ pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
     for protocol in versions {
         tables::write(&mut out, protocol);
     }
-    meanings::write(&mut out, protocols);
+    let newer: Vec<_> =
+        protocols.iter().filter(|it| it.family() == Family::Java).cloned().collect();
+    meanings::write(&mut out, &newer);
     out.push_str(INTERPRETER);
     out
 }

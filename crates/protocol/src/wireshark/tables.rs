@@ -4,24 +4,31 @@ use std::fmt::Write as _;
 
 use super::fields::clean;
 use crate::schema::types::{Count, Path, Symbol, Type, TypeId};
-use crate::schema::{Direction, Protocol, Role, State};
+use crate::schema::{Direction, Protocol, Release, Role, State};
 use crate::wire::Encoding;
 
-/// Writes the packets and types of a version as Lua tables. The first number of each type is its
-/// place in the interpreter's `ops`.
+/// Writes the packets and types of a version as Lua tables: in `VERSIONS`, or in `OLD` those from before 1.7, by
+/// numbers of their own. The first number of each type is its place in the interpreter's `ops`.
 pub(super) fn write(out: &mut String, protocol: &Protocol) {
     let configures =
         protocol.role(State::Login, Direction::Serverbound, Role::LoginAcknowledged).is_some();
     let version = protocol.version();
-    let _ = writeln!(
-        out,
-        "VERSIONS[{version}] = {{ name = {}, configures = {configures}, types = {{}} }}\n\
-         ORDER[#ORDER + 1] = {version}",
-        quoted(protocol.name()),
-    );
+    let text = protocol.release().unframed_text();
+    let table = if text.is_some() { "OLD" } else { "VERSIONS" };
+    let name = quoted(protocol.name());
+    let _ = write!(out, "{table}[{version}] = {{ name = {name}, types = {{}}, ");
+    let _ = match text {
+        Some(text) => writeln!(
+            out,
+            "text = {}, release = {} }}",
+            form(text),
+            protocol.release() >= Release::V1_3
+        ),
+        None => writeln!(out, "configures = {configures} }}\nORDER[#ORDER + 1] = {version}"),
+    };
     for state in State::ALL {
         for direction in Direction::ALL {
-            let _ = writeln!(out, "VERSIONS[{version}][\"{state} {direction}\"] = {{");
+            let _ = writeln!(out, "{table}[{version}][\"{state} {direction}\"] = {{");
             let own = |it: &&crate::schema::PacketType| {
                 it.state() == state && it.direction() == direction
             };
@@ -35,10 +42,10 @@ pub(super) fn write(out: &mut String, protocol: &Protocol) {
     }
     // Types of payloads of plugin channels, which no packet refers to, are left out.
     let roots = protocol.packets().iter().map(|packet| packet.ty).collect();
-    let table = Table { protocol, wanted: RefCell::new(roots) };
+    let types = Table { protocol, wanted: RefCell::new(roots) };
     let mut written = BTreeMap::new();
-    while let Some(id) = table.next() {
-        written.entry(id.0).or_insert_with(|| table.ty(&protocol.types[id.0 as usize]));
+    while let Some(id) = types.next() {
+        written.entry(id.0).or_insert_with(|| types.ty(&protocol.types[id.0 as usize]));
     }
     // A Lua function has a limited number of constants.
     let types: Vec<_> = written.into_iter().collect();
@@ -47,7 +54,7 @@ pub(super) fn write(out: &mut String, protocol: &Protocol) {
         for (id, ty) in types {
             let _ = writeln!(out, "T[{id}]={ty}");
         }
-        let _ = writeln!(out, "end)(VERSIONS[{version}].types)");
+        let _ = writeln!(out, "end)({table}[{version}].types)");
     }
     out.push('\n');
 }
@@ -117,7 +124,7 @@ impl Table<'_> {
             }
             Type::Option(some) => format!("{{16,{}}}", self.refer(some)),
             Type::IfMore { some, starts, exactly, otherwise } => {
-                // The dissector has no unframed versions, whose packets alone have such a type.
+                // The dissector has no old pings, whose packets alone have such a type.
                 let some = otherwise.as_ref().filter(|_| exactly.is_some()).unwrap_or(some);
                 let starts = escapes(starts);
                 let otherwise = otherwise.map_or_else(no, |ty| self.refer(&ty).to_string());
