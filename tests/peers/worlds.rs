@@ -2,7 +2,8 @@
 //! block what prismarine-chunk read in the packets.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mitmcraft_engine::capture::{Entry, Record, Sink as _, create_sink};
@@ -10,7 +11,7 @@ use mitmcraft_protocol::schema::Release;
 use serde_json::Value as Json;
 
 use crate::chunks::packet;
-use crate::support::{Program, root, scratch_file};
+use crate::support::{Program, convert, root, scratch_file, text};
 
 /// The packets with the chunks of a version, by their coordinates, and what prismarine-chunk says of them.
 type Chunks = BTreeMap<(i32, i32), (Record, Json)>;
@@ -95,6 +96,81 @@ fn worlds_have_the_blocks_that_were_sent() {
         .iter()
         .flat_map(|(version, chunks)| chunks.keys().map(|(x, z)| (version.clone(), *x, *z)));
     assert_eq!(read, all.collect());
+}
+
+/// A flying-squid server generates hills, which become a world; it serves that world in place of flat ground. What it sends
+/// then has the blocks that it sent at first.
+#[test]
+#[ignore = "takes minutes, as part of tests/run --long"]
+fn a_server_sends_the_blocks_of_a_world_again() {
+    for (version, bottom, top) in [
+        ("1.8.8", 0, 256),
+        ("1.12.2", 0, 256),
+        ("1.16.5", 0, 256),
+        ("1.18.2", -64, 320),
+        ("1.20.4", -64, 320),
+    ] {
+        let first = recorded_world(version, "generated", &["--generation", "diamond_square"]);
+        // The server writes into what it serves.
+        let served = scratch_file(&format!("{version}-served"));
+        fs::create_dir_all(served.join("region")).unwrap();
+        fs::copy(first.join("level.dat"), served.join("level.dat")).unwrap();
+        for region in regions(&first) {
+            fs::copy(&region, served.join("region").join(region.file_name().unwrap())).unwrap();
+        }
+        let second = recorded_world(version, "sent", &["--world", text(&served)]);
+        // Players begin somewhere near the spawn point.
+        let known = chunk_places(&second);
+        let both: Vec<_> =
+            chunk_places(&first).into_iter().filter(|it| known.contains(it)).collect();
+        assert!(both.len() >= 4, "{version}: {both:?}");
+        let places: Vec<String> = both.iter().map(|(x, z)| format!("{x},{z}")).collect();
+        let read = |world: &Path| {
+            let regions = world.join("region");
+            let head = [version, text(&regions), &format!("{bottom}"), &format!("{top}")].join(":");
+            let argument = format!("{head}:{}", places.join(":"));
+            Program::node("worlds.js", &[&argument]).succeed()
+        };
+        assert_eq!(read(&first), read(&second), "{version}");
+    }
+}
+
+/// The world that a bot sees on a flying-squid server.
+fn recorded_world(version: &str, name: &str, options: &[&str]) -> PathBuf {
+    let server = [&["--version", version, "--port", "0"], options].concat();
+    let mut server = Program::node("squid.js", &server);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let capture = scratch_file(&format!("{version}-{name}.jsonl"));
+    let mut proxy = Program::proxy(&upstream, &["-w", text(&capture)]);
+    let port = proxy.listening().to_string();
+    let bot = ["--version", version, "--port", &port, "--columns", "16"];
+    Program::node("bot.js", &bot).succeed();
+    server.succeed();
+    proxy.interrupt();
+    proxy.succeed();
+    let world = scratch_file(&format!("{version}-{name}"));
+    convert(&[text(&capture), text(&world), "--format", "world"]);
+    world
+}
+
+fn regions(world: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(world.join("region")).unwrap();
+    files.map(|it| it.unwrap().path()).collect()
+}
+
+/// The chunks of a world, as the tables of its regions have them.
+fn chunk_places(world: &Path) -> BTreeSet<(i32, i32)> {
+    let mut places = BTreeSet::new();
+    for region in regions(world) {
+        let name = region.file_name().unwrap().to_str().unwrap().to_owned();
+        let numbers: Vec<i32> = name.split('.').filter_map(|it| it.parse().ok()).collect();
+        let bytes = fs::read(&region).unwrap();
+        let entries = bytes[..4096].chunks(4).zip(0..);
+        for (_, place) in entries.filter(|(entry, _)| *entry != [0; 4]) {
+            places.insert((numbers[0] * 32 + (place & 31), numbers[1] * 32 + (place >> 5)));
+        }
+    }
+    places
 }
 
 /// What anvil-parser2 and nbtlib read.

@@ -1,11 +1,12 @@
 'use strict'
-// A mineflayer bot: spawns, chats, walks a block, quits.
+// A mineflayer bot: spawns, chats, walks a block, quits. With --columns, it waits for so many chunks instead of walking:
+// there may be a hill in its way.
 
 const { once } = require('events')
 const mineflayer = require('mineflayer')
 const { args, emit, die, settle, witness } = require('./common')
 
-const opt = args({ version: '1.8.8', host: '127.0.0.1', port: 25565, name: 'Bot', log: '' })
+const opt = args({ version: '1.8.8', host: '127.0.0.1', port: 25565, name: 'Bot', log: '', columns: 0 })
 witness(opt.log)
 
 const bot = mineflayer.createBot({ host: opt.host, port: opt.port, username: opt.name, version: opt.version, auth: 'offline' })
@@ -19,8 +20,9 @@ bot.once('spawn', async () => {
   const from = bot.entity.position.clone()
   emit('spawn', { position: from })
   bot.chat('hello from a bot ☃')
-  bot.setControlState('forward', true)
-  while (bot.entity.position.distanceTo(from) < 1) await once(bot, 'move')
+  while (bot.world.getColumns().length < opt.columns) await once(bot, 'chunkColumnLoad')
+  bot.setControlState('forward', !opt.columns)
+  while (!opt.columns && bot.entity.position.distanceTo(from) < 1) await once(bot, 'move')
   bot.setControlState('forward', false)
   emit('walked', { distance: bot.entity.position.distanceTo(from) })
   done = true

@@ -1,10 +1,11 @@
 'use strict'
-// A flying-squid server: creative world in memory, flat unless --generation says otherwise, offline.
+// A flying-squid server: creative world in memory, flat unless --generation says otherwise, or that in the folder --world,
+// offline.
 // Exits 0 after --sessions players left (0: runs until SIGTERM).
 
 const { args, emit, die, settle, witness } = require('./common')
 
-const opt = args({ version: '1.8.8', host: '127.0.0.1', port: 0, log: '', sessions: 1, generation: 'superflat' })
+const opt = args({ version: '1.8.8', host: '127.0.0.1', port: 0, log: '', sessions: 1, generation: 'superflat', world: '' })
 witness(opt.log)
 
 // flying-squid opens a command prompt on stdin and stdout when it is loaded.
@@ -21,7 +22,8 @@ const squid = require('flying-squid').createMCServer({
   'view-distance': 2,
   gameMode: 1,
   difficulty: 0,
-  generation: { name: opt.generation, options: { seed: 1 } }, // no worldFolder: nothing is saved
+  generation: { name: opt.generation, options: { seed: 1 } },
+  ...(opt.world && { worldFolder: opt.world }), // without it, nothing is saved
   'player-list-text': { header: { text: 'header' }, footer: { text: 'footer' } },
   'everybody-op': true,
   kickTimeout: 10000,
