@@ -104,9 +104,13 @@ impl Running {
 
 /// Returns the next message; `None` once the server has closed.
 async fn next(page: &mut WebSocketStream<TcpStream>) -> Option<Json> {
-    match page.next().await {
-        Some(Ok(Message::Text(text))) => Some(serde_json::from_str(&text).unwrap()),
-        _ => None,
+    loop {
+        match page.next().await {
+            Some(Ok(Message::Text(text))) => return Some(serde_json::from_str(&text).unwrap()),
+            // A busy machine takes longer than a page may be silent.
+            Some(Ok(Message::Ping(_))) => {}
+            _ => return None,
+        }
     }
 }
 
