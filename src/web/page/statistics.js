@@ -3,12 +3,17 @@
 import { make, patch, press, size } from "./dom.js";
 
 /** @typedef {Record<string, any>} Json */
+/** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").ConditionSource} ConditionSource */
+/** @typedef {import("./protocol.d.ts").StoreState} StoreState */
 
 export class StatisticsPanel {
-  /** @param {HTMLElement} element @param {(condition: ConditionSource) => void} onFilter */
-  constructor(element, onFilter) {
+  /** @param {Connection} connection @param {HTMLElement} element @param {(condition: ConditionSource) => void} onFilter */
+  constructor(connection, element, onFilter) {
+    this.connection = connection;
     this.element = element;
+    /** What those that were asked for last are of. */
+    this.counted = "";
     this.onFilter = onFilter;
     /** @type {Json | null} */
     this.report = null;
@@ -21,8 +26,18 @@ export class StatisticsPanel {
     });
   }
 
-  waiting() {
+  /** Has the packets of the list counted. */
+  async ask() {
     if (!this.report) this.element.replaceChildren(make("p", { role: "status" }, "Counting…"));
+    await this.connection.ask("statistics", {});
+  }
+
+  /** Has them counted again if more have come since. @param {StoreState} state */
+  async askAgain({ end, list }) {
+    const now = JSON.stringify([end, list.total]);
+    if (now === this.counted) return;
+    this.counted = now;
+    await this.connection.ask("statistics", {});
   }
 
   /** @param {Json} report */

@@ -14,7 +14,7 @@ beforeEach(() => {
   selections = []
   element = make('div')
   element.clientHeight = 22 + 220 // the titles and 10 lines
-  columns = new Columns(make('div'))
+  columns = new Columns(make('div'), make('button'))
   packets = new Packets(connection, element, row => selections.push(row), columns)
 })
 
@@ -394,7 +394,7 @@ test('columns are hidden, shown and made wide, also after a reload; times have t
   columns.resize(column('name'), 300)
   page.frame()
   assert(cells(1).some(([name]) => name === 'c-wire') && titles().includes('c-wire'))
-  const again = new Columns(make('div'))
+  const again = new Columns(make('div'), make('button'))
   assert.deepStrictEqual([again.shown.map(it => it.key), again.sheet.text], [columns.shown.map(it => it.key), columns.sheet.text])
   assert.match(columns.sheet.text, /\.col-5 \{ width: 300px/)
   columns.resize(column('name'), undefined)
@@ -415,7 +415,7 @@ test('a field is added as a column before the summary, unless no packet has it, 
   page.frame()
   assert.deepStrictEqual(cells(1).slice(-2), [['c-added', 'hello'], ['c-summary', '']])
   assert.deepStrictEqual(cells(0).at(-2), ['c-added', ''])
-  assert.deepStrictEqual(new Columns(make('div')).names, ['chat.message'], 'also after a reload')
+  assert.deepStrictEqual(new Columns(make('div'), make('button')).names, ['chat.message'], 'also after a reload')
   columns.setSort({ by: 'chat.message', descending: false })
   await columns.toggle('chat.message')
   assert.deepStrictEqual([columns.names, columns.sort], [[], null])
