@@ -16,7 +16,7 @@ const OWN = [
 /** Names where the title is a sign. @type {Record<string, string>} */
 const NAMES = { dir: "Direction", session: "Session", seq: "Number" };
 
-const HIDDEN = ["wire", "seq", "comment"];
+const HIDDEN = ["wire", "comment"];
 
 /** Pixels of the narrowest column. */
 const LEAST = 24;

@@ -31,6 +31,8 @@ export class ControlPanel {
     };
     /** Called when other held packets are selected. */
     this.onselect = () => {};
+    /** Called when something else is held. */
+    this.onhold = () => {};
     this.held.onopen = () => unlessLost(this.editHeld());
     /** The held packet that is edited. @type {HeldPacket | null} */
     this.edited = null;
@@ -288,6 +290,7 @@ export class ControlPanel {
       this.drawState();
       this.drawTargets();
     });
+    this.onhold();
     await Promise.all([taken, this.checkEdited()]);
   }
 

@@ -8,6 +8,7 @@ import { byId } from "./dom.js";
  * @property {import("./connection.js").Connection} connection
  * @property {import("./packets.js").Packets} packets
  * @property {import("./state_line.js").StateLine} stateLine
+ * @property {import("./details.js").Details} details
  */
 
 /** Milliseconds until it is asked again whether a match was found. */
@@ -15,10 +16,11 @@ const PAUSE = 100;
 
 export class Finder {
   /** @param {Parts} parts @param {() => void} onfound called before a match is shown */
-  constructor({ connection, packets, stateLine }, onfound) {
+  constructor({ connection, packets, stateLine, details }, onfound) {
     this.connection = connection;
     this.packets = packets;
     this.stateLine = stateLine;
+    this.details = details;
     this.onfound = onfound;
     this.input = byId("search", HTMLInputElement);
     /** The number of the last search, or press that asked for a match. */
@@ -34,6 +36,7 @@ export class Finder {
   /** Looks for the text that was typed. */
   async search() {
     this.turn += 1;
+    this.details.setSearched(this.input.value);
     const answer = await this.connection.ask("search", { text: this.input.value });
     this.stateLine.found.textContent = answer.error?.message ?? "";
     this.stateLine.searched = !this.input.value;

@@ -10,7 +10,9 @@ import { Details } from "./details.js";
 import { Dialog, explanation } from "./dialogs.js";
 import { byId, plural, press } from "./dom.js";
 import { FilterLine } from "./filter.js";
+import { filterHelp } from "./filter_help.js";
 import { Finder } from "./finder.js";
+import { HeldStrip } from "./held_strip.js";
 import { isTyping, Keyboard, keysDialog, opening } from "./keys.js";
 import { Listing } from "./listing.js";
 import { Memory, settings } from "./memory.js";
@@ -60,7 +62,7 @@ const stateLine = new StateLine();
 const connection = new Connection(onPush, onStatus);
 const notice = new Notice(byId("notice", HTMLElement));
 const dialog = new Dialog(byId("dialog", HTMLDialogElement));
-const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement));
+const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement), byId("field-tools", HTMLElement));
 const columns = new Columns(byId("column-menu", HTMLElement), byId("columns", HTMLButtonElement));
 const packets = new Packets(connection, list, (row) => unlessLost(selectedPacket.show(row)), columns);
 const pair = new PairView(byId("pair", HTMLElement));
@@ -80,7 +82,7 @@ const tabs = new Tabs(["packets", "conversation", "statistics", "timeline", "con
   refresh();
   listing.remember({ tab: name });
 });
-const finder = new Finder({ connection, packets, stateLine }, () => tabs.show("packets"));
+const finder = new Finder({ connection, packets, stateLine, details }, () => tabs.show("packets"));
 const conversation = new Conversation(connection, byId("panel-conversation", HTMLElement), (row) => unlessLost(openRow(row)));
 const statistics = new StatisticsPanel(connection, byId("panel-statistics", HTMLElement), (condition) => {
   tabs.show("packets");
@@ -96,6 +98,7 @@ const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 const timeline = new TimelinePanel(connection, byId("panel-timeline", HTMLElement), (times) => unlessLost(listing.apply({ times })), (series) => settings.set("series", series));
 const selectedPacket = new SelectedPacket({ connection, packets, details, pair, timeline, columns, notice }, (expression, how) => listing.combine({ expression }, how));
 const commands = new PacketCommands({ connection, packets, sessions, listing, control, rules, dialog, tabs, notice });
+const strip = new HeldStrip(byId("held-strip", HTMLElement), control, () => tabs.show("control"));
 const palette = new Palette(run);
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
@@ -206,8 +209,8 @@ function withControl(action) {
 
 /** Does something with the packets that are held, where they are seen. @param {(panel: ControlPanel) => any} action */
 function withHeld(action) {
-  if (tabs.current === "control" && commands.controls) return action(control);
-  notice.say(commands.controls ? "Held packets are decided on in Control." : "Nothing is held here: this is a capture.", true);
+  if (["control", "packets"].includes(tabs.current) && commands.controls) return action(control);
+  notice.say(commands.controls ? "Held packets are decided on in Packets and Control." : "Nothing is held here: this is a capture.", true);
 }
 
 /** The list in which the keys move. */
@@ -350,6 +353,11 @@ pair.onselect = (path) => details.selectField(details.packet?.fields.findIndex((
 followButton.addEventListener("click", () => packets.setFollow(!packets.follow));
 timeButton.addEventListener("click", nextTime);
 for (const [id, name] of [["export", "export"], ["actions", "palette"], ["help", "keys"]]) byId(id ?? "", HTMLElement).addEventListener("click", () => run(name ?? ""));
+byId("filter-help", HTMLElement).addEventListener("click", () => dialog.show("Filters", filterHelp((text) => {
+  dialog.close();
+  tabs.show("packets");
+  filter.apply(text);
+})));
 new Theme(byId("theme", HTMLElement), () => timeline.draw());
 new Splitter(byId("split-sessions", HTMLElement), byId("sessions", HTMLElement), "before", 120);
 new Splitter(byId("split-details", HTMLElement), byId("details", HTMLElement), "after", 90);
@@ -370,7 +378,11 @@ menus.offer(pair.grid, "field", (line) => {
   return pair.fields[pair.field]?.path ?? "Field";
 });
 menus.offer(control.held.element, "held", (line) => control.held.selectLine(line));
-control.onselect = () => menus.follow("held", control.held.title);
+control.onselect = () => {
+  menus.follow("held", control.held.title);
+  unlessLost(strip.take());
+};
+control.onhold = () => unlessLost(strip.take());
 menus.offer(sessions.element, "session", (line) => {
   const session = Number(line.dataset.session);
   if (!(session > 0)) return null;
