@@ -83,6 +83,7 @@ impl Client {
         let hello = Hello {
             version: env!("CARGO_PKG_VERSION"),
             protocol: Hello::PROTOCOL,
+            run: self.desk.run.clone(),
             live: options.live,
             listening: options.listening.clone(),
             control,

@@ -66,7 +66,7 @@ const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement
 const columns = new Columns(byId("column-menu", HTMLElement), byId("columns", HTMLButtonElement));
 const packets = new Packets(connection, list, (row) => unlessLost(selectedPacket.show(row)), columns);
 const pair = new PairView(byId("pair", HTMLElement));
-const memory = new Memory(connection.token);
+const memory = new Memory();
 const filter = new FilterLine(connection, byId("filter", HTMLInputElement), byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(listing.apply({ filter: text })));
 const sessions = new Sessions(connection, byId("sessions", HTMLElement), {
   onselect: (selected) => unlessLost(listing.apply({ sessions: selected })),
@@ -111,6 +111,8 @@ function onStatus(status, hello) {
 
 /** @param {Hello} hello */
 function greet(hello) {
+  // Rows and sessions are those of a run: of another one, nothing that is shown is true.
+  if (!memory.open(hello.run)) location.reload();
   ({ live, listening } = hello);
   actions = menus.actions = keyboard.actions = hello.actions;
   commands.controls = hello.control;
