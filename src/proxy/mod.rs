@@ -16,6 +16,7 @@ mod private_file;
 mod response;
 mod rules;
 mod source_file;
+mod token_file;
 
 pub(crate) use accounts::random_key;
 pub use accounts::{
@@ -48,3 +49,4 @@ pub use rules::{
     check_filters, factory,
 };
 pub use source_file::{read_source, write_source};
+pub use token_file::{TokenFileError, kept_token};

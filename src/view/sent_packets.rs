@@ -6,8 +6,8 @@ use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::packet::Timestamp;
 use mitmcraft_protocol::schema::Catalog;
 
-/// Returns the list of the packets that people have sent, in all sessions of a store: captures keep them, with the
-/// comment that says so.
+/// Returns the list of the packets that people have sent, and of those in whose place they have sent an edited one, in
+/// all sessions of a store: captures keep them, with the comment that says so.
 #[must_use]
 pub fn sent_packets(store: Arc<Store>, catalog: &Catalog) -> List {
     let mut list = List::new(store);
@@ -32,8 +32,9 @@ pub fn replies(snapshot: &Snapshot, row: u64) -> Vec<u64> {
     answers.take(MAX_REPLIES).collect()
 }
 
-/// The filter that selects the packets that people have sent.
-const FILTER: &str = "pkt.origin == \"proxy\" and pkt.comment contains \"sent by hand\"";
+/// The filter that selects the packets that people have sent, and those that they have edited.
+const FILTER: &str = "pkt.origin == \"proxy\" and pkt.comment contains \"sent by hand\" \
+                      or pkt.verdict == \"rewrite\" and pkt.comment contains \"then edited\"";
 
 /// A second in nanoseconds.
 const SECOND: u64 = 1_000_000_000;

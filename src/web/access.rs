@@ -1,4 +1,5 @@
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use hyper::header::{self, HeaderMap, HeaderName};
 
@@ -8,7 +9,7 @@ use mitmcraft_engine::auth::Secret;
 /// those that this server has served.
 #[derive(Debug)]
 pub(super) struct Access {
-    token: Secret,
+    token: Arc<Secret>,
     address: SocketAddr,
     audience: Audience,
 }
@@ -33,7 +34,7 @@ impl Audience {
 }
 
 impl Access {
-    pub(super) fn new(token: Secret, address: SocketAddr, audience: Audience) -> Self {
+    pub(super) fn new(token: Arc<Secret>, address: SocketAddr, audience: Audience) -> Self {
         Self { token, address, audience }
     }
 
@@ -104,7 +105,11 @@ mod tests {
     use super::*;
 
     fn access(address: &str) -> Access {
-        Access::new(Secret::new("0123456789abcdef"), address.parse().unwrap(), Audience::Page)
+        Access::new(
+            Arc::new(Secret::new("0123456789abcdef")),
+            address.parse().unwrap(),
+            Audience::Page,
+        )
     }
 
     fn programs(address: &str) -> Access {

@@ -83,6 +83,7 @@ impl Client {
         let hello = Hello {
             version: env!("CARGO_PKG_VERSION"),
             protocol: Hello::PROTOCOL,
+            run: self.desk.run.clone(),
             live: options.live,
             listening: options.listening.clone(),
             control,
@@ -97,141 +98,139 @@ impl Client {
     }
 
     async fn serve(&mut self) -> Option<()> {
-        let WebOptions { store, catalog, colors, control, rules, audience, .. } =
-            self.desk.options.clone();
-        let create = move || {
-            let mut viewer = Viewer::new(store, catalog);
-            if let Some(colors) = colors {
-                viewer.set_colors(colors);
-            }
-            viewer
-        };
-        let mut viewer = tokio::task::spawn_blocking(create).await.ok()?;
-        let mut rules = RuleDesk::new(rules);
-        let mut next = Instant::now();
-        let (mut state, mut state_at) = (None, next);
-        // Detached when this returns, so that nothing is held for a page that is gone.
-        let mut attachment = match control {
-            Some(control) => Some(control.attach(HeldNews::Count).await?),
-            None => None,
-        };
-        let mut holding = attachment.as_ref().map(Attachment::holding);
-        let mut held_at = next;
-        let held_pause = match audience {
-            Audience::Page => PAUSE,
-            // A program decides as fast as it can.
-            Audience::Programs => Duration::ZERO,
-        };
+        let mut viewer = open_viewer(self.desk.options.clone()).await?;
+        let mut feeds = Feeds::attach(&self.desk.options).await?;
+        let mut pace = Pace::new();
         loop {
-            // A program may think for as long as it likes.
-            let alive_until = match audience {
-                Audience::Page => {
-                    Some(self.asked.map_or(self.heard + SILENT, |asked| asked + ANSWERS))
+            let query = match self.next_turn(&mut feeds, pace.next).await? {
+                Turn::Due => None,
+                Turn::Said(text) => {
+                    let Some(query) = self.pass_on(&feeds, &text).await? else { continue };
+                    Some(query)
                 }
-                Audience::Programs => None,
-            };
-            let text = tokio::select! {
-                biased;
-                text = self.receive() => Some(text?),
-                Some(()) = OptionFuture::from(alive_until.map(sleep_until)) => {
-                    if self.asked.is_some() {
-                        return None;
-                    }
-                    self.asked = Some(Instant::now());
-                    let ping = tungstenite::Message::Ping(Bytes::new());
-                    timeout(PATIENCE, self.socket.send(ping)).await.ok()?.ok()?;
-                    continue;
-                }
-                Some(held) = OptionFuture::from(holding.as_mut().map(|it| changed(it, held_at))) => {
-                    self.send(&Message::Push(Push::Holding(held?))).await?;
-                    held_at = Instant::now() + held_pause;
-                    continue;
-                }
-                Some(message) = OptionFuture::from(attachment.as_mut().map(Attachment::next)) => {
-                    let Some(message) = message else {
-                        self.refuse("the run has ended, or too many messages were not read").await;
-                        return None;
-                    };
+                Turn::Told(message) => {
                     self.send(&message).await?;
                     continue;
                 }
-                Some(answer) = rules.next() => {
-                    self.send(&answer).await?;
+                Turn::Silent => {
+                    self.ask_for_life().await?;
                     continue;
                 }
-                () = sleep_until(next) => None,
-            };
-            let query = match text.map(|text| Query::read(&text)).transpose() {
-                Ok(query) => query,
-                Err((id, error)) => {
-                    self.send(&Message::Error { id, error }).await?;
-                    continue;
+                Turn::Ended => {
+                    self.refuse("the run has ended, or too many messages were not read").await;
+                    return None;
                 }
             };
-            if let Some(Query { id, request }) = &query
-                && let Some(request) = request.for_controller(&self.desk.options.catalog)
-            {
-                let sent = match (&attachment, request) {
-                    (None, _) => Err(Failure::new("there are no running sessions")),
-                    (Some(attachment), Ok(request)) => {
-                        attachment.pass(*id, request).await;
-                        Ok(())
-                    }
-                    (Some(_), Err(failure)) => Err(failure),
-                };
-                if let Err(error) = sent {
-                    self.send(&Message::Error { id: *id, error }).await?;
-                }
-                continue;
+            viewer = self.look(viewer, query, &mut pace).await?;
+        }
+    }
+
+    /// Waits for whatever comes first, at most until `due`. Returns `None` if the page has gone, or is to go.
+    async fn next_turn(&mut self, feeds: &mut Feeds, due: Instant) -> Option<Turn> {
+        let alive_until = self.alive_until();
+        let Feeds { attachment, holding, held_at, held_pause, rules } = feeds;
+        Some(tokio::select! {
+            biased;
+            text = self.receive() => Turn::Said(text?),
+            Some(()) = OptionFuture::from(alive_until.map(sleep_until)) => Turn::Silent,
+            Some(held) = OptionFuture::from(holding.as_mut().map(|it| changed(it, *held_at))) => {
+                *held_at = Instant::now() + *held_pause;
+                Turn::Told(Box::new(Message::Push(Push::Holding(held?))))
             }
-            let query = match query {
-                Some(query) if RuleDesk::answers(&query.request) => {
-                    if let Err(refused) = rules.take(query) {
-                        self.send(&refused).await?;
-                    }
-                    continue;
+            Some(message) = OptionFuture::from(attachment.as_mut().map(Attachment::next)) => {
+                message.map_or(Turn::Ended, |message| Turn::Told(Box::new(message)))
+            }
+            Some(answer) = rules.next() => Turn::Told(Box::new(answer)),
+            () = sleep_until(due) => Turn::Due,
+        })
+    }
+
+    /// Returns the time at which a page that says nothing is asked whether it is there, or is taken for gone.
+    fn alive_until(&self) -> Option<Instant> {
+        match self.desk.options.audience {
+            Audience::Page => Some(self.asked.map_or(self.heard + SILENT, |asked| asked + ANSWERS)),
+            // A program may think for as long as it likes.
+            Audience::Programs => None,
+        }
+    }
+
+    /// Asks a silent page whether it is there. Returns `None` if it was asked before.
+    async fn ask_for_life(&mut self) -> Option<()> {
+        if self.asked.is_some() {
+            return None;
+        }
+        self.asked = Some(Instant::now());
+        let ping = tungstenite::Message::Ping(Bytes::new());
+        timeout(PATIENCE, self.socket.send(ping)).await.ok()?.ok()
+    }
+
+    /// Reads a request, and passes it to the running sessions or the filter files if it is about them. Returns
+    /// `Some(None)` then, or if it is wrong.
+    async fn pass_on(&mut self, feeds: &Feeds, text: &str) -> Option<Option<Query>> {
+        let query = match Query::read(text) {
+            Ok(query) => query,
+            Err((id, error)) => {
+                self.send(&Message::Error { id, error }).await?;
+                return Some(None);
+            }
+        };
+        if let Some(request) = query.request.for_controller(&self.desk.options.catalog) {
+            let sent = match (&feeds.attachment, request) {
+                (None, _) => Err(Failure::new("there are no running sessions")),
+                (Some(attachment), Ok(request)) => {
+                    attachment.pass(query.id, request).await;
+                    Ok(())
                 }
-                query => query,
+                (Some(_), Err(failure)) => Err(failure),
             };
-            let asked = query.is_some();
-            let work = move || {
-                let mut messages = Vec::new();
-                let mut busy = true;
-                match query {
-                    Some(Query { id, request }) => {
-                        messages.push(Message::answer(id, viewer.handle(request)));
-                    }
-                    None => {
-                        let mut pushes = Vec::new();
-                        busy = viewer.advance(&mut pushes);
-                        messages.extend(pushes.into_iter().map(Message::Push));
-                    }
-                }
-                (viewer, messages, busy)
-            };
-            let (returned, messages, busy) = tokio::task::spawn_blocking(work).await.ok()?;
-            viewer = returned;
-            if viewer.pushed.is_none() {
-                // That of another list.
-                state = None;
+            if let Err(error) = sent {
+                self.send(&Message::Error { id: query.id, error }).await?;
             }
-            for message in messages {
-                match message {
-                    Message::Push(Push::State(_)) => state = Some(message),
-                    message => self.send(&message).await?,
-                }
+            return Some(None);
+        }
+        if RuleDesk::answers(&query.request) {
+            if let Err(refused) = feeds.rules.take(query) {
+                self.send(&refused).await?;
             }
-            let now = Instant::now();
-            if state_at <= now
-                && let Some(state) = state.take()
-            {
-                self.send(&state).await?;
-                state_at = now + PAUSE;
-            }
-            if !asked {
-                next = now + if busy { Duration::ZERO } else { PAUSE };
+            return Some(None);
+        }
+        Some(Some(query))
+    }
+
+    /// Lets the viewer answer a request, or look at what there is to be found, and sends what it says.
+    async fn look(
+        &mut self,
+        mut viewer: Viewer,
+        query: Option<Query>,
+        pace: &mut Pace,
+    ) -> Option<Viewer> {
+        let asked = query.is_some();
+        let work = move || {
+            let (messages, busy) = answer(&mut viewer, query);
+            (viewer, messages, busy)
+        };
+        let (viewer, messages, busy) = tokio::task::spawn_blocking(work).await.ok()?;
+        if viewer.pushed.is_none() {
+            // That of another list.
+            pace.state = None;
+        }
+        for message in messages {
+            match message {
+                Message::Push(Push::State(_)) => pace.state = Some(message),
+                message => self.send(&message).await?,
             }
         }
+        let now = Instant::now();
+        if pace.state_at <= now
+            && let Some(state) = pace.state.take()
+        {
+            self.send(&state).await?;
+            pace.state_at = now + PAUSE;
+        }
+        if !asked {
+            pace.next = now + if busy { Duration::ZERO } else { PAUSE };
+        }
+        Some(viewer)
     }
 
     /// Receives the next text. Returns `None` at the end, or if the page sends something else.
@@ -253,6 +252,87 @@ impl Client {
         let message = tungstenite::Message::text(message.to_json());
         timeout(PATIENCE, self.socket.send(message)).await.ok()?.ok()
     }
+}
+
+/// What a page or program is served next.
+enum Turn {
+    /// It says something.
+    Said(tungstenite::Utf8Bytes),
+    /// It has said nothing for a while.
+    Silent,
+    /// It is told something.
+    Told(Box<Message>),
+    /// The run has ended, or it does not read.
+    Ended,
+    /// It is time to look at the store.
+    Due,
+}
+
+/// Where messages come from that are not about the store.
+struct Feeds {
+    /// Detached when this is dropped, so that nothing is held for a page that is gone.
+    attachment: Option<Attachment>,
+    holding: Option<watch::Receiver<Holding>>,
+    /// The time before which nothing more is said about what is held, and the pause after that.
+    held_at: Instant,
+    held_pause: Duration,
+    rules: RuleDesk,
+}
+
+impl Feeds {
+    /// Attaches to the running sessions, if there are any. Returns `None` if the run has ended.
+    async fn attach(options: &WebOptions) -> Option<Self> {
+        let attachment = match &options.control {
+            Some(control) => Some(control.attach(HeldNews::Count).await?),
+            None => None,
+        };
+        let held_pause = match options.audience {
+            Audience::Page => PAUSE,
+            // A program decides as fast as it can.
+            Audience::Programs => Duration::ZERO,
+        };
+        let holding = attachment.as_ref().map(Attachment::holding);
+        let rules = RuleDesk::new(options.rules.clone());
+        Some(Self { attachment, holding, held_at: Instant::now(), held_pause, rules })
+    }
+}
+
+/// When a page is told what.
+struct Pace {
+    /// The newest state that it was not told.
+    state: Option<Message>,
+    /// The time before which it is told none.
+    state_at: Instant,
+    /// The time at which the store is looked at again.
+    next: Instant,
+}
+
+impl Pace {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { state: None, state_at: now, next: now }
+    }
+}
+
+async fn open_viewer(options: WebOptions) -> Option<Viewer> {
+    let create = move || {
+        let mut viewer = Viewer::new(options.store, options.catalog);
+        if let Some(colors) = options.colors {
+            viewer.set_colors(colors);
+        }
+        viewer
+    };
+    tokio::task::spawn_blocking(create).await.ok()
+}
+
+/// Answers a request, or looks at what there is to be found. Returns `true` if there is more to be found.
+fn answer(viewer: &mut Viewer, query: Option<Query>) -> (Vec<Message>, bool) {
+    if let Some(Query { id, request }) = query {
+        return (vec![Message::answer(id, viewer.handle(request))], true);
+    }
+    let mut pushes = Vec::new();
+    let busy = viewer.advance(&mut pushes);
+    (pushes.into_iter().map(Message::Push).collect(), busy)
 }
 
 /// Returns how much is held once that has changed, but not before `at`.

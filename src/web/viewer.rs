@@ -483,9 +483,10 @@ impl Viewer {
     fn sent(&mut self, start: u64, count: usize) -> Answer {
         let (store, catalog) = (&self.store, &self.catalog);
         let list = self.sent.get_or_insert_with(|| sent_packets(Arc::clone(store), catalog));
-        let rows = list.rows(start, count);
-        let shown =
-            rows.filter_map(|row| Row::new(list.snapshot(), row, None, &[], &self.highlights));
+        let snapshot = list.snapshot();
+        // Of a packet that was edited, what was sent in its place.
+        let rows = list.rows(start, count).map(|row| snapshot.counterpart(row).unwrap_or(row));
+        let shown = rows.filter_map(|row| Row::new(snapshot, row, None, &[], &self.highlights));
         Answer::Sent { start, total: list.count(), rows: shown.collect() }
     }
 

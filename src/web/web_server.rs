@@ -49,6 +49,8 @@ pub struct WebOptions {
     pub rules: Option<RuleEditor>,
     /// The colours of packets at first, and where others are kept; the usual ones if absent.
     pub colors: Option<ColorStore>,
+    /// The token that opens the page; a new random one if absent.
+    pub token: Option<Arc<Secret>>,
 }
 
 impl WebOptions {
@@ -57,7 +59,7 @@ impl WebOptions {
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
         let audience = Audience::Page;
         let (live, listening, control, rules, colors) = (false, None, None, None, None);
-        Self { store, catalog, audience, live, listening, control, rules, colors }
+        Self { store, catalog, audience, live, listening, control, rules, colors, token: None }
     }
 }
 
@@ -72,6 +74,8 @@ pub struct WebServer {
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) access: Access,
+    /// Names this server among those of all runs.
+    pub(super) run: String,
     pub(super) options: WebOptions,
     /// One permit per page or program.
     places: Arc<Semaphore>,
@@ -87,17 +91,19 @@ impl WebServer {
     /// Maximum number of pages, or of programs, at a time.
     pub const MAX_PAGES: usize = 8;
 
-    /// Creates a server with a new random token.
+    /// Creates a server.
     ///
     /// # Errors
     /// If the address of the listener is not known.
     pub fn new(listener: Listener, options: WebOptions) -> io::Result<Self> {
-        let token = Secret::new(random_key());
+        let token = options.token.clone();
+        let token = token.unwrap_or_else(|| Arc::new(Secret::new(random_key())));
         let access = Access::new(token, listener.local_addr()?, options.audience);
         let places = Arc::new(Semaphore::new(Self::MAX_PAGES));
         let stop = Stop::new();
         let newcomers = Newcomers::new(Self::MAX_PAGES);
-        let desk = Desk { access, options, places, newcomers, stop };
+        let run = random_key();
+        let desk = Desk { access, run, options, places, newcomers, stop };
         Ok(Self { listener, desk: Arc::new(desk) })
     }
 

@@ -1,13 +1,16 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use mitmcraft::proxy::kept_token;
 use mitmcraft::web::{WebOptions, WebServer};
 use tempfile::NamedTempFile;
 
 use super::listen_address;
+use crate::cli::accounts::state_folder;
 use crate::cli::listen::bind;
 use crate::cli::output::Output;
 
@@ -28,6 +31,27 @@ pub(crate) struct Web {
     /// Open the page of `--web` in the browser
     #[arg(long, requires = "web")]
     open: bool,
+
+    /// Whether each run has a new URL, or all have the one whose token is kept in the state folder, so that open pages
+    /// find the next run
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t = WebToken::New,
+        requires = "web",
+        hide_possible_values = true
+    )]
+    web_token: WebToken,
+}
+
+/// Which token opens the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WebToken {
+    /// A new one in each run
+    New,
+    /// The one that is kept
+    Keep,
 }
 
 impl Web {
@@ -39,6 +63,12 @@ impl Web {
     /// Binds the address, if the interface is asked for.
     pub(crate) async fn bind(&self, options: WebOptions) -> anyhow::Result<Option<WebServer>> {
         let Some(address) = self.web else { return Ok(None) };
+        let mut options = options;
+        if self.web_token == WebToken::Keep {
+            let path = state_folder()?.join("web-token");
+            let token = kept_token(&path).context("cannot keep the token, see `--web-token`")?;
+            options.token = Some(Arc::new(token));
+        }
         let listener = bind(address, WebServer::MAX_CONNECTIONS, "--web").await?;
         Ok(Some(WebServer::new(listener, options).context("cannot listen")?))
     }

@@ -20,6 +20,8 @@ pub struct Hello {
     pub version: &'static str,
     /// The version of this protocol: [`Hello::PROTOCOL`].
     pub protocol: u32,
+    /// A text that is another one in each run: rows, sessions and marks are those of a run.
+    pub run: String,
     /// `true` while a proxy runs; `false` if captures are shown.
     pub live: bool,
     /// The address at which the game reaches a running proxy.

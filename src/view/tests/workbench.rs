@@ -192,8 +192,21 @@ fn what_people_have_sent_is_listed_with_what_came_back_within_a_second() {
     let fields = json!({ "message": "{\"text\":\"yes\"}", "position": 0 });
     let reply = recording.record(1900, Direction::Clientbound, "chat", &fields);
     recording.record(2001, Direction::Clientbound, "chat", &fields);
+    // A person edits one that is held.
+    let edited = recording.put(
+        2002,
+        Direction::Serverbound,
+        "chat",
+        &json!({ "message": "held" }),
+        |record| {
+            let comment = Some("held for 1.5 s, then edited".to_owned());
+            Record { outcome: Outcome::Rewrite, comment, ..record }
+        },
+    );
+    let own = recording.sent(2003, "edited", Some(edited + 1), None);
     let mut all = sent_packets(Arc::clone(&recording.store), Catalog::embedded());
     while all.advance(1000) {}
-    assert_eq!(rows(&all), [sent]);
+    assert_eq!(rows(&all), [sent, edited]);
+    assert_eq!(recording.store.snapshot().counterpart(edited), Some(own));
     assert_eq!(replies(&recording.store.snapshot(), sent), [reply]);
 }

@@ -1,6 +1,6 @@
 // The columns of the list: which are shown, how wide they are, and by which one the list is sorted.
 
-import { make, zone } from "./dom.js";
+import { byId, make, zone } from "./dom.js";
 import { settings } from "./memory.js";
 
 /** @typedef {{ key: string, title: string, shown: boolean, sort?: string, width?: number, added?: boolean }} Column */
@@ -16,7 +16,7 @@ const OWN = [
 /** Names where the title is a sign. @type {Record<string, string>} */
 const NAMES = { dir: "Direction", session: "Session", seq: "Number" };
 
-const HIDDEN = ["wire", "seq", "comment"];
+const HIDDEN = ["wire", "comment"];
 
 /** Pixels of the narrowest column. */
 const LEAST = 24;
@@ -25,9 +25,10 @@ const LEAST = 24;
 const MOST = 20;
 
 export class Columns {
-  /** @param {HTMLElement} menu */
-  constructor(menu) {
+  /** @param {HTMLElement} menu @param {HTMLElement} button opens it */
+  constructor(menu, button) {
     this.menu = menu;
+    this.button = button;
     /** @type {Record<string, { shown?: boolean, width?: number }>} */
     const kept = settings.get("columns", {});
     /** @type {string[]} */
@@ -52,6 +53,34 @@ export class Columns {
     this.check = async () => null;
     this.draw();
     this.drawMenu();
+    button.addEventListener("click", () => this.toggleMenu());
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      this.toggleMenu(false);
+      button.focus();
+    });
+    document.addEventListener("pointerdown", (event) => {
+      const inside = event.target instanceof Node && (menu.contains(event.target) || button.contains(event.target));
+      if (!inside && this.isOpen) this.toggleMenu(false);
+    }, true);
+  }
+
+  /** `true` while the menu is open. */
+  get isOpen() {
+    return !this.menu.hidden;
+  }
+
+  /** Opens the menu, or closes it. @param {boolean} [open] */
+  toggleMenu(open = !this.isOpen) {
+    this.menu.hidden = !open;
+    this.button.setAttribute("aria-expanded", String(open));
+  }
+
+  /** Opens the menu where the list is sorted. */
+  openSort() {
+    this.toggleMenu(true);
+    byId("sort-by", HTMLSelectElement).focus();
   }
 
   get shown() {

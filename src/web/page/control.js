@@ -21,6 +21,7 @@ export class ControlPanel {
   /** @param {Connection} connection @param {HTMLElement} element @param {HTMLElement} tab @param {Notice} notice */
   constructor(connection, element, tab, notice) {
     this.connection = connection;
+    this.element = element;
     this.notice = notice;
     this.tab = tab;
     this.held = new HeldList(connection);
@@ -30,6 +31,8 @@ export class ControlPanel {
     };
     /** Called when other held packets are selected. */
     this.onselect = () => {};
+    /** Called when something else is held. */
+    this.onhold = () => {};
     this.held.onopen = () => unlessLost(this.editHeld());
     /** The held packet that is edited. @type {HeldPacket | null} */
     this.edited = null;
@@ -124,6 +127,13 @@ export class ControlPanel {
       this.sentPane);
     this.drawTargets();
     setInterval(() => this.held.list.redraw(), 1000);
+  }
+
+  /** Shows only what was sent, or everything: captures have what was sent, but nothing can be sent there. @param {boolean} only */
+  setReadOnly(only) {
+    this.tab.hidden = false;
+    if (only) this.tab.textContent = "Sent";
+    this.element.classList.toggle("only-sent", only);
   }
 
   /** Asks again for what is shown: the connection is a new one. */
@@ -280,6 +290,7 @@ export class ControlPanel {
       this.drawState();
       this.drawTargets();
     });
+    this.onhold();
     await Promise.all([taken, this.checkEdited()]);
   }
 

@@ -1,6 +1,7 @@
 // One packet: facts, fields and bytes, linked in both directions.
 
 import { clock, make, patch, size, styled, zone } from "./dom.js";
+import { has, marked, places } from "./sought.js";
 import { VirtualList } from "./virtual_list.js";
 
 /** @typedef {import("./protocol.d.ts").PacketDetails} Packet */
@@ -10,9 +11,26 @@ import { VirtualList } from "./virtual_list.js";
 const PER_LINE = 16;
 
 export class Details {
-  /** @param {HTMLElement} facts @param {HTMLElement} tree @param {HTMLElement} hex */
-  constructor(facts, tree, hex) {
+  /** @param {HTMLElement} facts @param {HTMLElement} tree @param {HTMLElement} hex @param {HTMLElement} [tools] gets what finds and folds fields */
+  constructor(facts, tree, hex, tools = make("div", {})) {
     this.facts = facts;
+    /** What is found in the fields of the packet. */
+    this.sought = make("input", { id: "field-search", type: "search", spellcheck: "false", autocomplete: "off", placeholder: "field or value", "aria-label": "Find in the fields" });
+    this.soughtCount = make("span", { id: "field-count" });
+    /** What is searched in all packets. */
+    this.searched = "";
+    /** The bytes that this search finds. @type {Set<number>} */
+    this.searchedBytes = new Set();
+    const button = (/** @type {string} */ name, /** @type {() => void} */ act) => make("button", { type: "button", onclick: act }, name);
+    tools.append(this.sought, button("↑", () => this.find(-1)), button("↓", () => this.find(1)), this.soughtCount,
+      button("Expand all", () => this.foldAll(false)), button("Collapse all", () => this.foldAll(true)));
+    for (const [at, name] of [[1, "Previous field with this"], [2, "Next field with this"]]) tools.children[Number(at)]?.setAttribute("aria-label", String(name));
+    this.sought.addEventListener("input", () => this.find(0));
+    this.sought.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      this.find(event.shiftKey ? -1 : 1);
+    });
     /** @type {Packet | null} */
     this.packet = null;
     this.bytes = new Uint8Array();
@@ -50,10 +68,12 @@ export class Details {
       this.field = -1;
       this.source = false;
       this.bytes = Uint8Array.from(atob(packet.bytes), (char) => char.charCodeAt(0));
+      this.searchedBytes = places(this.bytes, this.searched);
       this.tree.element.removeAttribute("aria-activedescendant");
       this.nodes = nodesOf(packet);
       this.closed = new Set(this.nodes.filter((it) => it.parent && packet.fields[it.field]?.text));
     }
+    this.drawFound();
     this.arrange();
     this.hex.setCount(Math.ceil(this.bytes.length / PER_LINE));
     if (same) return;
@@ -96,6 +116,48 @@ export class Details {
     this.arrange();
   }
 
+  /** Opens all lines of the tree, or closes those around which there is none. @param {boolean} close */
+  foldAll(close) {
+    this.closed = new Set(close ? this.nodes.filter((it) => it.parent) : []);
+    this.arrange();
+    this.tree.moveTo(0);
+  }
+
+  /** Marks what is searched in all packets. @param {string} text */
+  setSearched(text) {
+    this.searched = text;
+    this.searchedBytes = places(this.bytes, text);
+    this.tree.redraw();
+    this.hex.redraw();
+  }
+
+  /** The lines of the tree that have what is found in the fields. */
+  found() {
+    const { value } = this.sought;
+    if (!value) return [];
+    return this.nodes.filter(({ field: index, source }) => {
+      const field = this.packet?.fields[index];
+      return field && !source && [field.name, field.value, field.meaning ?? "", ...(field.text ?? []).map((it) => it.text)].some((it) => has(it, value));
+    });
+  }
+
+  /** Selects the next field that has what is sought, the previous one, or the selected one if it has it. @param {-1 | 0 | 1} step */
+  find(step) {
+    const all = this.found();
+    const places = all.map((it) => this.nodes.indexOf(it));
+    const at = this.nodes.findIndex((it) => it.field === this.field && it.source === this.source);
+    const next = step < 0 ? places.filter((it) => it < at).at(-1) ?? places.at(-1) : places.find((it) => (step ? it > at : it >= at)) ?? places[0];
+    const node = this.nodes[next ?? -1];
+    if (node) this.selectField(node.field, node.source);
+    this.drawFound(all);
+    this.tree.redraw();
+  }
+
+  drawFound(all = this.found()) {
+    const at = all.findIndex((it) => it.field === this.field && it.source === this.source);
+    this.soughtCount.textContent = this.sought.value ? all.length ? `${at < 0 ? "" : `${at + 1} of `}${all.length.toLocaleString("en")}` : "none" : "";
+  }
+
   /** @param {number} index @param {HTMLElement} line */
   fieldLine(index, line) {
     const place = this.open[index] ?? -1;
@@ -115,8 +177,9 @@ export class Details {
     const meaning = field.meaning ? ` (${field.meaning})` : "";
     // Contents that were decoded have no name.
     const name = node.source ? "source" : field.name;
-    const value = field.text && !node.source ? styled(field.text) : field.value + (node.source ? "" : meaning);
-    patch(line, "  ".repeat(node.depth), mark, ...(name ? [make("b", {}, name), " "] : []), value);
+    const terms = [this.sought.value, this.searched];
+    const values = field.text && !node.source ? [styled(field.text)] : marked(field.value + (node.source ? "" : meaning), terms);
+    patch(line, "  ".repeat(node.depth), mark, ...(name ? [make("b", {}, ...marked(name, [this.sought.value])), " "] : []), ...values);
     if (chosen) this.tree.element.setAttribute("aria-activedescendant", line.id);
   }
 
@@ -135,7 +198,7 @@ export class Details {
         hex.push("   ");
         continue;
       }
-      const at = { "data-at": start + place, class: on(start + place) ? "leaf" : undefined };
+      const at = { "data-at": start + place, class: on(start + place) ? "leaf" : this.searchedBytes.has(start + place) ? "sought" : undefined };
       hex.push(make("i", at, byte.toString(16).padStart(2, "0")), " ");
       text.push(make("i", at, byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "."));
     }

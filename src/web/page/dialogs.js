@@ -1,9 +1,34 @@
 // What is shown in dialogs: a comparison of two packets, and the keys.
 
-import { make } from "./dom.js";
+import { byId, make } from "./dom.js";
 
 /** @typedef {import("./protocol.d.ts").ActionInfo} ActionInfo */
 /** @typedef {import("./protocol.d.ts").ComparedValues} ComparedValues */
+
+/** The dialog of the page, of which one is open at a time. */
+export class Dialog {
+  /** @param {HTMLDialogElement} element */
+  constructor(element) {
+    this.element = element;
+    this.title = byId("dialog-title", HTMLElement);
+    this.body = byId("dialog-body", HTMLElement);
+  }
+
+  get isOpen() {
+    return this.element.open;
+  }
+
+  /** @param {string} title @param {HTMLElement} body */
+  show(title, body) {
+    this.title.textContent = title;
+    this.body.replaceChildren(body);
+    if (!this.element.open) this.element.showModal();
+  }
+
+  close() {
+    this.element.close();
+  }
+}
 
 /** @param {ComparedValues[]} fields */
 export function comparison(fields) {

@@ -312,8 +312,9 @@ export class PacketForm {
       if (line.kind === "list") row.append(" ", this.button("Add", `Add an element to ${line.path}`, { add: line.pointer }));
     } else {
       row.append(make("label", { for: id }, name), " ", line.kind === "null" ? this.button("Add", `Add ${line.path}`, { fill: line.pointer }) : this.input(line, id, faulty));
-      if (line.encoding) row.append(make("small", {}, ` bytes in ${line.encoding}`));
-      if (line.low) row.append(make("small", {}, ` ${line.low} to ${line.high}`));
+      if (line.encoding) row.append(make("small", {}, ` bytes in ${hexOf(line) === null ? line.encoding : "hex"}`));
+      // What any number of its size can be is no help.
+      if (line.low && !WHOLE.includes(line.high ?? "")) row.append(make("small", {}, ` ${line.low} to ${line.high}`));
       if (line.text) row.append(" ", make("span", { class: "preview" }, styled(line.text)));
     }
     if (line.optional) row.append(" ", this.button("Leave out", `Leave out ${line.path}`, { set: { pointer: line.pointer, raw: "null" } }));
@@ -353,6 +354,17 @@ export class PacketForm {
       choice.value = value;
       return choice;
     }
+    const hex = hexOf(line);
+    if (hex !== null) {
+      const [input, wrong] = [make("input", { ...common, type: "text", value: hex, size: 30, spellcheck: "false" }), make("span", { class: "bad", role: "alert" })];
+      input.addEventListener("change", () => {
+        const base64 = ofHex(input.value);
+        wrong.textContent = base64 === null ? " bytes are pairs of hex digits, such as 0a 1b" : "";
+        input.setAttribute("aria-invalid", String(base64 === null));
+        if (base64 !== null) set(JSON.stringify(base64));
+      });
+      return make("span", {}, input, wrong);
+    }
     if (line.kind === "text") {
       const text = JSON.parse(line.raw ?? "");
       const area = text.length > 60 || text.includes("\n");
@@ -361,7 +373,7 @@ export class PacketForm {
       return input;
     }
     const input = make("input", { ...common, type: "text", value: line.raw, size: 14, inputmode: line.kind === "number" ? "decimal" : undefined });
-    input.addEventListener("change", () => set(numbered(input.value, line.names) ?? input.value));
+    input.addEventListener("change", () => set(numbered(input.value, line.names) ?? numeral(input.value)));
     if (line.flags && /^-?\d+$/.test(line.raw ?? "")) {
       const number = BigInt(line.raw ?? "0");
       return make("span", {}, input, ...line.flags.map(([bit, name]) => {
@@ -406,6 +418,35 @@ function arrange(element, children) {
     if (it === place) place = place.nextSibling;
     else element.insertBefore(it, place);
   }
+}
+
+/** The upper ends of numbers of 32 and 64 bits. */
+const WHOLE = ["2147483647", "9223372036854775807"];
+
+/** Most bytes of a field that are shown in hex. */
+const MOST_HEX = 1 << 16;
+
+/** Returns the bytes of a field in hex; `null` if it is no field of bytes, or has too many. @param {FormLine} line */
+function hexOf(line) {
+  if (line.encoding !== "base64" || line.kind !== "text") return null;
+  const text = JSON.parse(line.raw ?? "\"\"");
+  // What was typed as JSON can be anything.
+  if (!/^[A-Za-z0-9+/]*=*$/.test(text) || text.length % 4) return null;
+  const bytes = atob(text);
+  return bytes.length > MOST_HEX ? null : Array.from(bytes, (it) => it.charCodeAt(0).toString(16).padStart(2, "0")).join(" ");
+}
+
+/** Returns as base64 the bytes that are written in hex; `null` if that is wrong. @param {string} text */
+export function ofHex(text) {
+  const digits = text.trim().replace(/^0x/i, "").replace(/[\s:]/g, "");
+  if (!/^([0-9a-f]{2})*$/i.test(digits)) return null;
+  return btoa((digits.match(/../g) ?? []).map((it) => String.fromCharCode(parseInt(it, 16))).join(""));
+}
+
+/** Returns a number as JSON has it, also one in hex. @param {string} text */
+export function numeral(text) {
+  const [, sign = "", digits] = /^([-+]?)(0x[0-9a-f]+)$/i.exec(text.trim()) ?? [];
+  return digits ? `${sign === "-" ? "-" : ""}${BigInt(digits)}` : text.trim();
 }
 
 /** Returns the number that has a name. @param {string} text @param {[number, string][] | null} names */

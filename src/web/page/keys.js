@@ -1,5 +1,6 @@
 // Keys, and the list of them.
 
+import { unlessLost } from "./connection.js";
 import { help } from "./dialogs.js";
 import { make } from "./dom.js";
 
@@ -32,6 +33,51 @@ class Opening {
 }
 
 export const opening = new Opening();
+
+/** Runs the actions of the keys that are pressed in the document. */
+export class Keyboard {
+  /**
+   * @param {(name: string) => void} run
+   * @param {(name: string) => boolean} has whether there is such an action on the page
+   * @param {() => boolean} rests whether keys belong to something else now
+   */
+  constructor(run, has, rests) {
+    this.run = run;
+    this.has = has;
+    this.rests = rests;
+    /** The actions that the program has told. @type {ActionInfo[]} */
+    this.actions = [];
+    /** What elements do with keys of their own. @type {Map<EventTarget, (event: KeyboardEvent, isControl: boolean) => Promise<any> | null>} */
+    this.owners = new Map();
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Gives an element keys of its own while it has the focus. @param {EventTarget} element @param {(event: KeyboardEvent, isControl: boolean) => Promise<any> | null} act */
+  own(element, act) {
+    this.owners.set(element, act);
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.altKey || this.rests()) return;
+    const isControl = event.ctrlKey || event.metaKey;
+    if (isTyping(event.target) && event.key !== "Escape" && !isControl) return;
+    // Buttons and lists of their own have these keys.
+    const isPressed = event.target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key);
+    if (event.key.length === 1 && !isControl && !singleKeys()) return;
+    const acted = event.target && this.owners.get(event.target)?.(event, isControl);
+    if (acted) {
+      event.preventDefault();
+      unlessLost(acted);
+      return;
+    }
+    const key = isControl ? `Control+${event.key}` : event.key;
+    const name = this.actions.find((it) => it.keys.includes(key))?.name;
+    if (isPressed || !name || !this.has(name)) return;
+    event.preventDefault();
+    this.run(name);
+  }
+}
 
 /** Makes the list of all keys, with the choice whether single characters act. @param {ActionInfo[]} actions */
 export function keysDialog(actions) {

@@ -1,11 +1,18 @@
 // What survives a reload of the page: in its tab, as long as the same mitmcraft runs; or for good.
 
 export class Memory {
-  /** @param {string} token which is new in every run */
-  constructor(token) {
-    const kept = read(sessionStorage, "view");
+  constructor() {
     /** @type {Record<string, any>} */
-    this.values = kept.token === token ? kept : { token };
+    this.values = {};
+  }
+
+  /** Begins with what was kept while the same mitmcraft ran. Returns `false` if another one has begun meanwhile. @param {string} run which is another one in every run */
+  open(run) {
+    if (this.values.run === run) return true;
+    const first = this.values.run === undefined;
+    const kept = read(sessionStorage, "view");
+    this.values = kept.run === run ? kept : { run };
+    return first;
   }
 
   /**

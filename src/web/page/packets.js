@@ -74,6 +74,7 @@ export class Packets {
     this.list = new VirtualList(element, (index, line) => this.line(index, line), columns.head);
     this.tail = new Tail(this.list, this.pages, () => this.follow);
     this.list.onmove = () => this.setFollow(this.list.top >= this.list.last - 0.5);
+    this.list.onresize = (fitted) => this.resized(fitted);
     element.addEventListener("click", (event) => this.click(event));
     this.drawBusy();
   }
@@ -402,6 +403,13 @@ export class Packets {
     // The next key goes on from here, also if it is pressed before the answer comes.
     this.index = index;
     await this.move(() => this.pages.load(window[0], window[1] - 1), select);
+  }
+
+  /** What was in view stays in view. @param {number} fitted the lines that fitted before */
+  resized(fitted) {
+    const { top } = this.list;
+    if (this.follow) unlessLost(this.tail.take(this.tail.total));
+    else if (this.selected !== null && this.index >= top && this.index < top + fitted) this.list.reveal(this.index);
   }
 
   /** @param {boolean} follow */

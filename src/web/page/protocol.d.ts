@@ -482,6 +482,8 @@ export type Hello = {
   version: string,
   /** The version of this protocol: [`Hello::PROTOCOL`]. */
   protocol: number,
+  /** A text that is another one in each run: rows, sessions and marks are those of a run. */
+  run: string,
   /** `true` while a proxy runs; `false` if captures are shown. */
   live: boolean,
   /** The address at which the game reaches a running proxy. */

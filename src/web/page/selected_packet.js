@@ -47,6 +47,8 @@ export class SelectedPacket {
     const { packet, error } = await this.connection.ask("details", { row });
     const both = packet && packet.counterpart !== null ? await this.pairOf(row, packet, packet.counterpart) : null;
     if (this.packets.selected !== row) return;
+    // The list has all the room until then.
+    byId("panel-packets", HTMLElement).classList.toggle("unselected", false);
     this.own = packet ? { row, packet } : null;
     this.both = both;
     byId("pair-choice", HTMLElement).hidden = both === null;
@@ -71,7 +73,7 @@ export class SelectedPacket {
     const chosen = document.querySelector("#pair-choice input:checked");
     const which = this.both && chosen instanceof HTMLInputElement ? chosen.value : "";
     byId("pair", HTMLElement).hidden = which !== "both";
-    byId("panes", HTMLElement).hidden = which === "both";
+    byId("panes", HTMLElement).hidden = byId("field-tools", HTMLElement).hidden = which === "both";
     const place = ["original", "sent"].indexOf(which);
     this.row = this.both?.rows[place] ?? this.own?.row ?? null;
     const packet = this.both?.packets[place] ?? this.own?.packet;

@@ -3,12 +3,17 @@
 import { make, patch, press, size } from "./dom.js";
 
 /** @typedef {Record<string, any>} Json */
+/** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {import("./protocol.d.ts").ConditionSource} ConditionSource */
+/** @typedef {import("./protocol.d.ts").StoreState} StoreState */
 
 export class StatisticsPanel {
-  /** @param {HTMLElement} element @param {(condition: ConditionSource) => void} onFilter */
-  constructor(element, onFilter) {
+  /** @param {Connection} connection @param {HTMLElement} element @param {(condition: ConditionSource) => void} onFilter */
+  constructor(connection, element, onFilter) {
+    this.connection = connection;
     this.element = element;
+    /** What those that were asked for last are of. */
+    this.counted = "";
     this.onFilter = onFilter;
     /** @type {Json | null} */
     this.report = null;
@@ -21,8 +26,18 @@ export class StatisticsPanel {
     });
   }
 
-  waiting() {
+  /** Has the packets of the list counted. */
+  async ask() {
     if (!this.report) this.element.replaceChildren(make("p", { role: "status" }, "Counting…"));
+    await this.connection.ask("statistics", {});
+  }
+
+  /** Has them counted again if more have come since. @param {StoreState} state */
+  async askAgain({ end, list }) {
+    const now = JSON.stringify([end, list.total]);
+    if (now === this.counted) return;
+    this.counted = now;
+    await this.connection.ask("statistics", {});
   }
 
   /** @param {Json} report */
@@ -75,11 +90,16 @@ export class StatisticsPanel {
       scope: "col", "aria-sort": name === key ? (this.down ? "descending" : "ascending") : undefined,
     }, make("button", { type: "button", "data-sort": name }, text)));
     const shows = (/** @type {Json} */ row) => (filter ? JSON.stringify(filter(row)) : "");
+    const share = ["packets", "bytes", "wire"].find((name) => name === key) ?? "bytes";
+    const whole = rows.reduce((sum, row) => sum + (row[share] ?? 0), 0);
+    const has = whole > 0 && rows.length > 1 && columns.some(([name]) => name === share);
+    if (has) heads.push(make("th", { scope: "col" }, `share of ${columns.find(([name]) => name === share)?.[1]}`));
     const body = sorted.map((row) => make("tr", { "data-key": shows(row) + title(row) },
       make("td", {}, filter
         ? make("button", { type: "button", "data-filter": shows(row) }, title(row))
         : title(row)),
-      ...columns.map(([name, , format]) => make("td", {}, format(row[name])))));
+      ...columns.map(([name, , format]) => make("td", {}, format(row[name]))),
+      has ? make("td", { class: "share-cell" }, make("progress", { class: "share", max: whole, value: row[share] ?? 0, "aria-hidden": "true" }), percent((row[share] ?? 0) / whole)) : null));
     return make("table", { "data-key": caption }, make("caption", {}, caption),
       make("thead", {}, make("tr", {}, make("th", { scope: "col" }, head), ...heads)),
       make("tbody", {}, ...body));
@@ -91,4 +111,9 @@ export class StatisticsPanel {
     this.sort = key;
     if (this.report) this.show(this.report);
   }
+}
+
+/** @param {number} share */
+function percent(share) {
+  return share > 0 && share < 0.001 ? "<0.1 %" : `${(share * 100).toFixed(1)} %`;
 }

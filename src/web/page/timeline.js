@@ -43,6 +43,7 @@ export class TimelinePanel {
     this.stale = false;
     this.what = make("select", { id: "chart-quantity", onchange: () => this.draw() },
       make("option", { value: "packets" }, "packets per second"), make("option", { value: "wire" }, "bytes per second"));
+    this.interval = make("select", { id: "chart-interval", onchange: () => this.draw() }, make("option", { value: "0" }, "automatic"), ...INTERVALS.map((it) => make("option", { value: it }, duration(it))));
     this.trips = make("input", { type: "checkbox", id: "chart-trips", checked: "", onchange: () => this.draw() });
     this.text = make("input", { type: "text", id: "chart-series", spellcheck: "false", autocomplete: "off", placeholder: "chat", "aria-describedby": "chart-problem" });
     this.text.addEventListener("keydown", (event) => {
@@ -61,11 +62,15 @@ export class TimelinePanel {
     this.from = make("input", { id: "chart-from", type: "number", min: "0", step: "any", onchange: () => this.typed() });
     this.to = make("input", { id: "chart-to", type: "number", min: "0", step: "any", onchange: () => this.typed() });
     this.caption = make("p", { id: "chart-caption" });
+    /** What the chart has under the pointer. */
+    this.value = make("p", { id: "chart-value" });
+    /** The time there. @type {number | null} */
+    this.pointed = null;
     element.replaceChildren(
       make("div", { class: "bar" },
-        make("label", { for: "chart-quantity" }, "Show"), this.what, make("label", {}, this.trips, " round trips"),
+        make("label", { for: "chart-quantity" }, "Show"), this.what, make("label", { for: "chart-interval" }, "per interval of"), this.interval, make("label", {}, this.trips, " round trips"),
         make("label", { for: "chart-series" }, "Packets that match"), this.text, add),
-      this.problem, this.legend, this.caption, this.canvas,
+      this.problem, this.legend, this.caption, this.canvas, this.value,
       make("div", { class: "bar" },
         make("label", { for: "chart-from" }, "From"), this.from, make("label", { for: "chart-to" }, "to"), this.to, make("span", {}, "s after the first packet"),
         make("button", { type: "button", onclick: () => this.apply() }, "Show only this span"),
@@ -76,7 +81,15 @@ export class TimelinePanel {
       this.dragged = this.time(event);
       this.canvas.setPointerCapture(event.pointerId);
     });
-    this.canvas.addEventListener("pointermove", (event) => this.drag(event));
+    this.canvas.addEventListener("pointermove", (event) => {
+      this.pointed = this.time(event);
+      this.drag(event);
+      this.draw();
+    });
+    this.canvas.addEventListener("pointerleave", () => {
+      this.pointed = null;
+      this.draw();
+    });
     this.canvas.addEventListener("pointerup", (event) => {
       this.drag(event);
       this.dragged = null;
@@ -169,8 +182,30 @@ export class TimelinePanel {
     this.draw();
   }
 
+  /** The chart in the intervals that a person has chosen. */
+  get shown() {
+    return this.chart && inIntervals(this.chart, Number(this.interval.value) / 1000);
+  }
+
   get bins() {
-    return Math.max(1, ...(this.chart?.series ?? []).map((it) => it.packets.length), this.chart?.trips.length ?? 0);
+    return binsOf(this.chart);
+  }
+
+  /** Says what there is under the pointer. @param {ChartData} chart as it is shown */
+  drawValue(chart) {
+    const { pointed } = this;
+    const step = chart.step * 1000;
+    const place = pointed === null || chart.begin === null ? -1 : Math.min(Math.floor((pointed - chart.begin) / step), binsOf(chart) - 1);
+    if (place < 0 || chart.begin === null) {
+      this.value.textContent = "";
+      return;
+    }
+    const what = this.what.value === "wire" ? "wire" : "packets";
+    const count = (/** @type {number} */ value) => (what === "wire" ? size(value) : value.toLocaleString("en"));
+    const trip = this.trips.checked ? chart.trips[place] ?? null : null;
+    const parts = [...chart.series.map((it) => `${it.name} ${count(it[what][place] ?? 0)}`), ...(trip === null ? [] : [`round trip ${(trip * 1000).toFixed(1)} ms`])];
+    const begin = chart.begin + place * step;
+    this.value.textContent = `${clock(begin)} to ${clock(begin + step)}: ${parts.join(", ")}`;
   }
 
   /** The times of the chart. @returns {Span} */
@@ -230,10 +265,11 @@ export class TimelinePanel {
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     context.clearRect(0, 0, width, height);
     context.font = "12px system-ui, sans-serif";
-    const { chart } = this;
+    const chart = this.shown;
     const plot = { left: EDGES.left, top: EDGES.top, width: width - EDGES.left - EDGES.right, height: height - EDGES.top - EDGES.bottom };
     const bottom = plot.top + plot.height;
     if (!chart?.begin) {
+      this.value.textContent = "";
       this.caption.textContent = chart ? "No packets in the list: its traffic over time would be here." : "";
       return;
     }
@@ -272,8 +308,10 @@ export class TimelinePanel {
       context.strokeStyle = color(`--series-${index}`);
       context.lineWidth = 1.5;
       context.setLineDash(DASHES[index] ?? []);
-      const bin = plot.width / this.bins;
-      line(context, values.flatMap((value, place) => [[plot.left + place * bin, y(value)], [plot.left + (place + 1) * bin, y(value)]]));
+      const bin = (plot.width * chart.step * 1000) / (to - from);
+      // The last interval may go on beyond the chart.
+      const right = (/** @type {number} */ place) => Math.min(plot.left + place * bin, plot.left + plot.width);
+      line(context, values.flatMap((value, place) => [[right(place), y(value)], [right(place + 1), y(value)]]));
     });
     context.setLineDash([]);
     const trips = this.trips.checked ? chart.trips.flatMap((trip, place) => (trip === null ? [] : [[place, trip * 1000]])) : [];
@@ -283,7 +321,7 @@ export class TimelinePanel {
       context.fillStyle = color("--made");
       for (const [place = 0, trip = 0] of trips) {
         context.beginPath();
-        context.arc(plot.left + ((place + 0.5) / this.bins) * plot.width, bottom - (trip / top) * plot.height, 2.5, 0, 2 * Math.PI);
+        context.arc(Math.min(x(from + (place + 0.5) * chart.step * 1000), plot.left + plot.width), bottom - (trip / top) * plot.height, 2.5, 0, 2 * Math.PI);
         context.fill();
       }
       context.textBaseline = "middle";
@@ -299,12 +337,46 @@ export class TimelinePanel {
       context.lineTo(x(this.marker), plot.top);
       context.fill();
     }
+    if (this.pointed !== null && this.dragged === null) {
+      context.strokeStyle = color("--accent");
+      line(context, [[x(this.pointed), plot.top], [x(this.pointed), bottom]]);
+    }
+    this.drawValue(chart);
     const unit = what === "packets" ? `${rounded(highest)} packets` : size(Math.round(highest));
+    // A rate of less than a second is extrapolated.
+    const counted = chart.step < 1 ? ` (${what === "packets" ? rounded(highest * chart.step) : size(Math.round(highest * chart.step))} in ${duration(chart.step * 1000)})` : "";
     const delay = trips.length ? ` Slowest round trip: ${slowest.toFixed(1)} ms (dots, right axis).` : "";
     const selected = this.marker === null ? "" : ` ▼ is the selected packet, at ${clock(this.marker)}.`;
-    this.caption.textContent = `Highest: ${unit} per second.${delay}${selected}`;
+    this.caption.textContent = `Highest: ${unit} per second${counted}.${delay}${selected}`;
     canvas.setAttribute("aria-label", `Traffic from ${clock(from)} to ${clock(to)}: ${shown.map((it) => `${it.name}, highest ${rounded(Math.max(0, ...it.values))} per second`).join("; ")}`);
   }
+}
+
+/** Milliseconds of the intervals that are offered. */
+const INTERVALS = [100, 1000, 10_000, 60_000, 600_000, 3_600_000];
+
+/** @param {number} millis */
+function duration(millis) {
+  const [unit, name] = millis < 1000 ? [1, "ms"] : millis < 60_000 ? [1000, "s"] : millis < 3_600_000 ? [60_000, "min"] : [3_600_000, "h"];
+  return `${rounded(millis / unit)} ${name}`;
+}
+
+/** @param {ChartData | null} chart */
+function binsOf(chart) {
+  return Math.max(1, ...(chart?.series ?? []).map((it) => it.packets.length), chart?.trips.length ?? 0);
+}
+
+/** Returns a chart with intervals of at least so many seconds: whole bins together. @param {ChartData} chart @param {number} seconds @returns {ChartData} */
+export function inIntervals(chart, seconds) {
+  const count = Math.max(1, Math.round(seconds / chart.step));
+  if (count === 1) return chart;
+  const groups = (/** @type {any[]} */ all) => Array.from({ length: Math.ceil(all.length / count) }, (_, at) => all.slice(at * count, (at + 1) * count));
+  const sums = (/** @type {number[]} */ all) => groups(all).map((group) => group.reduce((sum, it) => sum + it, 0));
+  const trips = groups(chart.trips).map((group) => {
+    const known = group.filter((it) => it !== null);
+    return known.length ? known.reduce((sum, it) => sum + it, 0) / known.length : null;
+  });
+  return { begin: chart.begin, step: chart.step * count, trips, series: chart.series.map((it) => ({ name: it.name, packets: sums(it.packets), wire: sums(it.wire) })) };
 }
 
 /** Milliseconds between the labels of times. */

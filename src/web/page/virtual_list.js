@@ -29,7 +29,11 @@ export class VirtualList {
     element.classList.add("virtual");
     element.replaceChildren(...(head ? [head] : []), this.window, this.spacer);
     this.set = -1;
+    /** The lines that fitted when it had its last height. */
+    this.fitted = 0;
     this.scheduled = false;
+    /** Called when the element has another height. @type {(fitted: number) => void} */
+    this.onresize = () => {};
     /** Called when a person scrolls. */
     this.onmove = () => {};
     element.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -92,7 +96,11 @@ export class VirtualList {
 
   /** The element has another height: a list that moved while it was hidden may have room before its first line now. */
   resized() {
-    if (this.top > this.last) this.moveTo(this.last);
+    // A browser then moves what is scrolled: no person has.
+    if (this.element.clientHeight) this.moveTo(this.top);
+    const { fitted } = this;
+    this.fitted = this.visible;
+    this.onresize(fitted);
     this.draw();
   }
 

@@ -721,3 +721,22 @@ fn several_packets_are_marked_and_hidden_at_once() {
     let left = ask(&mut viewer, &json!({ "do": "row_numbers", "start": 0, "count": 500 }));
     assert_eq!(left["rows"], json!([190, 191, 192, 193, 194, 195, 196, 197, 198, 199]));
 }
+
+/// The dialog about filters is made of pairs: what is written, and its meaning; or what another tool writes, and ours.
+#[test]
+fn what_the_page_says_about_filters_is_right() {
+    let mut viewer = viewer(1);
+    let mut is_right = |filter: &str| {
+        let answer = viewer.ask(&json!({ "do": "check", "filter": filter }));
+        answer["error"].is_null() && answer["warnings"] == json!([])
+    };
+    let help = include_str!("../page/filter_help.js");
+    let pairs = help.lines().filter_map(|line| {
+        serde_json::from_str::<[String; 2]>(line.trim().trim_end_matches(',')).ok()
+    });
+    let pairs: Vec<[String; 2]> = pairs.collect();
+    assert!(pairs.len() > 25, "{pairs:?}");
+    for [form, meaning] in pairs {
+        assert!(is_right(&form) || is_right(&meaning), "{form}: {meaning}");
+    }
+}

@@ -169,6 +169,34 @@ fn the_browser_is_opened_last_and_not_by_a_start_that_fails() {
     assert_eq!(std::fs::read_to_string(&opened).unwrap(), "opened\n", "once in three starts");
 }
 
+#[test]
+fn the_page_has_the_same_url_in_all_runs_only_if_its_token_is_kept() {
+    let state = scratch_file("state");
+    let token = |options: &[&str]| {
+        let mut command = mitmcraft();
+        command.args(PROXY).args(["--web", "127.0.0.1:0"]).args(options);
+        command.env("MITMCRAFT_STATE_DIR", &state);
+        let mut proxy = Program::start("mitmcraft", command);
+        proxy.listening();
+        let said = proxy.wait_for_error("in a browser");
+        proxy.interrupt();
+        proxy.succeed();
+        let (_, token) = said.split_once("/#").unwrap();
+        token.chars().take_while(char::is_ascii_hexdigit).collect::<String>()
+    };
+    let keep = ["--web-token", "keep"];
+    let kept = token(&keep);
+    assert_eq!((kept.len(), &token(&keep)), (32, &kept));
+    assert_ne!(token(&[]), kept);
+    std::fs::write(state.join("web-token"), "none").unwrap();
+    let mut command = mitmcraft();
+    command.args(PROXY).args(["--web", "127.0.0.1:0"]).args(keep);
+    command.env("MITMCRAFT_STATE_DIR", &state);
+    let (status, said) = Program::start("mitmcraft", command).fail();
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("web-token` has no token: delete it"), "{said}");
+}
+
 /// Runs a command line that must fail before it touches the capture of its first `-w`; stderr.
 fn fails_and_keeps(verb: &[&str], options: &[&str]) -> String {
     let capture = scratch_file("old.jsonl");

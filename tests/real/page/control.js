@@ -31,6 +31,12 @@ async function control (it) {
   await shows('#held', /look.*yaw=90/)
   await accessible('control')
   await picture('control')
+  // It is seen and can be decided on above the list, too.
+  await click('#tab-packets')
+  await shows('#held-strip', /held\. Next: packet 1, look, of session #1 yaw=90/)
+  await accessible('held, packets')
+  await picture('held')
+  await click(page.locator('#held-strip').getByRole('button', { name: 'Show in Control' }))
   await decide(it, 'look', 'Edit')
   await shows('#edit-title', /^Edit packet 1, look, of session #1$/)
   await page.locator('[id="edit/yaw"]').waitFor()
@@ -65,6 +71,7 @@ async function control (it) {
   await slot.fill('5')
   await click('text="Send edited"')
   await shows('#held', /client_command/)
+  await shows('#sent', /held_item_slot.*slotId=5/)
   // What is offered is of the session that is chosen.
   await page.evaluate(() => document.querySelector('#send-packets').replaceChildren())
   await page.locator('#control-session').dispatchEvent('change')

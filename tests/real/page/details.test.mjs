@@ -7,13 +7,13 @@ import { event, openDocument } from './fake_dom.mjs'
 // Before the first time is read.
 process.env.TZ = 'America/New_York'
 
-let page, tree, hex, details
+let page, tree, hex, tools, details
 
 beforeEach(() => {
   page = openDocument();
-  [tree, hex] = ['ul', 'div'].map(name => document.createElement(name))
+  [tree, hex, tools] = ['ul', 'div', 'div'].map(name => document.createElement(name))
   tree.clientHeight = hex.clientHeight = 440
-  details = new Details(document.createElement('div'), tree, hex)
+  details = new Details(document.createElement('div'), tree, hex, tools)
 })
 
 const field = (name, depth, start, end, more) => ({ path: name, name, depth, value: `value of ${name}`, text: null, meaning: null, start, end, ...more })
@@ -80,4 +80,50 @@ test('a packet that is shown again keeps its field, folds and place, and another
   details.show(packet({ fields, seq: 8 }))
   page.frame()
   assert.deepStrictEqual([details.field, lines().at(-1)], [-1, 'nbt value of nbt'])
+})
+
+test('fields are found by their names and values, one after the other, also in what is closed', () => {
+  show([field('items', 0, 0, 4), field('[0].id', 1, 0, 1), field('[1].id', 1, 1, 2, { value: '5', meaning: 'minecraft:stone' }), field('stones', 0, 2, 4)])
+  details.foldAll(true)
+  page.frame()
+  assert.deepStrictEqual(lines().length, 2)
+  const type = text => {
+    details.sought.value = text
+    details.sought.dispatchEvent(event('input'))
+    page.frame()
+  }
+  const selected = () => details.packet.fields[details.field]?.name
+  type('stone')
+  assert.deepStrictEqual([selected(), details.soughtCount.textContent, lines().length], ['[1].id', '1 of 2', 4])
+  assert.deepStrictEqual(tree.querySelectorAll('mark').map(it => it.textContent), ['stone', 'stone', 'stone'])
+  const enter = more => details.sought.dispatchEvent(event('keydown', { key: 'Enter', ...more }))
+  enter()
+  assert.deepStrictEqual([selected(), details.soughtCount.textContent], ['stones', '2 of 2'])
+  enter()
+  assert.strictEqual(selected(), '[1].id', 'and from the first again')
+  enter({ shiftKey: true })
+  assert.strictEqual(selected(), 'stones')
+  type('nothing has this')
+  assert.deepStrictEqual([selected(), details.soughtCount.textContent], ['stones', 'none'])
+})
+
+test('what is searched in all packets is marked in fields and bytes', () => {
+  details.setSearched('ABC')
+  show([field('text', 0, 0, 1, { value: '"xabc"' })])
+  assert.deepStrictEqual(tree.querySelectorAll('mark').map(it => it.textContent), ['abc'])
+  assert.deepStrictEqual(hex.querySelectorAll('.sought').map(it => it.textContent), ['61', '62', '63', 'a', 'b', 'c'])
+  details.setSearched('')
+  page.frame()
+  assert.strictEqual(hex.querySelectorAll('.sought').length, 0)
+})
+
+test('all fields are opened and closed at once', () => {
+  show([field('a', 0, 0, 4), field('b', 1, 0, 4), field('c', 2, 0, 4)])
+  const [open, close] = tools.children.slice(-2)
+  close.click()
+  page.frame()
+  assert.strictEqual(lines().length, 1)
+  open.click()
+  page.frame()
+  assert.strictEqual(lines().length, 3)
 })

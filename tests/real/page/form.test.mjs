@@ -172,7 +172,7 @@ test('what is one of several kinds is chosen, what may be absent is added and le
   assert.deepStrictEqual(await asked(() => enter(field('type'), 'data')), { choose: { pointer: '/type', name: 'data' } })
   assert.deepStrictEqual(await asked(() => button('Add name').click()), { fill: '/name' })
   assert.deepStrictEqual(await asked(() => button('Leave out text').click()), { set: { pointer: '/text', raw: 'null' } })
-  assert.match(rowOf('seen'), /bytes in base64/)
+  assert.match(rowOf('seen'), /bytes in hex/)
 })
 
 test('bits that have names are set one by one', async () => {
@@ -288,4 +288,27 @@ test('the way that was chosen stays chosen while changes before it are on their 
   await connection.lose()
   await lost
   assert.deepStrictEqual([form.mode, asForm.checked], ['form', true])
+})
+
+test('bytes are written in hex, with or without spaces, and what is none is not taken', async () => {
+  await open(line('data', '"ChsC"', { kind: 'text', encoding: 'base64' }), line('other', '"no base64"', { kind: 'text', encoding: 'base64' }))
+  assert.strictEqual(field('data').value, '0a 1b 02')
+  assert.match(rowOf('other'), /bytes in base64/)
+  enter(field('data'), '0a 1')
+  assert.deepStrictEqual(connection.waiting, [])
+  assert.deepStrictEqual([field('data').getAttribute('aria-invalid'), /such as 0a 1b/.test(rowOf('data'))], ['true', true])
+  enter(field('data'), ' 0x0A:ff ')
+  const asked = await connection.answer('form', formOf('{"a":1}', [line('data', '"Cv8="', { kind: 'text', encoding: 'base64' })]))
+  assert.deepStrictEqual(asked.change, { set: { pointer: '/data', raw: '"Cv8="' } })
+  assert.strictEqual(field('data').value, '0a ff')
+})
+
+test('numbers are taken in hex and with spaces around them', async () => {
+  const taken = async (typed, raw) => {
+    await open(line('a', '1', { low: '-2147483648', high: '2147483647' }))
+    assert(!/2147483647/.test(rowOf('a')), 'what any number can be is not said')
+    enter(field('a'), typed)
+    assert.deepStrictEqual((await connection.answer('form', formOf('{"a":5}', [line('a', raw)]))).change, { set: { pointer: '/a', raw } })
+  }
+  for (const [typed, raw] of [['0x05', '5'], [' 7 ', '7'], ['-0x10', '-16'], ['0xffffffffffffffff', '18446744073709551615'], ['1.5', '1.5']]) await taken(typed, raw)
 })

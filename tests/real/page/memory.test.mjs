@@ -5,12 +5,27 @@ import { openDocument } from './fake_dom.mjs'
 
 beforeEach(() => openDocument())
 
+const opened = run => {
+  const memory = new Memory()
+  assert(memory.open(run))
+  return memory
+}
+
 test('what a tab shows is kept as long as the same mitmcraft runs', () => {
-  new Memory('one').keep({ tab: 'timeline', view: { filter: 'chat' } })
-  new Memory('one').keep({ tab: 'control' })
-  const again = new Memory('one')
+  opened('one').keep({ tab: 'timeline', view: { filter: 'chat' } })
+  opened('one').keep({ tab: 'control' })
+  const again = opened('one')
   assert.deepStrictEqual([again.get('tab', 'packets'), again.get('view', null), again.get('sort', 7)], ['control', { filter: 'chat' }, 7])
-  assert.strictEqual(new Memory('another').get('tab', 'packets'), 'packets')
+  assert.strictEqual(opened('another').get('tab', 'packets'), 'packets')
+})
+
+test('a page that finds another run at its address is told so', () => {
+  const memory = opened('one')
+  memory.keep({ tab: 'timeline' })
+  assert(memory.open('one'), 'the connection was lost')
+  assert.strictEqual(memory.get('tab', 'packets'), 'timeline')
+  assert(!memory.open('another'))
+  assert.strictEqual(memory.get('tab', 'packets'), 'packets')
 })
 
 test('settings are kept, and what another version wrote is passed over', () => {

@@ -87,6 +87,12 @@ async function details ({ page, apply, shows, until, picture, click, press }) {
   await click(page.locator('#tree .line', { hasText: 'data' }).first())
   await shows('#tree .selected', /data/)
   await picture('details')
+  // Fields are found by what they have, and marked there.
+  await page.fill('#field-search', 'CHAN')
+  await shows('#field-count', /^1 of \d+$/)
+  await shows('#tree .selected mark', /^chan$/)
+  await page.fill('#field-search', '')
+  await shows('#field-count', /^$/)
   // A text as players see it is on a line, its source below it, behind a fold.
   await apply('chat and clientbound')
   await page.focus('#list')
@@ -106,7 +112,14 @@ async function details ({ page, apply, shows, until, picture, click, press }) {
   await until(async () => await page.locator('#tree .line').count() === count + 1, 'it is open')
 }
 
-async function filter ({ page, apply, applied, rows, selected, shows, text, until, picture, click, press }) {
+async function filter ({ page, accessible, apply, applied, rows, selected, shows, text, until, picture, click, press }) {
+  // What can be written is listed, and used by a press.
+  await click('#filter-help')
+  await shows('#dialog', /frame\.number == 12.*pkt\.n == 12/s)
+  await accessible('help on filters')
+  await picture('filters')
+  await click(page.getByRole('button', { name: 'role.chat or role.command' }))
+  await until(async () => await page.inputValue('#filter') === 'role.chat or role.command' && await applied(), 'it is applied')
   await apply('chat')
   const chats = Number(await text('#list', 'aria-rowcount')) - 1
   await shows('#state', new RegExp(`^${chats} of `))
@@ -202,6 +215,8 @@ async function search ({ page, chosen, selected, shows, until, click, press }) {
   // What a line shows is compared, and not where it stands: the index of a row is that of an older list for a moment.
   const match = (direction, what) => until(async () => new RegExp(`${direction}.*hello from a real client`, 'i').test((await chosen())?.text ?? ''), what)
   await match('→', 'the first match')
+  await until(async () => /^hello from a real$/i.test(await page.locator('#tree mark').first().textContent()), 'it is marked in the fields')
+  await until(async () => await page.locator('#hex i.sought, #hex i.leaf').count() >= 2 * 17, 'and in the bytes')
   await click('#search-next')
   await match('←', 'the next match')
   await click('#search-back')

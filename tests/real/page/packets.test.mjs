@@ -14,7 +14,7 @@ beforeEach(() => {
   selections = []
   element = make('div')
   element.clientHeight = 22 + 220 // the titles and 10 lines
-  columns = new Columns(make('div'))
+  columns = new Columns(make('div'), make('button'))
   packets = new Packets(connection, element, row => selections.push(row), columns)
 })
 
@@ -394,9 +394,9 @@ test('columns are hidden, shown and made wide, also after a reload; times have t
   columns.resize(column('name'), 300)
   page.frame()
   assert(cells(1).some(([name]) => name === 'c-wire') && titles().includes('c-wire'))
-  const again = new Columns(make('div'))
+  const again = new Columns(make('div'), make('button'))
   assert.deepStrictEqual([again.shown.map(it => it.key), again.sheet.text], [columns.shown.map(it => it.key), columns.sheet.text])
-  assert.match(columns.sheet.text, /\.col-5 \{ width: 300px/)
+  assert.match(columns.sheet.text, /\.col-6 \{ width: 300px/)
   columns.resize(column('name'), undefined)
   assert.doesNotMatch(columns.sheet.text, /300px/)
   assert.deepStrictEqual([packets.nextTime(), packets.cell(row(2), 'time')], ['relative', '2.000000'])
@@ -415,7 +415,7 @@ test('a field is added as a column before the summary, unless no packet has it, 
   page.frame()
   assert.deepStrictEqual(cells(1).slice(-2), [['c-added', 'hello'], ['c-summary', '']])
   assert.deepStrictEqual(cells(0).at(-2), ['c-added', ''])
-  assert.deepStrictEqual(new Columns(make('div')).names, ['chat.message'], 'also after a reload')
+  assert.deepStrictEqual(new Columns(make('div'), make('button')).names, ['chat.message'], 'also after a reload')
   columns.setSort({ by: 'chat.message', descending: false })
   await columns.toggle('chat.message')
   assert.deepStrictEqual([columns.names, columns.sort], [[], null])
@@ -460,6 +460,39 @@ test('several rows are selected: single ones, spans and all', async () => {
   await marked
   click(2)
   assert.deepStrictEqual(packets.targets, [2])
+})
+
+test('the selected row stays in view when the list gets less room for it, as for its details', async () => {
+  await open(100)
+  packets.setFollow(false)
+  packets.list.resized()
+  packets.list.moveTo(0)
+  page.frame()
+  packets.select(9, 9)
+  element.clientHeight = 22 + 110
+  // It is drawn before the list knows of its height.
+  page.frame()
+  packets.list.resized()
+  assert.strictEqual(packets.list.top, 5)
+  // One that was out of view stays there.
+  packets.list.moveTo(50)
+  page.frame()
+  element.clientHeight = 22 + 88
+  packets.list.resized()
+  assert.strictEqual(packets.list.top, 50)
+})
+
+test('a list that gets more room has not been scrolled by a person, and follows nothing then', async () => {
+  await open(100)
+  packets.setFollow(false)
+  packets.list.moveTo(90)
+  page.frame()
+  element.clientHeight = 22 + 440
+  // The browser keeps the end of the list in view.
+  element.scrollTop -= 220
+  packets.list.resized()
+  element.dispatchEvent(new Event('scroll'))
+  assert(!packets.follow)
 })
 
 test('the last packet of a list is selected once the list is found, unless another one is selected meanwhile', async () => {

@@ -36,6 +36,7 @@ async function statistics ({ page, apply, rows, shows, until, accessible, pictur
   const counts = await page.locator('#panel-statistics table').first().locator('tbody tr td:nth-child(2)').allTextContents()
   const numbers = counts.map(it => Number(it.replace(/,/g, '')))
   assert.deepStrictEqual(numbers, [...numbers].sort((one, other) => other - one), 'sorted by packets')
+  await shows('#panel-statistics table', /share of packets.*[\d.]+ %/s)
   await picture('statistics')
   await accessible('statistics')
   await click(page.locator('#panel-statistics >> text="← update_health"'))
@@ -75,6 +76,10 @@ async function timeline ({ page, apply, selected, shows, text, until, accessible
   await page.setViewportSize({ width: 1280, height: 800 })
   await until(() => page.evaluate(() => { const it = document.querySelector('#chart'); return it.width === it.clientWidth * devicePixelRatio }), 'and again')
   const box = await page.locator('#chart').boundingBox()
+  // What is under the pointer, of the interval that is chosen.
+  await page.selectOption('#chart-interval', '1000')
+  await page.mouse.move(box.x + 80, box.y + box.height / 2)
+  await shows('#chart-value', /^\d\d:\d\d:\d\d\.\d{3} to \d\d:\d\d:\d\d\.\d{3}: \S+ /)
   await page.mouse.move(box.x + 73, box.y + 50)
   await page.mouse.down()
   await page.mouse.move(box.x + box.width / 4, box.y + 50, { steps: 4 })
@@ -218,6 +223,14 @@ async function narrow ({ page, selected, until, accessible, picture, click, pres
     assert(box.y + 40 < 600 && box.height > 30, `${part}: ${JSON.stringify(box)}`)
   }
   await picture('small')
+  // At 200 %, the list still has ten rows before something is selected.
+  await page.setViewportSize({ width: 640, height: 400 })
+  await page.evaluate(() => document.querySelector('#panel-packets').classList.add('unselected'))
+  await until(async () => await page.evaluate(() => Math.floor((document.querySelector('#list').clientHeight - 22) / 22)) >= 10, 'ten rows')
+  await until(async () => await page.evaluate(() => document.documentElement.scrollWidth) <= 640, 'nothing is wider than the screen')
+  await accessible('200 %')
+  await picture('zoomed')
+  await page.evaluate(() => document.querySelector('#panel-packets').classList.remove('unselected'))
   await page.setViewportSize({ width: 390, height: 844 })
   await until(async () => await page.evaluate(() => document.documentElement.scrollWidth) <= 390, 'nothing is wider than the screen')
   for (const part of ['#filter', '#search', '#session-list', '#list', '#tree', '#hex']) {

@@ -17,7 +17,7 @@ beforeEach(() => {
     document.body.append(element)
     return element
   }
-  for (const id of ['pair-choice', 'pair', 'panes']) make(id)
+  for (const id of ['pair-choice', 'pair', 'panes', 'panel-packets', 'field-tools']) make(id)
   choice = make('choice', 'input')
   choice.value = 'both'
   document.querySelector = () => choice
@@ -86,6 +86,16 @@ test('side by side, a field stays selected, too, and another packet forgets it',
   await connection.answer('details', { packet: original() })
   await arrive()
   assert.deepStrictEqual([pair.field, ...field()], [1, 1, 'host', 0])
+})
+
+test('the list has all the room until a packet is shown', async () => {
+  const panel = document.getElementById('panel-packets')
+  panel.className = 'unselected'
+  select()
+  assert.strictEqual(panel.className, 'unselected')
+  await connection.answer('details', { packet: original() })
+  await arrive()
+  assert.strictEqual(panel.className, '')
 })
 
 test('another comment is that of the packet that is shown', async () => {

@@ -211,13 +211,21 @@ async function columns ({ page, apply, applied, rows, selected, shows, until, ac
   await apply('')
 }
 
-async function panes ({ page, until, press }) {
+async function panes ({ page, selected, until, press }) {
+  await page.focus('#list')
+  await press('Home')
+  await selected(0, /./)
+  // The first packet may be a rewritten one, whose bytes are elsewhere.
+  await press('j')
+  await selected(1, /./)
   const size = async (where, what) => (await page.locator(where).boundingBox())[what]
   for (const [line, pane, what, keys, sign] of [
     ['#split-sessions', '#sessions', 'width', ['ArrowRight', 'ArrowLeft'], 1],
     ['#split-details', '#details', 'height', ['ArrowUp', 'ArrowDown'], -1],
     ['#split-hex', '#hex', 'width', ['ArrowLeft', 'ArrowRight'], -1]
   ]) {
+    // The packet is selected again after a reload.
+    await page.locator(pane).waitFor()
     const before = await size(pane, what)
     const box = await page.locator(line).boundingBox()
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
