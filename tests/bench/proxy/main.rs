@@ -54,7 +54,7 @@ fn main() {
         Kind::ours(RECORDER, &["--recorder", "10m"]),
         Kind::ours("pcapng.zst", &["-w", "{}.pcapng.zst"]),
         Kind::ours(JSONL, &["-w", "{}.jsonl"]),
-        Kind::ours("JSONL, with --lint", &["-w", "{}.jsonl", "--lint"]),
+        Kind::ours(LINTED, &["-w", "{}.jsonl", "--lint"]),
         Kind::ours(WITH_A_PAGE, &["-w", "{}.jsonl", "--web", "127.0.0.1:0"]),
         Kind::ours(PLAIN, &[]).encrypted(),
         Kind::ours(PCAPNG, &["-w", "{}.pcapng"]).encrypted(),
@@ -117,6 +117,7 @@ const PLAIN: &str = "no capture";
 const PCAPNG: &str = "pcapng";
 const RECORDER: &str = "recorder";
 const JSONL: &str = "JSONL";
+const LINTED: &str = "JSONL, with --lint";
 const WITH_A_PAGE: &str = "JSONL, with a page";
 
 /// Prints the medians of a mix as a table, and the floors of capturing and encrypting it.
@@ -168,6 +169,10 @@ fn print(traffic: &Traffic, kinds: &[Kind], measured: &[Vec<Measured>]) {
             "With a page that reads along: {:.0} % of the rate of JSONL (at least 90 %)",
             100.0 * ratio
         );
+    }
+    if let (Some(plain), Some(linted)) = (place(JSONL), place(LINTED)) {
+        let ratio = median(linted, |it| it.cpu) / median(plain, |it| it.cpu);
+        println!("With --lint: {ratio:.2} of the processor time of JSONL (at most 1.5)");
     }
     if let (Some(capture), Some(recorder)) = (place(PCAPNG), place(RECORDER)) {
         let ratio = median(recorder, |it| it.cpu) / median(capture, |it| it.cpu);

@@ -243,7 +243,7 @@ impl Client {
 
     /// Checks what a client does to entities.
     fn say_entity(
-        &mut self,
+        &self,
         name: &str,
         fields: &Fields,
         type_of: &dyn Fn(i64) -> Option<&'static str>,

@@ -47,7 +47,7 @@ pub(super) fn plants(version: i32) -> Vec<Plant> {
             let conduct = game("code_of_conduct", body().text("a"));
             let conduct = Packet { state: "configuration", ..conduct };
             packets.push(conduct.clone());
-            packets.extend(is_bad.then(|| Packet { is_at_fault: true, ..conduct }));
+            packets.extend(is_bad.then_some(Packet { is_at_fault: true, ..conduct }));
             packets.extend(finish);
             packets
         }));
