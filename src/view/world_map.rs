@@ -23,8 +23,17 @@ pub struct WorldMap {
     /// The row from which on packets were not looked at yet.
     from: u64,
     index: Index,
-    /// The newest chunks that were drawn, by dimension, x and z, each with the row as of which it is.
-    seen: HashMap<(usize, i32, i32), (u64, Option<Arc<Seen>>)>,
+    /// The newest chunks that were drawn, by dimension, x and z.
+    seen: HashMap<(usize, i32, i32), Drawn>,
+}
+
+/// A chunk that was drawn.
+#[derive(Debug)]
+struct Drawn {
+    /// The row of the last packet about it.
+    row: u64,
+    /// `None` if it is not known as a whole.
+    seen: Option<Arc<Seen>>,
 }
 
 #[derive(Debug, Default)]
@@ -208,8 +217,8 @@ impl WorldMap {
             let entries = of.entries(*place, until, snapshot.first());
             let Some(last) = entries.last() else { continue };
             let known = self.seen.get(&(dimension, place.0, place.1));
-            if let Some((_, seen)) = known.filter(|(row, _)| *row == last.row) {
-                all.extend(seen.clone().map(|seen| (*place, seen)));
+            if let Some(known) = known.filter(|it| it.row == last.row) {
+                all.extend(known.seen.clone().map(|seen| (*place, seen)));
                 continue;
             }
             missing.push((*place, last.row));
@@ -237,7 +246,7 @@ impl WorldMap {
         for ((x, z), row) in missing {
             let seen = terrain.seen(x, z).map(Arc::new);
             all.extend(seen.clone().map(|seen| ((x, z), seen)));
-            self.seen.insert((dimension, x, z), (row, seen));
+            self.seen.insert((dimension, x, z), Drawn { row, seen });
         }
         all
     }

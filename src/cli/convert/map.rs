@@ -137,7 +137,7 @@ fn file_part(name: &str) -> String {
 /// Returns the name of the picture of another dimension: `map.the_nether.png` beside `map.png`.
 fn beside(path: &Path, dimension: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let ending = path.extension().map_or("png".into(), |it| it.to_string_lossy());
+    let ending = path.extension().map_or_else(|| "png".into(), |it| it.to_string_lossy());
     path.with_file_name(format!("{stem}.{}.{ending}", file_part(dimension)))
 }
 

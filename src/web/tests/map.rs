@@ -14,7 +14,10 @@ fn sample() -> (Arc<Store>, u64) {
     for entry in open_capture(&path, Catalog::embedded()).unwrap().map(Result::unwrap) {
         if let Some(record) = entry.record() {
             let kind = record.packet.kind();
-            row = row.or(kind.filter(|it| &**it.name() == "map_chunk").map(|_| rows));
+            let is_chunk = kind.is_some_and(|it| &**it.name() == "map_chunk");
+            if is_chunk {
+                row = Some(rows);
+            }
             rows += 1;
         }
         store.push(&entry);

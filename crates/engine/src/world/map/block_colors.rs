@@ -271,7 +271,7 @@ mod tests {
         assert_eq!((colors.rgb.len(), colors.dyes.len()), (62, 16));
         let mut names: Vec<&str> = Vec::new();
         for protocol in Catalog::embedded().protocols() {
-            let Some(blocks) = registry(&protocol, RegistryKind::Block) else { continue };
+            let Some(blocks) = registry(protocol, RegistryKind::Block) else { continue };
             names.extend(blocks.names().map(|(_, name)| name));
         }
         names.sort_unstable();

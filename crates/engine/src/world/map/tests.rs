@@ -191,11 +191,9 @@ fn tiles_are_parts_of_the_picture() {
         assert_eq!(sights.len(), 1);
         terrain.take(packet, sights[0].x, sights[0].z);
     }
-    let seen = |x, z| terrain.seen(x, z);
-    let mut seen = seen;
     let all: std::collections::BTreeMap<_, _> = (0..8)
         .flat_map(|x| (-1..9).map(move |z| (x, z)))
-        .filter_map(|place| Some((place, seen(place.0, place.1)?)))
+        .filter_map(|place| Some((place, terrain.seen(place.0, place.1)?)))
         .collect();
     let drawn = tile(|x, z| all.get(&(x, z)).map(|it| &it.surface), 0, 0).unwrap();
     let drawn = Picture::read(&drawn);
