@@ -254,7 +254,7 @@ pub(crate) fn shows_a_recording(recording: &Path, keys: &Path) {
     let mut command = mitmcraft();
     command.args(["view", text(recording), "--keys", text(keys)]);
     let mut terminal = on_terminal(&command);
-    until(&mut terminal, "kick_disconnect");
+    until(&mut terminal, "login_start");
     terminal.tell("/chat and serverbound~");
     until(&mut terminal, "message=\"hello");
     terminal.tell("q");
@@ -269,7 +269,7 @@ fn a_capture_in_parquet_is_viewed_in_the_terminal() {
     let mut command = mitmcraft();
     command.args(["view", text(&columns)]);
     let mut terminal = on_terminal(&command);
-    until(&mut terminal, "kick_disconnect");
+    until(&mut terminal, "login_start");
     terminal.tell("q");
     assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
 }
@@ -302,7 +302,7 @@ fn a_program_whose_terminal_is_gone_ends() {
     let mut command = mitmcraft();
     command.arg("view").arg(crate::support::root().join("captures/session-1.8.jsonl"));
     let mut terminal = on_terminal(&command);
-    until(&mut terminal, "kick_disconnect");
+    until(&mut terminal, "login_start");
     terminal.tell("!HANGUP");
     assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
 }
