@@ -1,28 +1,21 @@
 //! How connections end: so that the last bytes arrive.
 
-use std::io::ErrorKind;
 use std::net::Shutdown;
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use rustix::event::{PollFd, PollFlags, Timespec};
 use socket2::SockRef;
+use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
 /// Closes a connection so that the last bytes written arrive: closing a socket with unread bytes resets
 /// the connection, and the peer may lose what it has not read yet.
-pub(in crate::proxy) async fn close(socket: TcpStream) {
+pub(in crate::proxy) async fn close(mut socket: TcpStream) {
     let _ = SockRef::from(&socket).shutdown(Shutdown::Write);
     let drain = async {
         let mut scrap = [0; 1024];
-        while socket.readable().await.is_ok() {
-            match socket.try_read(&mut scrap) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => break,
-            }
-        }
+        while let Ok(1..) = socket.read(&mut scrap).await {}
     };
     let _ = tokio::time::timeout(DRAIN, drain).await;
 }
@@ -57,3 +50,40 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// How long to wait for a peer to close after us.
 const DRAIN: Duration = Duration::from_millis(500);
+
+/// How long a peer may take to read the last bytes of a session that is over.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a peer may take to read the last bytes of a session that the user has stopped.
+pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_that_sends_without_a_pause_keeps_no_thread() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().await.unwrap();
+        SockRef::from(&peer).set_send_buffer_size(4 << 20).unwrap();
+        peer.set_nonblocking(true).unwrap();
+        let mut waiting = 0;
+        while let Ok(count) = peer.write(&[0; 1 << 16]) {
+            waiting += count;
+        }
+        assert!(waiting > 1 << 20, "{waiting}");
+        drop(peer);
+        let closing = tokio::spawn(close(accepted));
+        let mut turns = 0;
+        while !closing.is_finished() {
+            turns += 1;
+            tokio::task::yield_now().await;
+        }
+        assert!(turns > waiting >> 19, "{turns} turns while {waiting} bytes were read");
+    }
+}

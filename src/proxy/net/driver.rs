@@ -13,9 +13,9 @@ use tokio::time::{Instant, sleep_until};
 
 use super::ask;
 use super::chains::Link;
-use super::closing::{close, reset};
+use super::closing::{PATIENCE, STOP_PATIENCE, close, reset};
 use super::descriptors::out_of_descriptors;
-use super::event::{Event, ready, stop_reason};
+use super::event::{Event, give_way, ready, stop_reason};
 use super::route::{Noted, Route};
 use super::shared::Shared;
 use super::write_delay::WriteDelay;
@@ -63,6 +63,8 @@ pub(super) struct Driver {
     pub(super) pipe: Option<SessionPipe>,
     /// What tells whether the session is part of a chain; `None` once it is not.
     pub(super) link: Option<Link>,
+    /// Bytes that were read since other tasks had a chance to run.
+    received: usize,
     stopped: bool,
     /// `true` once the session knows that the run drains.
     drained: bool,
@@ -114,6 +116,7 @@ impl Driver {
             control: None,
             pipe: None,
             link: None,
+            received: 0,
             stopped: false,
         })
     }
@@ -200,6 +203,7 @@ impl Driver {
             if done {
                 break;
             }
+            give_way(std::mem::take(&mut self.received)).await;
             let event = self.next_event().await;
             // Other sessions that wait for this thread of the runtime go on with another one.
             match self.session.is_slow(self.shared.clock.now()) && has_other_threads() {
@@ -517,6 +521,7 @@ impl Driver {
             match read {
                 Ok(0) => self.on_end(side),
                 Ok(count) => {
+                    self.received += count;
                     match side {
                         Side::Server => {
                             if let Some(link) = self.link.take() {
@@ -588,12 +593,6 @@ const READ: usize = 64 << 10;
 
 /// Answers of a program that are handled between two writes, so that the sockets get their turn.
 const RULINGS: usize = 256;
-
-/// How long a peer may take to read the last bytes of a session that is over.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How long a peer may take to read the last bytes of a session that the user has stopped.
-const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
@@ -864,6 +863,86 @@ mod tests {
         // The only thread of the runtime is taken.
         runtime.spawn(async move { go.send(()).unwrap() });
         assert!(runtime.block_on(running).unwrap().session.is_over());
+    }
+
+    /// An engine that counts the bytes that it is given, and is over when they end.
+    struct Counting(Arc<AtomicUsize>, bool);
+
+    impl Engine for Counting {
+        fn handle(&mut self, _: Timestamp, input: Input<'_>) {
+            match input {
+                Input::Received(_, bytes) => drop(self.0.fetch_add(bytes.len(), Ordering::Relaxed)),
+                _ => self.1 = true,
+            }
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            None
+        }
+
+        fn take_entries(&mut self, _: &mut Vec<Entry>) {}
+
+        fn advance(&mut self, _: Side, _: usize) {}
+
+        fn pending(&self, _: Side) -> &[u8] {
+            &[]
+        }
+
+        fn wants_read(&self, _: Side) -> bool {
+            !self.1
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            None
+        }
+
+        fn is_over(&self) -> bool {
+            self.1
+        }
+    }
+
+    /// Returns how many bytes were read at most between two turns of another task, of `all` bytes that a client sends
+    /// without a pause, in pieces.
+    async fn most_between_turns(all: usize, piece: usize) -> usize {
+        use std::io::Write as _;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().await.unwrap();
+        let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+        let shared = Shared::plain(Clock::new(), log, &Stop::new());
+        let upstream = Upstream { host: String::new(), port: 0 };
+        SockRef::from(&client).set_send_buffer_size(all).unwrap();
+        client.set_nonblocking(true).unwrap();
+        // Much of it waits before the first of it is read.
+        let mut sent = 0;
+        while sent < all
+            && let Ok(count) = client.write(&vec![0; piece.min(all - sent)])
+        {
+            sent += count;
+        }
+        client.set_nonblocking(false).unwrap();
+        let sender = std::thread::spawn(move || client.write_all(&vec![0; all - sent]).unwrap());
+        let read = Arc::<AtomicUsize>::default();
+        let engine = Counting(Arc::clone(&read), false);
+        let driver = Driver::new(Box::new(engine), shared, upstream, Some(accepted));
+        let running = tokio::spawn(driver.run());
+        let (mut most, mut before) = (0, 0);
+        while before < all {
+            tokio::task::yield_now().await;
+            let now = read.load(Ordering::Relaxed);
+            (most, before) = (most.max(now - before), now);
+        }
+        sender.join().unwrap();
+        running.await.unwrap();
+        most
+    }
+
+    #[tokio::test]
+    async fn a_client_that_sends_without_a_pause_leaves_turns_to_others() {
+        for piece in [1 << 20, 100] {
+            let most = most_between_turns(4 << 20, piece).await;
+            assert!(most <= 3 * READ, "{most} bytes, sent in pieces of {piece}");
+        }
     }
 
     /// An engine with a fault: it panics when it is told anything but to stop.

@@ -1,6 +1,7 @@
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::task::coop::consume_budget;
 
 use super::route::Noted;
 use crate::proxy::ConnectError;
@@ -41,6 +42,19 @@ pub(super) async fn ready(
         Err(_) => Event::Readable(side),
     }
 }
+
+/// Lets other tasks run once this one has read 128 KiB, or often enough, without waiting.
+///
+/// The runtime interrupts a task after 128 operations, but [`TcpStream::ready`] is none for it: without this, a peer
+/// that sends without a pause would keep a thread from all other sessions.
+pub(super) async fn give_way(read: usize) {
+    for _ in 0..=read / PER_OPERATION {
+        consume_budget().await;
+    }
+}
+
+/// The number of bytes read that count as an operation of the runtime.
+const PER_OPERATION: usize = 1 << 10;
 
 /// Waits for the reason why the run ends.
 pub(super) async fn stop_reason(stop: &mut watch::Receiver<Option<Cause>>) -> Option<Cause> {
