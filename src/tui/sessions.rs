@@ -90,7 +90,7 @@ impl SessionsPane {
 /// The row of the screen with the first session.
 const FIRST_ROW: u16 = 2;
 
-/// Returns a place of so many ones after a movement.
+/// Returns the index `rows` further down than `place` (up if negative), within a list of `count` entries.
 pub(super) fn moved(place: usize, rows: i64, count: usize) -> usize {
     let rows = isize::try_from(rows).unwrap_or_default();
     place.saturating_add_signed(rows).min(count.saturating_sub(1))

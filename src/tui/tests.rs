@@ -657,7 +657,7 @@ fn a_long_value_is_read_to_its_end_before_the_next_field() {
     assert!(all.contains("text\\\":"), "{seen:#?}");
     table.types("kg");
     assert_eq!(fields(&mut table)[0], seen[0], "from its beginning again");
-    // At once, where that is meant.
+    // `G` jumps over the rest of the value.
     table.types("G");
     assert!(fields(&mut table)[1].starts_with("position"));
 }

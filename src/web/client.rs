@@ -260,7 +260,7 @@ enum Turn {
     Said(tungstenite::Utf8Bytes),
     /// It has said nothing for a while.
     Silent,
-    /// It is told something.
+    /// There is a message for it.
     Told(Box<Message>),
     /// The run has ended, or it does not read.
     Ended,
@@ -297,11 +297,11 @@ impl Feeds {
     }
 }
 
-/// When a page is told what.
+/// When a page gets the state of the store, and when the store is looked at.
 struct Pace {
-    /// The newest state that it was not told.
+    /// The newest state, if it was not sent yet.
     state: Option<Message>,
-    /// The time before which it is told none.
+    /// The time before which no state is sent.
     state_at: Instant,
     /// The time at which the store is looked at again.
     next: Instant,

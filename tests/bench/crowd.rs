@@ -87,4 +87,4 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 const ROUNDS: usize = 3;
-const TRIPS: usize = 500;
+const TRIPS: usize = 100;

@@ -118,7 +118,7 @@ pub enum Answer {
         mark: Option<SessionMark>,
         /// The index of the session `anchor` among those that were searched.
         anchor: Option<usize>,
-        /// That session, also if it is none of them.
+        /// The session `anchor`, even if `sessions` does not include it.
         anchored: Option<Box<SessionInfo>>,
     },
     /// The subscription is active.

@@ -105,7 +105,7 @@ export type Answer = { "answer": "done", }
   mark: SessionMark | null,
   /** The index of the session `anchor` among those that were searched. */
   anchor: number | null,
-  /** That session, also if it is none of them. */
+  /** The session `anchor`, even if `sessions` does not include it. */
   anchored: SessionInfo | null, }
 | { "answer": "subscribe",
   /** Warnings about the filter. */
@@ -659,7 +659,7 @@ export type Message = {
   mark: SessionMark | null,
   /** The index of the session `anchor` among those that were searched. */
   anchor: number | null,
-  /** That session, also if it is none of them. */
+  /** The session `anchor`, even if `sessions` does not include it. */
   anchored: SessionInfo | null, }
 | { "answer": "subscribe",
   /** Warnings about the filter. */

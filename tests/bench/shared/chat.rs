@@ -35,9 +35,11 @@ impl Proxy {
         command.args(options);
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        stderr.read_line(&mut line).unwrap();
-        let address = line.split("listening on ").nth(1).unwrap().split(',').next().unwrap().into();
+        let address = (&mut stderr).lines().map(Result::unwrap).find_map(|line| {
+            let (_, rest) = line.split_once("listening on ")?;
+            Some(rest.split(',').next()?.to_owned())
+        });
+        let address = address.expect("the proxy listens");
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::stderr()));
         Self { child, address }
     }

@@ -19,7 +19,7 @@ pub struct LiveFinding {
     pub certain: bool,
     /// The gravity of the fault.
     pub grade: Grade,
-    /// What is wrong.
+    /// A sentence about what is wrong with the packet, without a full stop.
     pub reason: String,
     /// `true` for the first of its kind.
     pub is_new: bool,

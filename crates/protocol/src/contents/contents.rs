@@ -159,8 +159,8 @@ impl Contents {
         None
     }
 
-    /// Returns what is wrong with the first biome that is none of the version, or of those that the server has sent;
-    /// `None` if there is none, or the biomes are not known.
+    /// Returns a sentence about the first biome that does not exist: in the registry that the server has sent, or else
+    /// in the version. `None` if all exist, or it is not known which do.
     #[must_use]
     pub fn unknown_biome(&self) -> Option<String> {
         let are_sent = self.sent.name(BIOMES, 0).is_some();

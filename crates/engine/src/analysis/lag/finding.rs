@@ -21,7 +21,7 @@ pub struct LagFinding {
     pub place: LagPlace,
     /// The possible places if `place` is [`LagPlace::Unknown`]; otherwise empty.
     pub among: Vec<LagPlace>,
-    /// How certain it is that the lag came from `place`.
+    /// The certainty that the lag came from [`place`](Self::place).
     pub certainty: Certainty,
     /// A sentence about what happened, without a full stop.
     pub reason: String,

@@ -15,7 +15,7 @@ pub(super) struct BlockColors {
     known: HashMap<u32, Option<Look>>,
 }
 
-/// What a block looks like from above.
+/// The colour of a block on a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Look {
     /// The number of its base colour, 0 if maps show what is below it.
@@ -30,7 +30,7 @@ impl BlockColors {
         Self { release: protocol.release(), registry, known: HashMap::new() }
     }
 
-    /// Returns what a block looks like; `None` if the version has no such block.
+    /// Returns the colour of a block state (before 1.13: number × 16 + data); `None` if the version has no such block.
     pub(super) fn get(&mut self, state: u32) -> Option<Look> {
         let (release, registry) = (self.release, self.registry);
         *self.known.entry(state).or_insert_with(|| {
@@ -45,7 +45,7 @@ impl BlockColors {
     }
 }
 
-/// What `data/map_colors.toml` says.
+/// The rules by which blocks have their colours on maps: the contents of `data/map_colors.toml`.
 #[derive(Debug)]
 pub(super) struct MapColors {
     /// Red, green and blue of each base colour.

@@ -27,7 +27,7 @@ pub struct MapWriter<S> {
 pub struct MapReport {
     /// The maps, the first of which is that of the overworld, or of the dimension with the most chunks.
     pub maps: Vec<WorldMap>,
-    /// What is not on the maps.
+    /// The number of chunks, blocks and places that the maps lack, by reason.
     pub left_out: LeftOut,
 }
 
@@ -35,7 +35,7 @@ pub struct MapReport {
 #[derive(Debug)]
 pub struct WorldMap {
     name: String,
-    /// By z and x.
+    /// The surfaces of the chunks, by their coordinates z and x.
     chunks: BTreeMap<(i32, i32), Surface>,
     way: Vec<Step>,
     far: u64,

@@ -1,7 +1,7 @@
 //! Maps of worlds, seen from above: a pixel for each column of blocks, in the colours and shades of the game's own maps.
 //!
-//! Of a chunk only its [`Surface`] is kept. A [`MapWriter`] makes pictures of all chunks in captures; [`Terrain`] rebuilds
-//! single chunks of packets, for interfaces that draw [tiles](tile).
+//! A chunk is reduced to its [`Surface`]. [`MapWriter`] draws all chunks in captures; [`Terrain`] rebuilds single chunks
+//! from their packets, for interfaces that draw the map in [tiles](tile).
 
 mod block_colors;
 mod map_writer;

@@ -1,14 +1,14 @@
 use super::block_colors::BlockColors;
 use crate::world::known_chunk::KnownChunk;
 
-/// What is seen of a chunk from above.
+/// The top of a chunk: height, colour and depth of water of each of its 256 columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surface {
     /// The columns, x fastest.
     columns: Box<[Column; COLUMNS]>,
 }
 
-/// What is seen of a column of blocks from above.
+/// The top of a column of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Column {
     /// The height of the highest block with a colour; [`i16::MIN`] if there is none.
