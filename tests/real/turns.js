@@ -44,7 +44,9 @@ const heard = words => new Promise(resolve => {
 const TURNS = [
   // The server waits for a look before it ends the login.
   [() => client.write('look', { yaw: 90, pitch: 0, onGround: true, flags }), place],
-  [() => { [0.2, 0.4, 0.6].forEach(move); client.write('arm_animation', { hand: 0 }); client.chat('hello') }, () => heard('hello')],
+  // The server lets players appear at the corner of a random block, and its /tp adds half a block: all moves stay within
+  // that block, so that no run goes into another chunk.
+  [() => { [0.2, 0.4, 0.3].forEach(move); client.write('arm_animation', { hand: 0 }); client.chat('hello') }, () => heard('hello')],
   [() => client.chat('/help'), () => heard('/day')],
   [() => client.chat('/tp ~ ~1 ~'), place],
   [() => client.chat('/kill'), () => heard('Usage: /kill')],
