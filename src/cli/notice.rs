@@ -16,6 +16,7 @@ use mitmcraft_engine::link::Notice;
 use mitmcraft_engine::pipe::Fault;
 use mitmcraft_engine::replay::HiddenEffect;
 use mitmcraft_protocol::packet::RawReason;
+use mitmcraft_protocol::schema::Catalog;
 
 use super::plural::count;
 
@@ -312,10 +313,16 @@ pub(super) fn session_notice(notice: &Notice) -> String {
                             `mitmcraft jvm-args --authlib-injector JAR`), or restart it if it was \
                             started with them before"
             .to_owned(),
-        Notice::GuessedVersion { version, used, name } => format!(
-            "protocol {version} is unknown: its packets are decoded with the tables of {used} \
-             ({name}), and every decoded field is a guess; `--protocol {version}.json` adds its own"
-        ),
+        Notice::GuessedVersion { version, used, name } => {
+            let own = match Catalog::newest_name(*version) {
+                Some(own) => format!("protocol {version} ({own}) has no tables"),
+                None => format!("protocol {version} is unknown"),
+            };
+            format!(
+                "{own}: its packets are decoded with the tables of {used} ({name}), and every \
+                 decoded field is a guess; `--protocol {version}.json` adds its own"
+            )
+        }
         Notice::UnaskedPreamble { session, version, source } => format!(
             "session {session} begins with a PROXY header ({version}) of {source}, which is passed on; \
              with `--proxy-protocol in`, its addresses are used"

@@ -8,12 +8,23 @@ use mitmcraft_protocol::schema::{Catalog, Family, Name, Protocol};
 /// release. Those before 1.7 have [names](old_name).
 pub(crate) fn find(catalog: &Catalog, version: &str) -> anyhow::Result<Arc<Protocol>> {
     let found = spellings(version).iter().find_map(|spelling| exact(catalog, spelling));
-    found.with_context(|| match closest(version, names().iter().map(String::as_str)) {
-        Some(near) => format!(
-            "unknown version `{version}`: did you mean `{near}`? `mitmcraft protocols` lists the known ones"
-        ),
-        None => {
-            format!("unknown version `{version}`: `mitmcraft protocols` lists the known versions")
+    found.with_context(|| {
+        let known = spellings(version).iter().find_map(|it| Catalog::without_table(it));
+        if let Some(number) = known {
+            return format!(
+                "`{version}` (protocol {number}) has no tables: `mitmcraft protocols import` makes them of the \
+                 reports of its data generator, `--protocol` loads them"
+            );
+        }
+        match closest(version, names().iter().map(String::as_str)) {
+            Some(near) => format!(
+                "unknown version `{version}`: did you mean `{near}`? `mitmcraft protocols` lists the known ones"
+            ),
+            None => {
+                format!(
+                    "unknown version `{version}`: `mitmcraft protocols` lists the known versions"
+                )
+            }
         }
     })
 }
@@ -118,8 +129,13 @@ mod tests {
         let error = find(Catalog::embedded(), "1.21.44").unwrap_err().to_string();
         assert!(error.contains("did you mean `1.21.4`?"), "{error}");
         // A pre-release has packets of its own.
-        let error = find(Catalog::embedded(), "1.16-pre3").unwrap_err().to_string();
-        assert!(error.contains("did you mean"), "{error}");
+        for (name, number) in [("1.16-pre3", 725), ("26.4-snapshot-6", 1_073_742_168)] {
+            let error = find(Catalog::embedded(), name).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("`{name}` (protocol {number}) has no tables")),
+                "{error}"
+            );
+        }
         assert!(find(Catalog::embedded(), "b9.9").is_err());
     }
 }

@@ -30,7 +30,7 @@ pub fn losses(losses: &Losses) -> Option<String> {
 #[must_use]
 pub fn version(context: &Context) -> &str {
     let is_known = context.version.is_some() || context.protocol.family() != Family::Java;
-    if is_known { context.protocol.newest_name() } else { "unknown version" }
+    if is_known { context.game_version() } else { "unknown version" }
 }
 
 /// Says why packets that are too old are not held.

@@ -110,21 +110,6 @@ pub(crate) const ITEMS: &[Patch] = &[
         },
     },
     Patch {
-        name: "a chicken's variant is a number or a name (1.21.5 to 1.21.11)",
-        reason: "ViaVersion (`CHICKEN_VARIANT1_21_5`) and Botcraft; the tables have a holder.",
-        versions: 770..=774,
-        apply: |tables| define(component(tables, "chicken/variant"), number_or_name("variant")),
-    },
-    Patch {
-        name: "a zombie nautilus's variant and a kind of damage are a number or a name (1.21.11)",
-        reason: "ViaVersion (`ZOMBIE_NAUTILUS_VARIANT1_21_11`, `DamageType`) and Botcraft; the tables have holders.",
-        versions: 774..=774,
-        apply: |tables| {
-            define(component(tables, "zombie_nautilus/variant"), number_or_name("variant"))
-                && define(component(tables, "damage_type"), number_or_name("damageType"))
-        },
-    },
-    Patch {
         name: "a predicate of components has NBT (1.21.5 to 1.21.9)",
         reason: "ViaVersion (`DataComponentPredicate.TYPE1_21_5`); the tables have the number alone.",
         versions: 770..=773,
@@ -170,15 +155,6 @@ fn optional_nbt() -> Json {
 fn detailed(food: &mut Json) -> bool {
     let effect = field(&mut field(food, "effects")[1]["type"], "effect");
     replace(effect, &json!("varint"), json!("ItemPotionEffect"))
-}
-
-/// The number of an entry in a registry, or its name.
-fn number_or_name(name: &str) -> Json {
-    let either = json!(["switch", {
-        "compareTo": "hasHolder",
-        "fields": { "true": "varint", "false": "string" },
-    }]);
-    container(&[("hasHolder", json!("bool")), (name, either)])
 }
 
 /// Gives predicates of components these fields, and NBT.

@@ -230,8 +230,8 @@ fn snapshots_from(version: i32, listed: &[Listed]) -> i32 {
     last.map_or(SNAPSHOT, |last| last + 1)
 }
 
-/// The file before it is compressed: a line of JSON that says which definitions each section has
-/// and which sections each version has, then a line for each definition. Variants of a definition
+/// The file before it is compressed: a line of JSON that says which definitions each section has,
+/// which sections each version has and how versions without a table are called, then a line for each definition. Variants of a definition
 /// stand one after the other, so that the compressor sees them together.
 fn layout(source: &str, tables: &BTreeMap<i32, Json>, listed: &[Listed]) -> Outcome<String> {
     let mut sections = BTreeMap::new();
@@ -285,7 +285,17 @@ fn layout(source: &str, tables: &BTreeMap<i32, Json>, listed: &[Listed]) -> Outc
             "sections": places,
         }));
     }
-    let head = json!({ "source": source, "sections": distinct, "versions": versions });
+    let mut without: BTreeMap<i32, Vec<&str>> = BTreeMap::new();
+    for it in listed.iter().rev().filter(|it| !tables.contains_key(&it.number)) {
+        without.entry(it.number).or_default().push(&it.name);
+    }
+    let without: Vec<Json> = without.into_iter().map(|it| json!(it)).collect();
+    let head = json!({
+        "source": source,
+        "sections": distinct,
+        "versions": versions,
+        "without_table": without,
+    });
     let lines = sorted.iter().map(|(line, _)| line.as_str());
     Ok([head.to_string().as_str()].into_iter().chain(lines).collect::<Vec<_>>().join("\n"))
 }

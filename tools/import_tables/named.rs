@@ -23,12 +23,6 @@ pub(crate) const NAMED: &[Patch] = &[
         },
     },
     Patch {
-        name: "attributes (1.21)",
-        reason: "The registry `attribute` of the game's report; the table has that of 1.20.5.",
-        versions: 767..=767,
-        apply: |tables| attributes(tables, 767),
-    },
-    Patch {
         name: "attributes (1.21.2)",
         reason: "As above: names lose `generic.`, `player.` and `zombie.`.",
         versions: 768..=770,

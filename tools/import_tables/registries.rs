@@ -49,10 +49,7 @@ pub(super) fn collect(data: &Path, listed: &[Listed]) -> Outcome<Registries> {
             let Some(folder) = places[kind.file].as_str().filter(|_| !missing) else { continue };
             let file = read(&data.join(folder).join(format!("{}.json", kind.file)))?;
             let list = file.as_array().ok_or_else(|| format!("{folder}: {} no list", kind.file))?;
-            let tokens = match kind.file {
-                "effects" if TWICE.contains(&version) => effects(list)?,
-                _ => (kind.tokens)(list)?,
-            };
+            let tokens = (kind.tokens)(list)?;
             let tokens: Vec<String> = match kind.name {
                 "effect" => tokens.into_iter().map(game_effect).collect(),
                 _ => tokens,
@@ -270,22 +267,6 @@ fn named(list: &[Json]) -> Outcome<Vec<String>> {
     Ok(numbered(list.iter().map(entry).collect::<Outcome<_>>()?))
 }
 
-/// Effects of lists that count `DolphinsGrace` twice: those after it have one less, but the last, which has
-/// its own number. Witness: the game's registry of 1.17, which has the same order.
-fn effects(list: &[Json]) -> Outcome<Vec<String>> {
-    let mut names: Vec<_> = list.iter().map(entry).collect::<Outcome<_>>()?;
-    let all = names.len();
-    names.dedup_by(|later, earlier| later.2 == earlier.2);
-    if names.len() + 1 != all {
-        return Err("no effect is counted twice any more: remove `TWICE`".into());
-    }
-    for (place, (number, ..)) in names.iter_mut().enumerate() {
-        // The first effect is 1.
-        *number = place as i64 + 1;
-    }
-    Ok(numbered(names))
-}
-
 /// The game's name of an effect, which minecraft-data calls by another in most versions.
 fn game_effect(name: String) -> String {
     if name == "bad_luck" { "unluck".into() } else { name }
@@ -396,11 +377,10 @@ const OFFICIAL: [(&str, &str); 10] = [
 ];
 
 /// Names that minecraft-data has no earlier than in the next release: the protocol, the kind, the number of the first, and
-/// names. Sources: the game's changelogs of 1.10 and 1.11.1, and the lists of retrooper/packetevents.
-const ADDED: [(i32, &str, i64, &str); 3] = [
+/// names. Sources: the game's changelog of 1.10, and the lists of retrooper/packetevents.
+const ADDED: [(i32, &str, i64, &str); 2] = [
     (210, "block", 213, "magma nether_wart_block red_nether_brick bone_block structure_void"),
     (210, "entity", 102, "polar_bear"),
-    (316, "item", 452, "iron_nugget"),
 ];
 
 /// Snapshots before 1.13 for which minecraft-data has the lists of the release before them, and the release after them.
@@ -416,9 +396,6 @@ const ENCHANTMENT: &str = "enchantment";
 
 /// The last version whose enchantments have numbers of the game: later servers send a registry.
 const LAST_ENCHANTMENTS: i32 = 766;
-
-/// Versions (1.14 to 1.16.5) whose effects minecraft-data counts wrongly.
-const TWICE: std::ops::RangeInclusive<i32> = 477..=754;
 
 /// Snapshots of 1.13 whose tables minecraft-data gives the numbers of 1.12.
 const FLATTENING: [i32; 1] = [351];

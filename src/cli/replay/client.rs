@@ -137,7 +137,7 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
         "replaying session {} of {} against {upstream}: {}, {}",
         context.session,
         arguments.play.capture.display(),
-        context.protocol.newest_name(),
+        context.game_version(),
         count(recording.len() as u64, "packet"),
     ));
     let number = names.len();

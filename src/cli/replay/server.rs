@@ -114,7 +114,7 @@ pub(crate) async fn run(mut arguments: Arguments, output: &Output) -> anyhow::Re
         "listening on {address}, replaying session {} of {}: {}, {}, {}",
         context.session,
         arguments.play.capture.display(),
-        context.protocol.newest_name(),
+        context.game_version(),
         count(recording.len() as u64, "packet"),
         context
             .player

@@ -174,7 +174,7 @@ fn session(capture: usize, session: &SessionCounts) -> Json {
         "server": context.server.map(|server| server.to_string()),
         "upstream": context.upstream,
         "protocol": context.version,
-        "version": context.protocol.newest_name(),
+        "version": context.game_version(),
         "opened": context.opened.to_string(),
         "seconds": lasted(session).as_secs_f64(),
         "packets": total.packets,

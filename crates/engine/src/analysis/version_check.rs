@@ -174,7 +174,7 @@ impl VersionCheck {
         }
         Some(VersionMismatch {
             session: context.session,
-            client: (version, context.protocol.newest_name().to_string()),
+            client: (version, context.game_version().to_string()),
             status: status.cloned(),
             undecoded: (judged.undecoded, judged.packets),
             first: judged.samples.first().map(Packet::seq),

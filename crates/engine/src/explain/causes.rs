@@ -68,7 +68,7 @@ impl Causes<'_> {
         let Some(handshake) = &session.login.handshake else { return };
         if self.is_about(Topic::Version) {
             let version = session.context.version.unwrap_or_default();
-            let name = session.context.protocol.newest_name();
+            let name = session.context.game_version();
             let said = self.ending.words.as_ref().map(|it| it.text()).unwrap_or_default();
             let reason =
                 format!("the client speaks {name} (protocol {version}), the server says `{said}`");

@@ -165,7 +165,7 @@ fn session(context: &Context) -> Json {
         "server": context.server.map(|server| server.to_string()),
         "upstream": context.upstream,
         "opened": context.opened.to_string(),
-        "version": context.protocol.newest_name(),
+        "version": context.game_version(),
         "protocol": context.version.unwrap_or_else(|| context.protocol.version()),
     })
 }

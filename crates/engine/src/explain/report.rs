@@ -63,11 +63,11 @@ impl Explained {
     /// Returns one line: the session, how it ended, and the likely cause.
     #[must_use]
     pub fn headline(&self) -> String {
-        let Context { session, player, protocol, .. } = &*self.context;
+        let Context { session, player, .. } = &*self.context;
         let source =
             self.source.as_ref().map(|it| format!("{}, ", Escaped(it))).unwrap_or_default();
         let player = player.as_ref().map(|it| format!(" ({})", Escaped(it))).unwrap_or_default();
-        let version = Escaped(protocol.newest_name());
+        let version = Escaped(self.context.game_version());
         let seconds = self.ending.after.as_secs_f64();
         let how = self.ending.describe();
         let how = Escaped(&how);
@@ -104,7 +104,7 @@ impl Explained {
             "capture": self.source.as_deref(),
             "session": self.context.session,
             "player": self.context.player,
-            "version": self.context.protocol.newest_name(),
+            "version": self.context.game_version(),
             "seconds": after.as_secs_f64(),
             "ended": kind.name(),
             "by": self.ending.by(),

@@ -164,7 +164,7 @@ impl Report for LintReport {
 
 /// Returns the name of the version of a finding's packet.
 fn version_name(finding: &Finding) -> &str {
-    finding.packet().map_or("", |packet| packet.context().protocol.newest_name())
+    finding.packet().map_or("", |packet| packet.context().game_version())
 }
 
 /// Appends a finding with its packet, and its bytes with the place marked.

@@ -153,7 +153,7 @@ impl ClientReplay {
     fn version_hint(&self) -> String {
         let Phase::Login(_) = self.phase else { return String::new() };
         let recording = &self.options.recording;
-        let (name, number) = (recording.context.protocol.newest_name(), recording.version());
+        let (name, number) = (recording.context.game_version(), recording.version());
         format!(" (the recording is of {name}, protocol {number}: is the server too?)")
     }
 

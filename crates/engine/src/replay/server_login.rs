@@ -109,7 +109,7 @@ impl ServerReplay {
         let (recording, context) = (&self.options.recording, self.endpoint.context());
         let version = context.version.unwrap_or_default();
         if recording.is_unframed() || version != recording.version() {
-            let client = context.protocol.newest_name();
+            let client = context.game_version();
             return self.reject(&format!("your client speaks {client} (protocol {version})"));
         }
         if self.options.encrypt {

@@ -100,7 +100,7 @@ impl Finding {
             "session": context.session,
             "player": context.player,
             "time": at.to_string(),
-            "version": packet.map(|packet| packet.context().protocol.newest_name()),
+            "version": packet.map(|packet| packet.context().game_version()),
             "seq": packet.map(Packet::seq),
             "state": packet.map(|packet| packet.state().name()),
             "packet": packet.and_then(|packet| Some(&**packet.kind()?.name())),

@@ -38,9 +38,13 @@ pub(super) fn write_state(
                 != (context.version, context.guess, context.protocol.name())
         })
     {
-        let name = context.protocol.newest_name();
-        let guess = if context.guess { "a guess: " } else { "" };
-        parts.push(format!("protocol {version} ({guess}{})", Escaped(name)));
+        let name = Escaped(context.game_version());
+        let table = Escaped(context.protocol.newest_name());
+        parts.push(match context.guess {
+            true if name.0 == table.0 => format!("protocol {version} (a guess: {table})"),
+            true => format!("protocol {version} ({name}; a guess: {table})"),
+            false => format!("protocol {version} ({name})"),
+        });
     }
     if let Some(player) = &context.player
         && before.is_none_or(|(known, _)| known.player != context.player)

@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::{SentRegistries, Timestamp};
-use crate::schema::Protocol;
+use crate::schema::{Catalog, Family, Protocol};
 
 /// The state shared by consecutive packets of a session. It is replaced as more becomes known.
 ///
@@ -55,5 +55,31 @@ impl Context {
             guess: false,
             registries: Arc::default(),
         }
+    }
+
+    /// Returns the newest game version with the client's protocol number, for example `1.20.4` or `24w03a`; if the
+    /// number is unknown, that of the protocol by which packets are decoded.
+    #[must_use]
+    pub fn game_version(&self) -> &str {
+        let own = self.version.filter(|_| self.guess && self.protocol.family() == Family::Java);
+        own.and_then(Catalog::newest_name).unwrap_or_else(|| self.protocol.newest_name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guessed_version_has_the_name_of_its_own_number() {
+        let client = SocketAddr::from(([127, 0, 0, 1], 1));
+        let name = |number| {
+            let found = Catalog::embedded().find(number).unwrap();
+            let mut context = Context::new(1, Timestamp::default(), client, found.protocol);
+            (context.version, context.guess) = (Some(number), !found.exact);
+            context.game_version().to_owned()
+        };
+        assert_eq!([765, (1 << 30) + 344, 725].map(name), ["1.20.4", "26.4-snapshot-6", "1.16-pre3"]);
+        assert_eq!(name(i32::MAX), "26.3");
     }
 }

@@ -249,6 +249,20 @@ impl Catalog {
         Some(Arc::clone(&entry.protocol))
     }
 
+    /// Returns the newest game version with a protocol number of 1.7 and later, built in or known by name only, as most
+    /// snapshots are; `None` if the number is unknown.
+    #[must_use]
+    pub fn newest_name(version: i32) -> Option<&'static str> {
+        Embedded::get().names(version).last().map(|name| &**name)
+    }
+
+    /// Returns the protocol number of a game version that is known by name only: a snapshot or a pre-release without
+    /// a table.
+    #[must_use]
+    pub fn without_table(name: &str) -> Option<i32> {
+        Embedded::get().without_table(name)
+    }
+
     /// Returns the ProtoDef description of `version`, or `None` if it is unknown or was
     /// [inserted](Self::insert) without one.
     #[must_use]

@@ -1,7 +1,7 @@
 //! The embedded protocol tables: `data/java.bin`, written by `tools/import_tables` and
 //! described in `docs/protocol-tables.md`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::LazyLock;
 
@@ -21,6 +21,8 @@ pub(super) struct Embedded {
     /// Definitions that make up each section.
     sections: Box<[Box<[u16]>]>,
     tables: Box<[Table]>,
+    /// The game versions that have a number, but no table, oldest first.
+    without_table: BTreeMap<i32, Box<[Name]>>,
 }
 
 /// The table of one version.
@@ -52,6 +54,21 @@ impl Embedded {
     /// Returns the tables of all versions, oldest first.
     pub(super) fn tables(&self) -> &[Table] {
         &self.tables
+    }
+
+    /// Returns the game versions with a protocol number, oldest first, whether there is a table or not.
+    pub(super) fn names(&self, version: i32) -> &[Name] {
+        let table = self.tables.iter().find(|it| it.version == version);
+        match table {
+            Some(table) => &table.names,
+            None => self.without_table.get(&version).map_or(&[], |names| names),
+        }
+    }
+
+    /// Returns the protocol number of a game version that has no table.
+    pub(super) fn without_table(&self, name: &str) -> Option<i32> {
+        let mut all = self.without_table.iter();
+        all.find(|(_, names)| names.iter().any(|it| **it == *name)).map(|(number, _)| *number)
     }
 
     /// Assembles the ProtoDef JSON of a version.
@@ -109,7 +126,9 @@ impl Embedded {
         let head: Json = serde_json::from_str(head).ok()?;
         let sections = head["sections"].as_array()?.iter().map(section).collect::<Option<_>>()?;
         let tables = head["versions"].as_array()?.iter().map(Table::new).collect::<Option<_>>()?;
-        Some(Self { text: text.into(), lines: lines.into(), sections, tables })
+        let without_table = head["without_table"].as_array()?.iter().map(numbered);
+        let without_table = without_table.collect::<Option<_>>()?;
+        Some(Self { text: text.into(), lines: lines.into(), sections, tables, without_table })
     }
 }
 
@@ -131,12 +150,11 @@ impl Table {
 
     fn new(json: &Json) -> Option<Self> {
         let int = |key: &str| i32::try_from(json[key].as_i64()?).ok();
-        let names = json["names"].as_array()?.iter().map(|name| name.as_str().map(Name::from));
+        let names = names(&json["names"])?;
         let sections = json["sections"].as_array()?.iter().map(|section| match section {
             Json::Null => Some(None),
             section => u16::try_from(section.as_u64()?).ok().map(Some),
         });
-        let names: Box<[Name]> = names.collect::<Option<_>>()?;
         (!names.is_empty()).then_some(())?;
         Some(Self {
             version: int("version")?,
@@ -145,6 +163,15 @@ impl Table {
             sections: sections.collect::<Option<_>>()?,
         })
     }
+}
+
+fn names(json: &Json) -> Option<Box<[Name]>> {
+    json.as_array()?.iter().map(|name| name.as_str().map(Name::from)).collect()
+}
+
+/// Reads a protocol number and the game versions that have it.
+fn numbered(json: &Json) -> Option<(i32, Box<[Name]>)> {
+    Some((i32::try_from(json[0].as_i64()?).ok()?, names(&json[1])?))
 }
 
 /// Returns the definitions of a section, which the file stores as differences.
