@@ -310,6 +310,28 @@ fn the_data_of_a_click_has_a_length() {
     }
 }
 
+/// T-L12: each component has its length in front of it. What is not exactly a value of that length is bytes.
+#[test]
+fn components_of_items_from_clients_are_read_within_their_length() {
+    for version in [770, 772, 773, 774, 775, 776, 777] {
+        let head = hex!("0001 01 05 05 00");
+        let components = hex!("01 01 10  00 02 0a00  03 8100 07  03 02 07 00  03 01 80");
+        let sent = sent(version, Play, "set_creative_slot", &[&head[..], &components].concat());
+        let components = items(&sent, &["item", "components"]);
+        let types = components.iter().map(|it| at(it, &["type"]).as_text().unwrap());
+        let types: Vec<_> = types.collect();
+        assert_eq!(types, ["max_stack_size", "custom_data", "damage", "damage", "damage"]);
+        let [stack, custom, damage, too_long, cut] = components else { panic!() };
+        assert_eq!(at(stack, &["data"]).plain(), &Value::Int(16), "{version}");
+        assert!(matches!(at(custom, &["data"]).plain(), Value::Nbt(_)), "{version}");
+        assert_eq!(at(damage, &["data"]).plain(), &Value::Int(7), "{version}");
+        for (component, bytes) in [(too_long, &[7, 0][..]), (cut, &[0x80])] {
+            let Value::Bytes(data) = at(component, &["data"]).plain() else { panic!("{version}") };
+            assert_eq!(data[..], *bytes, "{version}");
+        }
+    }
+}
+
 #[test]
 fn the_operation_of_a_modifier_is_a_varint() {
     // Armor of entity 7, base 2, one modifier a:b of 0.5 that multiplies, and one of a later version.

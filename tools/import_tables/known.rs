@@ -1,9 +1,12 @@
 use serde_json::{Value as Json, json};
 
-use super::patches::{Patch, SNAPSHOT_21W07A, add_nbt_tag};
+use super::edit::{field, replace};
+use super::patches::{LAST, Patch, SNAPSHOT_21W07A, add_nbt_tag};
 
-/// Values that a version has without data, where the tables of `minecraft-data` have a default: any other value
-/// is one that the version does not have, and nobody knows what follows it.
+/// What the tables of `minecraft-data` leave open.
+///
+/// Values that a version has without data, where they have a default: any other value is one that the version does not
+/// have, and nobody knows what follows it. Components of items from clients, where they have bytes.
 ///
 /// The counts are those of the registry `particle_type` in the game's reports, which are also in `particles.json`.
 pub(crate) const KNOWN: &[Patch] = &[
@@ -84,6 +87,21 @@ pub(crate) const KNOWN: &[Patch] = &[
         reason: "As from 1.14 on.",
         versions: SNAPSHOT_21W07A..=SNAPSHOT_21W07A,
         apply: add_nbt_tag,
+    },
+    Patch {
+        name: "components of items from clients are read within their length (1.21.5)",
+        reason: "Each has its length in front of it, and is otherwise as in items from servers; the tables have bytes.",
+        versions: 770..=LAST,
+        apply: |tables| {
+            let types = &mut tables["types"];
+            let data = field(&mut types["SlotComponent"], "data");
+            let layouts = data.take();
+            *data = json!("SlotComponentData");
+            types["SlotComponentData"] = layouts;
+            let sized = json!(["sized", { "countType": "varint", "type": "SlotComponentData" }]);
+            let data = field(&mut types["UntrustedSlotComponent"], "data");
+            replace(data, &json!("ByteArray"), sized)
+        },
     },
 ];
 

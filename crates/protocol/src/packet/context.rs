@@ -79,7 +79,10 @@ mod tests {
             (context.version, context.guess) = (Some(number), !found.exact);
             context.game_version().to_owned()
         };
-        assert_eq!([765, (1 << 30) + 344, 725].map(name), ["1.20.4", "26.4-snapshot-6", "1.16-pre3"]);
+        assert_eq!(
+            [765, (1 << 30) + 344, 725].map(name),
+            ["1.20.4", "26.4-snapshot-6", "1.16-pre3"]
+        );
         assert_eq!(name(i32::MAX), "26.3");
     }
 }

@@ -110,6 +110,7 @@ impl<'p> Shape<'p> {
                 Type::Text { count, .. } | Type::Buffer(count) => !matches!(count, Count::Field(_)),
                 Type::Switch(_)
                 | Type::Option(_)
+                | Type::Sized { .. }
                 | Type::Nbt { .. }
                 | Type::CompressedNbt { .. } => false,
                 Type::CountFor { .. } | Type::RestLength { .. } => false,
@@ -195,6 +196,10 @@ impl<'p> Shape<'p> {
                         open.push(Part::Type(*some));
                     }
                     Type::Switch(switch) => open.extend(switch.cases().map(Part::Type)),
+                    Type::Sized { of, .. } => {
+                        open.push(Part::Leaf(Kind::Bytes));
+                        open.push(Part::Type(*of));
+                    }
                     _ => self.keep(part),
                 },
                 Part::Leaf(_) | Part::List(_) => self.keep(part),
@@ -260,6 +265,7 @@ impl<'p> Shape<'p> {
         };
         match self.ty(id) {
             Type::Void | Type::Switch(_) | Type::Option(_) | Type::IfMore { .. } => Kind::Absent,
+            Type::Sized { of, .. } => self.kind(Part::Type(*of)),
             Type::Bool => Kind::Bool,
             Type::Int(_) | Type::VarInt | Type::VarLong => Kind::Int,
             Type::CountFor { .. } | Type::RestLength { .. } => Kind::Int,

@@ -78,6 +78,7 @@ impl<'p> Layout<'p> {
                 }
             }
             Type::Switch(switch) => self.switch(switch, path, condition, depth, false),
+            Type::Sized { of, .. } => self.content(*of, path, condition, depth),
             Type::IfMore { some, otherwise, .. } => {
                 self.content(*some, path, Some(&both(condition, "bytes follow")), depth);
                 if let Some(otherwise) = otherwise {
@@ -198,6 +199,7 @@ impl<'p> Layout<'p> {
             Type::Text { count, encoding } => format!("{}, {}", text(*encoding), self.count(count)),
             Type::Terminated(encoding) => format!("{} up to NUL", text(*encoding)),
             Type::Buffer(count) => format!("bytes, {}", self.count(count)),
+            Type::Sized { count, .. } => format!("a value in bytes, {}", self.count(count)),
             Type::Rest => "bytes up to the end".into(),
             Type::RestText => "text up to the end".into(),
             Type::Between(_) => "text up to a mark".into(),

@@ -549,9 +549,10 @@ fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
         Type::CompressedNbt { .. } => 2,
         Type::TextForms(forms) => counted(&forms.count),
         Type::Buffer(Count::Fixed(fixed)) => u32::try_from(*fixed).unwrap_or(u32::MAX),
-        Type::Text { count, .. } | Type::Buffer(count) | Type::Array { count, .. } => {
-            counted(count)
-        }
+        Type::Text { count, .. }
+        | Type::Buffer(count)
+        | Type::Sized { count, .. }
+        | Type::Array { count, .. } => counted(count),
         Type::Container(fields) => {
             fields.iter().fold(0, |sum: u32, field| sum.saturating_add(of(field.ty)))
         }

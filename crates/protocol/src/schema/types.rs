@@ -37,6 +37,12 @@ pub(crate) enum Type {
     Between(Box<Between>),
     /// Texts in UTF-8 with a NUL between them, up to the end of the packet. An extension of ProtoDef.
     RestTexts,
+    /// A value behind its length in bytes; bytes, if they are not exactly such a value. An extension of ProtoDef:
+    /// components of items from clients that the server does not trust.
+    Sized {
+        count: Count,
+        of: TypeId,
+    },
     Container(Box<[Field]>),
     Switch(Box<Switch>),
     Array {

@@ -145,6 +145,11 @@ impl<'a> Reader<'a> {
         &self.bytes[start..self.position]
     }
 
+    /// Returns all bytes, those that were read too.
+    pub(crate) fn whole(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// Returns the remaining bytes without consuming them.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {

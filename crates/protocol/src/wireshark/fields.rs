@@ -141,6 +141,10 @@ impl Fields {
                     }
                 }
             }
+            Type::Sized { of, .. } => {
+                self.put(node, Class::Bytes);
+                self.visit(types, *of, node, false, seen);
+            }
             ty @ (Type::Switch(_) | Type::IfMore { .. }) => {
                 for case in ty.cases() {
                     self.visit(types, case, node, inside, seen);

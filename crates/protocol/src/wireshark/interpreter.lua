@@ -1092,6 +1092,19 @@ ops[29] = function(w, ty, tree, node, mark, inside)
   return nil
 end
 
+-- a value behind its length: bytes, if they are not exactly that
+ops[33] = function(w, ty, tree, node, mark)
+  local count = count_of(w, ty[2], 1, mark)
+  local at, stop = w.at, w.at + count
+  local size, depth, scope = w.size, w.depth, #w.scope
+  w.size = stop
+  local read = pcall(value, w, ty[3], tree, node, mark, false)
+  if not read or w.at ~= stop then show_bytes(tree, w.tvb, node.path, at, count) end
+  for i = #w.scope, scope + 1, -1 do w.scope[i] = nil end
+  w.at, w.size, w.depth, w.index, w.mask = stop, size, depth, nil, nil
+  return nil
+end
+
 value = function(w, id, tree, node, mark, inside)
   if w.depth == 0 then fail(w, "more than 400 types inside one another") end
   w.depth = w.depth - 1

@@ -122,6 +122,9 @@ impl Table<'_> {
                     self.protocol.smallest(*element)
                 )
             }
+            Type::Sized { count: length, of } => {
+                format!("{{33,{},{}}}", count(length), self.refer(of))
+            }
             Type::Option(some) => format!("{{16,{}}}", self.refer(some)),
             Type::IfMore { some, starts, exactly, otherwise } => {
                 // The dissector has no old pings, whose packets alone have such a type.

@@ -238,6 +238,7 @@ impl<'j> Compiler<'j> {
                 }
             }
             "buffer" => Type::Buffer(self.count(options)?),
+            "sized" => Type::Sized { count: self.count(options)?, of: self.part(options, "type")? },
             "compressedNbt" => Type::CompressedNbt { unsigned: options["unsigned"] == true },
             "pstring" => {
                 Type::Text { count: self.count(options)?, encoding: self.encoding(options)? }

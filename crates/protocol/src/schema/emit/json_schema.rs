@@ -116,6 +116,8 @@ impl Writer<'_> {
             Type::Text { .. } | Type::Terminated(_) | Type::RestText | Type::Between(_) => text(),
             Type::RestTexts => list(text()),
             Type::Buffer(_) | Type::Rest => base64(),
+            // What is no such value stays bytes.
+            Type::Sized { of, .. } => any_of([self.value(*of, field)?, base64()]),
             Type::Container(_) | Type::Bitfield(_) | Type::Flags { .. } | Type::TextForms(_) => {
                 let mut members = Members::default();
                 self.members(id, true, &mut members);

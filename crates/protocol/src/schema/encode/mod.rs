@@ -130,6 +130,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 self.count(count, bytes.len(), mark)?;
                 self.out.extend_from_slice(&bytes);
             }
+            Type::Sized { count, of } => self.sized(count, *of, given, mark)?,
             Type::Rest => self.out.extend_from_slice(&buffer(value)?),
             Type::RestText => {
                 let text = text(value)?;
@@ -299,6 +300,35 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(FieldValue::Absent)
     }
 
+    /// Writes a value behind its length in bytes. What was no such value is bytes, or base64 in captures.
+    fn sized(
+        &mut self,
+        count: &'a Count,
+        of: TypeId,
+        value: &'a Value,
+        mark: FrameMark,
+    ) -> Encoded<()> {
+        let start = self.out.len();
+        let (frame, depth) = (self.scope.open(mark), self.depth);
+        let written = match value.plain() {
+            Value::Bytes(_) => Err(wanted("a value", value)),
+            _ => self.value(of, value, mark, Enclosing::NOTHING).map(drop),
+        };
+        self.scope.close(frame);
+        self.depth = depth;
+        let bytes = match (written, value.plain()) {
+            (Ok(()), _) => self.out.split_off(start),
+            (Err(_), plain @ (Value::Bytes(_) | Value::Text(_))) => {
+                self.out.truncate(start);
+                buffer(plain)?.into_owned()
+            }
+            (Err(fault), _) => return Err(fault),
+        };
+        self.count(count, bytes.len(), mark)?;
+        self.out.extend_from_slice(&bytes);
+        Ok(())
+    }
+
     /// Writes the texts that fill the rest of a packet, separated by NUL.
     fn rest_texts(&mut self, items: &[Value]) -> Encoded<()> {
         for (index, item) in items.iter().enumerate() {
@@ -338,6 +368,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 return self.value(*some, &exact.value, mark, enclosing).map(Some);
             }
             Type::Array { count: Count::Prefix(_), .. }
+            | Type::Sized { count: Count::Prefix(_), .. }
             | Type::Holder { .. }
             | Type::HolderSet { .. }
             | Type::Flags { .. } => {

@@ -85,6 +85,11 @@ impl<'a, 'c> Maker<'a, 'c> {
                 let length = self.count(count);
                 self.fill(length);
             }
+            Type::Sized { count, .. } if self.choices.chance(16) => {
+                let length = self.count(count);
+                self.fill(length);
+            }
+            Type::Sized { count, of } => self.sized(count, *of),
             Type::Rest | Type::RestText | Type::RestTexts => {
                 self.made.open = true;
                 let length = self.size();
@@ -263,6 +268,19 @@ impl<'a, 'c> Maker<'a, 'c> {
                 _ => 0,
             },
         }
+    }
+
+    /// Writes a value behind its length; one without a layout is bytes.
+    fn sized(&mut self, count: &Count, of: TypeId) {
+        let (start, open) = (self.made.bytes.len(), self.made.open);
+        let unknown = self.made.unknown.take();
+        self.value(of, false, &[]);
+        let bytes = self.made.bytes.split_off(start);
+        (self.made.open, self.made.unknown) = (open, unknown);
+        if let Count::Prefix(prefix) = count {
+            self.number(*prefix, bytes.len() as i64);
+        }
+        self.made.bytes.extend_from_slice(&bytes);
     }
 
     fn text(&mut self, count: &Count, encoding: Encoding, wishes: &[Wish]) -> FieldValue {

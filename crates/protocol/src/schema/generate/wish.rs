@@ -84,6 +84,7 @@ impl<'a> Shapes<'a> {
             Type::Option(inner) | Type::TopBit(inner) | Type::Metadata { element: inner, .. } => {
                 self.collect(*inner, up, symbol, seen, wishes);
             }
+            Type::Sized { of, .. } => self.collect(*of, up, symbol, seen, wishes),
             Type::Holder { inline, .. } => self.collect(inline.ty, up, symbol, seen, wishes),
             Type::HolderSet { base, entries } => {
                 self.collect(base.ty, up, symbol, seen, wishes);
@@ -112,7 +113,7 @@ fn height(ty: &Type, heights: &[u32]) -> u32 {
         Type::Container(fields) => fields.iter().map(|field| of(field.ty)).max(),
         Type::Switch(switch) => switch.cases().map(of).min(),
         Type::Array { count: Count::Fixed(1..), element } => Some(of(*element)),
-        Type::TopBit(element) => Some(of(*element)),
+        Type::TopBit(element) | Type::Sized { of: element, .. } => Some(of(*element)),
         _ => None,
     };
     inner.map_or(0, |inner| inner.saturating_add(1))

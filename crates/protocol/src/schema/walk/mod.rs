@@ -9,6 +9,7 @@ use super::{DecodeCause, DecodeError, Flow, Leaf, Name, Scalar, Visitor};
 use crate::wire::{Nbt, Reader, WireError};
 
 mod length;
+mod sized;
 mod text;
 
 /// A single pass over a packet that reads it by the type tree and reports each part to the visitor.
@@ -28,6 +29,8 @@ pub(super) struct Walk<'a, 'v, V: ?Sized> {
     mask_at: Option<usize>,
     /// `true` if other packets may follow in the same bytes, so that their number says nothing.
     in_stream: bool,
+    /// `true` within a value that has its length in front of it.
+    in_sized: bool,
     visitor: &'v mut V,
 }
 
@@ -50,6 +53,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
             fields: max_fields(reader.left()),
             mask_at: None,
             in_stream: false,
+            in_sized: false,
             visitor,
         }
     }
@@ -124,6 +128,7 @@ impl<'a, 'v, V: Visitor + ?Sized> Walk<'a, 'v, V> {
                 let bytes = self.read(at, |reader| reader.take(count))?;
                 self.leaf(Scalar::Bytes(bytes), at, canonical)?;
             }
+            Type::Sized { count, of } => self.sized(count, *of, mark, at)?,
             Type::Rest => {
                 let bytes = self.reader.take_rest();
                 self.leaf(Scalar::Bytes(bytes), at, true)?;

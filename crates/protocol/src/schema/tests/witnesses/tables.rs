@@ -188,7 +188,8 @@ impl<'t> Reading<'_, 't> {
                 let part = self.sequence(*ty, &element, frames, false);
                 group(Kind::List(count), vec![part])
             }
-            Type::Buffer(count) => {
+            // The witnesses have bytes.
+            Type::Buffer(count) | Type::Sized { count, .. } => {
                 let byte = Node::Leaf { wire: "x8".into(), label: None, at: element };
                 group(Kind::List(self.count(count, frames)), vec![vec![byte]])
             }
