@@ -228,11 +228,11 @@ impl KnownChunk {
     }
 }
 
-/// Returns whether a column is all of its chunk.
-pub(super) fn is_whole(column: &Column, release: Release) -> bool {
-    match column.missing {
+/// Returns whether a packet has all of a chunk, by the fate of the sections that it does not have.
+pub(super) fn is_whole(missing: Missing, release: Release) -> bool {
+    match missing {
         Missing::Air => true,
-        Missing::Kept => release >= Release::V1_18 && column.sections.iter().any(has_blocks),
+        Missing::Kept => release >= Release::V1_18,
         Missing::Unloaded => false,
     }
 }

@@ -12,7 +12,7 @@ use super::region::Region;
 use super::region_file::{Added, RegionFile};
 use super::tags::document;
 use crate::capture::{Entry, Record, Sink};
-use mitmcraft_protocol::contents::Changes;
+use mitmcraft_protocol::contents::{Announced, Changes};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Family, Protocol, Release, State, Value};
 
@@ -345,22 +345,10 @@ fn regions(packet: &Packet) -> Option<Vec<(i32, i32)>> {
 /// Returns the chunks that a packet about blocks changes.
 pub(super) fn chunks(packet: &Packet) -> Option<Vec<(i32, i32)>> {
     let name = packet.kind()?.name();
-    let mut chunks = match &**name {
-        "map_chunk" | "update_light" => {
-            let fields = packet.packed_value().ok()?;
-            let int = |names: [&str; 2]| {
-                let field = names.into_iter().find_map(|name| fields.get(name))?;
-                i32::try_from(field.as_int()?).ok()
-            };
-            vec![(int(["x", "chunkX"])?, int(["z", "chunkZ"])?)]
-        }
-        "map_chunk_bulk" => {
-            let fields = packet.packed_value().ok()?;
-            let all = fields.get("meta")?.as_list()?.iter().map(|it| {
-                let int = |name| i32::try_from(it.get(name)?.as_int()?).ok();
-                Some((int("x")?, int("z")?))
-            });
-            all.collect::<Option<Vec<_>>>()?
+    let mut chunks: Vec<_> = match &**name {
+        "map_chunk" | "map_chunk_bulk" | "update_light" => {
+            let announced = Announced::read(packet)?.ok()?;
+            announced.into_iter().map(|it| (it.x, it.z)).collect()
         }
         "tile_entity_data" | "update_sign" => {
             let fields = packet.value().ok()?;

@@ -57,7 +57,7 @@ impl Contents {
             _ if release < Release::V1_2 => region::read(fields)?,
             "map_chunk_bulk" => planar::bulk(fields, compressed)?,
             // Palettes came before 15w40b, the first snapshot after 1.8 with a table.
-            "map_chunk" if release <= Release::V1_8 => planar::single(fields, compressed)?,
+            "map_chunk" if release <= Release::V1_8 => planar::single(fields, release, compressed)?,
             "update_light" => {
                 let (x, z) = (int(fields, "chunkX")?, int(fields, "chunkZ")?);
                 vec![Column { x, z, sections: Vec::new(), missing: Missing::Kept, biomes: None }]
