@@ -7,7 +7,9 @@ use super::{List, SLICE};
 use crate::store::Store;
 use mitmcraft_engine::capture::Record;
 use mitmcraft_engine::lang::Expr;
-use mitmcraft_engine::world::{Entered, Seen, TILE_CHUNKS, Terrain, player_place, sights, tile};
+use mitmcraft_engine::world::{
+    Entered, Extent, Seen, TILE_CHUNKS, Terrain, player_place, sights, tile,
+};
 use mitmcraft_protocol::contents::Changes;
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Catalog, Value};
@@ -233,7 +235,7 @@ impl WorldMap {
         if missing.is_empty() {
             return all;
         }
-        let mut terrain = Terrain::new(of.entered.has_ceiling);
+        let mut terrain = Terrain::new(of.entered.ceiling);
         let numbers: Vec<u64> = rows.keys().copied().collect();
         snapshot.records(&numbers, |row, record| {
             for (x, z) in rows.get(&row).into_iter().flatten() {
@@ -290,7 +292,7 @@ impl Index {
         }
         for sight in sights {
             let entries = dimension.chunks.entry((sight.x, sight.z)).or_default();
-            entries.push(Entry { row, is_whole: sight.is_whole });
+            entries.push(Entry { row, is_whole: sight.extent == Extent::Whole });
             self.count += 1;
         }
     }

@@ -343,7 +343,7 @@ fn regions(packet: &Packet) -> Option<Vec<(i32, i32)>> {
 }
 
 /// Returns the chunks that a packet about blocks changes.
-pub(super) fn chunks(packet: &Packet) -> Option<Vec<(i32, i32)>> {
+fn chunks(packet: &Packet) -> Option<Vec<(i32, i32)>> {
     let name = packet.kind()?.name();
     let mut chunks: Vec<_> = match &**name {
         "map_chunk" | "map_chunk_bulk" | "update_light" => {
