@@ -78,7 +78,7 @@ pub struct LeftOut {
     pub other_version: u64,
     /// Packets, or parts of them, beyond the limit of regions, of versions, or of the size of a region.
     pub too_many: u64,
-    /// Chunks that are larger than their version can save.
+    /// Chunks that are too large for the format of their version.
     pub too_large: u64,
     /// Blocks whose number the version does not have: they are air.
     pub unknown_blocks: u64,
