@@ -43,9 +43,19 @@ pub struct Linter {
     live: Option<Vec<LiveFinding>>,
 }
 
-/// The properties that findings share if they are counted together: version, rule, packet and field, and, while a
-/// capture is read, the upstream of packets that do not decode, which its version may explain.
-type Key = (i32, LintRule, String, Option<String>, Option<String>);
+/// The properties that findings share if they are counted together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    version: i32,
+    rule: LintRule,
+    /// The direction, state and name of the packet; empty for the rest of a rule with many kinds of faults.
+    packet: String,
+    field: Option<String>,
+    grade: Grade,
+    is_uncertain: bool,
+    /// While a capture is read, the upstream of packets that do not decode, which its version may explain.
+    upstream: Option<String>,
+}
 
 /// A rule that a packet breaks, and where.
 #[derive(Debug)]
@@ -309,8 +319,8 @@ impl Linter {
         let (number, _) = mismatch.client;
         let upstream = &entry.context().upstream;
         let kept = &mut self.kept;
-        self.findings.retain(|(version, .., of), it| {
-            let is_explained = *version == number && of.as_ref() == Some(upstream);
+        self.findings.retain(|key, it| {
+            let is_explained = key.version == number && key.upstream.as_ref() == Some(upstream);
             if is_explained {
                 *kept = kept.saturating_sub(memory(&it.around));
             }
@@ -394,9 +404,17 @@ impl Linter {
             || record.packet.id().map(|id| format!("0x{id:02x}")).unwrap_or_default(),
             |kind| format!("{} {}", kind.state(), kind.name()),
         );
-        let name = format!("{} {packet}", record.packet.direction());
-        let of = is_of_decoding(rule).then(|| context.upstream.clone());
-        let mut key = (version, rule, name, field.clone(), of);
+        // The description of another version proves nothing.
+        let certain = certain && !context.guess;
+        let mut key = Key {
+            version,
+            rule,
+            packet: format!("{} {packet}", record.packet.direction()),
+            field: field.clone(),
+            grade,
+            is_uncertain: !certain,
+            upstream: is_of_decoding(rule).then(|| context.upstream.clone()),
+        };
         let (around, most_kept) = match self.live {
             // Nobody reads them.
             Some(_) => (Around::default(), MOST_KEPT_LIVE),
@@ -405,11 +423,9 @@ impl Linter {
         let size = memory(&around);
         if !self.findings.contains_key(&key) && self.kept + size > most_kept {
             // With many kinds of faults, the rest of a rule is counted together.
-            key = (version, rule, String::new(), None, None);
+            key = Key { packet: String::new(), field: None, upstream: None, ..key };
         }
         let is_new = !self.findings.contains_key(&key);
-        // The description of another version proves nothing.
-        let certain = certain && !context.guess;
         if let Some(live) = self.live.as_mut().filter(|it| it.len() < MOST_LIVE) {
             let player = context.player.as_ref();
             let player = player.map(|it| format!(" of {}", Escaped(it))).unwrap_or_default();
@@ -528,8 +544,8 @@ fn memory(around: &Around) -> usize {
 /// Counts the findings of all upstreams together.
 fn together(findings: BTreeMap<Key, Finding>) -> BTreeMap<Key, Finding> {
     let mut all = BTreeMap::new();
-    for ((version, rule, packet, field, _), finding) in findings {
-        match all.entry((version, rule, packet, field, None)) {
+    for (key, finding) in findings {
+        match all.entry(Key { upstream: None, ..key }) {
             btree_map::Entry::Vacant(free) => drop(free.insert(finding)),
             btree_map::Entry::Occupied(mut known) => {
                 let known: &mut Finding = known.get_mut();

@@ -132,6 +132,11 @@ impl Limit {
         })
     }
 
+    /// Returns a key that is less for a limit whose breach is graver.
+    pub(super) fn gravity(&self) -> (Grade, bool) {
+        (self.grade, !self.certain)
+    }
+
     /// Returns whether the limit is one of a text's length, or of the size of NBT.
     pub(super) fn is_of_size(&self) -> bool {
         matches!(self.accepted, Accepted::Characters(_) | Accepted::Nbt(_))
