@@ -420,13 +420,15 @@ fn is_lectern(packet: &Packet, fields: &Fields) -> bool {
     name == Some("lectern")
 }
 
-/// Returns whether a mode of clicks has a button. A key of a player's choice clones an item.
+/// Returns whether a mode of clicks has a button. The one that clones an item is of the player's choice.
 fn has_button(mode: i64, button: i64) -> bool {
     match mode {
         0 | 1 | 4 => matches!(button, 0 | 1),
         2 => matches!(button, 0..=8 | 40),
+        3 => button >= 0,
         5 => matches!(button, 0..=2 | 4..=6 | 8..=10),
         6 => button == 0,
+        // The mode has a limit.
         _ => true,
     }
 }
