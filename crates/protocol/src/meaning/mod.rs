@@ -32,7 +32,7 @@ mod tests;
 pub(crate) mod unit;
 
 pub use annotation::Known;
-pub use client::{Answer, ClientRow, Grade, tick_rank};
+pub use client::{Answer, ClientRow, Grade, is_unhurt, tick_rank};
 pub use components::is_component;
 pub use diagnose::diagnose;
 pub use disconnects::{DisconnectText, DisconnectTopic, disconnect_words};

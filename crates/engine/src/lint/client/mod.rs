@@ -19,7 +19,7 @@ use crate::capture::Record;
 use answers::Answers;
 use clicks::{Clicks, Exempt};
 use fields::Fields;
-use mitmcraft_protocol::meaning::{Answer, ClientRow, FieldMeanings, tick_rank};
+use mitmcraft_protocol::meaning::{Answer, ClientRow, FieldMeanings, is_unhurt, tick_rank};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{Family, Name, Release, Role, State, Value};
 use movement::Movement;
@@ -267,7 +267,7 @@ impl Client {
         if self.player == Some(target) {
             let reason = "the player attacks itself".to_owned();
             found.add(ClientRule::AttackSelf, Some(field), reason);
-        } else if let Some(entity) = type_of(target).filter(|it| UNHURT.contains(it)) {
+        } else if let Some(entity) = type_of(target).filter(|it| is_unhurt(found.release, it)) {
             let reason = format!("the entity is of type {entity}, which cannot be attacked");
             found.add(ClientRule::AttackInvalid, Some(field), reason);
         }
@@ -438,9 +438,6 @@ fn is_judged(packet: &Packet) -> bool {
     let release = packet.context().protocol.release();
     release.family() == Family::Java && release >= Release::V1_8 && packet.error().is_none()
 }
-
-/// The types of entities for whose attack a server ends the session.
-const UNHURT: [&str; 4] = ["arrow", "experience_orb", "item", "item_stack"];
 
 /// The packets of the server in the game that rules need.
 const HEARD: [&str; 18] = [
