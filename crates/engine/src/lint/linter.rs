@@ -288,8 +288,10 @@ impl Linter {
             return;
         }
         if packet.direction() == Direction::Clientbound {
-            if record.outcome.went() {
-                session.client.hear(record);
+            let faults =
+                if record.outcome.went() { session.client.hear(record) } else { Vec::new() };
+            for (record, fault) in faults {
+                self.add(&record, fault);
             }
             return;
         }

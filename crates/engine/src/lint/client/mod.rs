@@ -70,25 +70,26 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Takes a packet that the client has received.
-    pub(super) fn hear(&mut self, record: &Record) {
+    /// Takes a packet that the client has received, and returns the rules that the client breaks by then.
+    pub(super) fn hear(&mut self, record: &Record) -> Vec<(Record, Fault)> {
         let packet = &record.packet;
-        let Some(kind) = packet.kind() else { return };
+        let Some(kind) = packet.kind() else { return Vec::new() };
         let release = packet.context().protocol.release();
         let is_join = packet.role() == Some(Role::JoinGame);
         let is_heard = packet.state() == State::Play && HEARD.contains(&&**kind.name());
         // Decoding takes longest.
         if !(is_join || is_heard || Answer::to(release, kind).is_some()) || !is_judged(packet) {
-            return;
+            return Vec::new();
         }
         self.answers.ask(record);
         if is_join {
             self.join(packet);
         }
+        let mut found = Found { release, record, faults: Vec::new() };
         if is_join || !is_heard {
-            return;
+            return found.faults;
         }
-        let Some(fields) = Fields::of(packet) else { return };
+        let Some(fields) = Fields::of(packet) else { return found.faults };
         self.movement.hear(kind.name(), &fields, self.player);
         match &**kind.name() {
             "respawn" => {
@@ -130,9 +131,17 @@ impl Client {
                 }
                 self.signs.extend(fields.get("location").cloned());
             }
-            "player_chat" => self.heard += i64::from(fields.get("signature").is_some()),
+            "player_chat" if fields.get("signature").is_some() => {
+                self.heard += 1;
+                let open = self.heard - self.acknowledged;
+                if open == MAX_UNSEEN + 1 && release >= Release::V1_19_3 {
+                    let reason = format!("{open} messages are not acknowledged");
+                    found.add(ClientRule::ChatPending, None, reason);
+                }
+            }
             _ => {}
         }
+        found.faults
     }
 
     /// Takes a packet that the client has sent, and returns the rules that it, or an earlier one, breaks. `type_of`
@@ -373,11 +382,6 @@ impl Client {
         else {
             return;
         };
-        let open = self.heard - self.acknowledged;
-        if open > MAX_UNSEEN && found.release >= Release::V1_19_3 {
-            let reason = format!("{open} messages were not acknowledged");
-            found.add(ClientRule::ChatPending, None, reason);
-        }
         self.acknowledged = self.acknowledged.saturating_add(count);
         if found.release >= Release::V1_19_3 && self.acknowledged > self.heard {
             let Self { acknowledged, heard, .. } = self;
