@@ -11,9 +11,7 @@ use crate::report::{Around, Finding, Place};
 use crate::text::Escaped;
 use mitmcraft_protocol::codec::CodecError;
 use mitmcraft_protocol::contents::{Contents, ContentsError};
-use mitmcraft_protocol::meaning::{
-    About, Breach, Grade, RegistryKind, SessionMemory, diagnose, registry,
-};
+use mitmcraft_protocol::meaning::{About, Breach, Grade, RegistryKind, SessionMemory, registry};
 use mitmcraft_protocol::packet::{
     Diagnostic, Packet, RawReason, Reading, Timestamp, Undecoded, any_position,
 };
@@ -211,7 +209,7 @@ impl Linter {
             let span = fault.field.as_deref().and_then(|field| values.place(field));
             self.add(record, Fault { span, ..fault });
         }
-        if diagnose(packet).has(Diagnostic::StanceIllegal) {
+        if values.stance.as_ref().is_some_and(|it| it.is_illegal()) {
             let diagnostic = Diagnostic::StanceIllegal;
             let fault = Fault::new(LintRule::Diagnosed(diagnostic), diagnostic.description());
             let (field, span) = (Some("stance".to_owned()), values.place("stance"));
