@@ -25,7 +25,7 @@ use mitmcraft_protocol::schema::{DecodeCause, Direction, Family, Release};
 pub struct Linter {
     source: Option<Arc<str>>,
     side: LintSide,
-    /// `true` if the meaning of packets that do not decode is not guessed, which takes long.
+    /// `true` to skip the slow guess at what packets that do not decode were meant to be.
     is_brief: bool,
     sessions: HashMap<u64, LintSession>,
     memory: SessionMemory,
@@ -121,7 +121,7 @@ impl Linter {
         self.source = Some(source.into());
     }
 
-    /// Adds what a linter has found that is finished, in captures that follow.
+    /// Adds the findings of a finished linter of later captures.
     pub fn merge(&mut self, other: Self) {
         self.end();
         for (version, packets) in other.judged {
@@ -135,7 +135,7 @@ impl Linter {
         }
     }
 
-    /// Returns the findings so far; of everything once the linter is [finished](Sink::finish).
+    /// Returns the findings so far. They are complete once the linter is [finished](Sink::finish).
     #[must_use]
     pub fn report(&self) -> LintReport {
         let (judged, findings) = (self.judged.clone(), together(self.findings.clone()));
@@ -243,7 +243,7 @@ impl Linter {
         }
     }
 
-    /// Returns the fault of attributes of an entity that has none: the game takes only those that can live.
+    /// Returns a fault if the packet sets attributes of an entity that is not a living one: the game accepts no others.
     fn attributes_of_none(&self, packet: &Packet) -> Option<Fault> {
         let kind = packet.kind()?;
         if !matches!(&**kind.name(), "update_attributes" | "entity_update_attributes") {
@@ -260,8 +260,8 @@ impl Linter {
         (!is_living).then(|| Fault { field, ..Fault::new(LintRule::AttributesInvalid, reason()) })
     }
 
-    /// Takes the diagnostics that follow from earlier packets or from the form of the frame. Some are the fault
-    /// of the peer to which the packet goes.
+    /// Adds the diagnostics that follow from earlier packets or from the form of the frame. Some are the fault of
+    /// the peer that receives the packet.
     fn take_noted(&mut self, record: &Record) {
         let packet = &record.packet;
         for diagnostic in packet.noted().iter() {
@@ -278,7 +278,7 @@ impl Linter {
         }
     }
 
-    /// Takes a packet that the client received or sent, and adds what it does differently from the game.
+    /// Adds what the client does differently from the game by a packet that it has received or sent.
     fn judge_client(&mut self, record: &Record) {
         let packet = &record.packet;
         let Some(session) = self.sessions.get_mut(&packet.context().session) else { return };

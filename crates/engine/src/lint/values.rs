@@ -160,7 +160,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Takes what the game refuses, if it refuses a value or a list.
+    /// Adds a fault if the game refuses a value or a list.
     fn breach(&mut self, breach: Option<Breach>, span: Range<usize>) {
         if let Some(Breach { diagnostic, certain, reason, grade, then }) = breach {
             let fault = Fault::new(LintRule::Diagnosed(diagnostic), reason);

@@ -115,7 +115,7 @@ impl Dimension {
     }
 }
 
-/// Returns as much of a name that a server sent as is kept; without a namespace, it is that of the game.
+/// Returns a name that a server sent, cut to a maximum length; the default namespace is that of the game.
 pub(super) fn sent_name(name: &str) -> String {
     let space = if name.contains(':') { "" } else { "minecraft:" };
     space.chars().chain(name.chars()).take(MAX_SENT).collect()

@@ -16,9 +16,9 @@ pub(super) struct Region {
     pub(super) chunks: BTreeMap<(i32, i32), KnownChunk>,
     /// Light of chunks that are not known, which comes before them from 1.14 to 1.17, and its size.
     lights: HashMap<(i32, i32), (Vec<Section>, usize)>,
-    /// About how many bytes the chunks and the lights keep in memory.
+    /// The approximate memory of the chunks and the lights, in bytes.
     pub(super) size: usize,
-    /// The size from which nothing is added.
+    /// The size above which nothing is added.
     pub(super) limit: usize,
 }
 
@@ -168,7 +168,7 @@ impl Region {
     }
 }
 
-/// About the greatest size of what is kept of a region in memory.
+/// The most memory that a region takes, roughly, in bytes.
 const MAX_SIZE: usize = 256 << 20;
 
 /// Block entities of a chunk that are kept at most.

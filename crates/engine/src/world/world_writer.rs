@@ -60,11 +60,11 @@ pub trait WorldFiles {
 pub struct WorldReport {
     /// The names of the dimensions, with their numbers of chunks.
     pub dimensions: Vec<(String, u64)>,
-    /// What is not in the world.
+    /// The parts that are not in the world.
     pub left_out: LeftOut,
 }
 
-/// What captures have of a world, but the world does not.
+/// The parts of a world that captures have, but the written world lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
@@ -186,12 +186,12 @@ impl<S: Read + Write + Seek> WorldWriter<S> {
         Ok(taken.map(|key| (key, region.unwrap_or_else(|| Region::new(key)))))
     }
 
-    /// The dimensions, by their places.
+    /// Returns the dimensions.
     pub(super) fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
-    /// What was left out so far.
+    /// Returns what was left out so far.
     pub(super) fn left_out(&self) -> LeftOut {
         self.left_out
     }
@@ -367,7 +367,7 @@ fn chunks(packet: &Packet) -> Option<Vec<(i32, i32)>> {
 }
 
 impl Spawn {
-    /// Takes the place of a spawn that is not newer, in whichever order captures are read.
+    /// Replaces `spawn` unless that is newer, in whatever order captures are read.
     fn replace_older(self, spawn: &mut Option<Self>) {
         if spawn.as_ref().is_none_or(|it| it.at <= self.at) {
             *spawn = Some(self);

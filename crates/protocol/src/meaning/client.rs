@@ -12,12 +12,12 @@ named! {
     /// What follows when a packet breaks a rule.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
     pub enum Grade {
-        /// The peer ends the session, or the player never gets on.
+        /// The peer ends the session, or the player never sees the world.
         #[default]
         Ends => "ends",
-        /// The peer corrects or ignores it, or anticheats flag it.
+        /// The peer corrects or ignores the packet, or anticheats flag it.
         Corrects => "corrects",
-        /// The game does otherwise, and nobody minds.
+        /// Nothing, but the game does not do this.
         Differs => "differs",
     }
 

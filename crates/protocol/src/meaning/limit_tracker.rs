@@ -22,13 +22,13 @@ pub struct LimitTracker {
 pub struct Breach {
     /// The rule that is broken.
     pub diagnostic: Diagnostic,
-    /// `false` if the game may bear it.
+    /// `false` if the game may accept it.
     pub certain: bool,
     /// The fault and the limit, in words.
     pub reason: String,
     /// The gravity of the breach.
     pub grade: Grade,
-    /// What follows in words, if the rule does not say it.
+    /// The consequence in words, if it is not that of the rule.
     pub then: Option<&'static str>,
 }
 

@@ -23,11 +23,11 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) struct Limit {
     rule: Option<Diagnostic>,
-    /// `false` if the game may bear a breach.
+    /// `false` if the game may accept a breach.
     pub(crate) certain: bool,
     /// What follows from a breach.
     pub(super) grade: Grade,
-    /// What follows in words, if the rule does not say it.
+    /// The consequence in words, if it is not that of the rule.
     pub(super) then: Option<String>,
     accepted: Accepted,
 }

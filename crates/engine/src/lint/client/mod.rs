@@ -57,7 +57,7 @@ pub(super) struct Client {
     states: HashSet<i64>,
     /// The places of the last signs whose editor the server has opened; at most [`MAX_SIGNS`].
     signs: VecDeque<Value>,
-    /// The names of the packets that the client has yet to send first in the configuration or the game.
+    /// The packets that the client must send next, before any others, in the configuration or the game.
     begin: &'static [&'static str],
     /// The time of the last signed message.
     said: Option<i64>,

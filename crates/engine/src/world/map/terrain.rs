@@ -92,7 +92,7 @@ impl Entered {
     }
 }
 
-/// Rebuilds chunks of the packets about them.
+/// Chunks that are rebuilt from the packets about them.
 #[derive(Debug)]
 pub struct Terrain {
     /// By their coordinates.
@@ -118,8 +118,7 @@ impl Terrain {
         Self { regions: Vec::new(), ceiling, colors: Vec::new() }
     }
 
-    /// Takes a packet about a chunk, after those that came earlier. What it says of chunks in other regions of 32 × 32 is
-    /// left out.
+    /// Applies the next packet about a chunk. What it says of chunks in other regions of 32 × 32 is ignored.
     pub fn take(&mut self, packet: &Packet, x: i32, z: i32) {
         let place = (x >> 5, z >> 5);
         let known = self.regions.iter().position(|(it, _)| *it == place);
