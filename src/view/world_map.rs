@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -7,7 +7,9 @@ use super::{List, SLICE};
 use crate::store::Store;
 use mitmcraft_engine::capture::Record;
 use mitmcraft_engine::lang::Expr;
-use mitmcraft_engine::world::{Entered, Seen, TILE_CHUNKS, Terrain, player_place, sights, tile};
+use mitmcraft_engine::world::{
+    Entered, Extent, Seen, TILE_CHUNKS, Terrain, is_walked, player_place, sights, tile,
+};
 use mitmcraft_protocol::contents::Changes;
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Catalog, Value};
@@ -36,13 +38,18 @@ struct Drawn {
     seen: Option<Arc<Seen>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Index {
-    dimensions: Vec<Dimension>,
+    /// By their numbers, in the order in which they were entered first.
+    dimensions: BTreeMap<usize, Dimension>,
+    /// The number of the next dimension.
+    next: usize,
     /// The dimensions in which the player of each session is, from a row on.
     sessions: BTreeMap<u64, Vec<(u64, usize)>>,
-    /// The entries of all chunks, and the steps of all players.
+    /// The number of entries of all chunks, steps of all players, and changes of their dimensions.
     count: usize,
+    /// The greatest `count`.
+    limit: usize,
     left_out: u64,
 }
 
@@ -54,13 +61,15 @@ struct Dimension {
     /// The packets about each chunk, by x and z.
     chunks: BTreeMap<(i32, i32), Vec<Entry>>,
     steps: Vec<Step>,
+    /// The last row about it.
+    last: u64,
 }
 
-/// A packet about a chunk.
+/// A part of a chunk that a packet puts.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     row: u64,
-    is_whole: bool,
+    extent: Extent,
 }
 
 /// A place of a player.
@@ -78,6 +87,8 @@ pub struct MapState {
     pub session: Option<u64>,
     /// `true` once all packets were looked at that there are now.
     pub complete: bool,
+    /// `false` if the tiles and paths are left out that have not changed since the last push.
+    pub whole: bool,
     /// The dimensions of which chunks were sent, in the order in which the player came there.
     pub dimensions: Vec<MapDimension>,
     /// The place of the player, and the dimension.
@@ -101,8 +112,34 @@ pub struct MapDimension {
     /// The tiles with chunks, those that have changed last first: x and z in tiles of 128 × 128 blocks, and a number that
     /// is another one once the tile is.
     pub tiles: Vec<(i32, i32, u64)>,
-    /// The last part of the player's way: x and z of the blocks in which it was, in lines that do not touch.
-    pub way: Vec<Vec<(i32, i32)>>,
+    /// The last part of the player's path: x and z of the blocks in which it was, in lines that do not touch; `null` if
+    /// it has not changed.
+    pub path: Option<Vec<Vec<(i32, i32)>>>,
+}
+
+impl MapState {
+    /// Leaves out the tiles and paths that `last` has too, if nothing of `last` is gone.
+    #[must_use]
+    pub fn since(mut self, last: &Self) -> Self {
+        let known = |number| last.dimensions.iter().find(|it| it.number == number);
+        let tiles = |of: &MapDimension| -> BTreeSet<_> {
+            of.tiles.iter().map(|(x, z, _)| (*x, *z)).collect()
+        };
+        let is_gone = |it: &MapDimension| {
+            let now = self.dimensions.iter().find(|now| now.number == it.number);
+            now.is_none_or(|now| !tiles(it).is_subset(&tiles(now)))
+        };
+        if self.session != last.session || last.dimensions.iter().any(is_gone) {
+            return self;
+        }
+        for dimension in &mut self.dimensions {
+            let Some(known) = known(dimension.number) else { continue };
+            let tiles: BTreeSet<_> = known.tiles.iter().collect();
+            dimension.tiles.retain(|tile| !tiles.contains(tile));
+            dimension.path.take_if(|path| known.path.as_ref() == Some(&*path));
+        }
+        Self { whole: false, ..self }
+    }
 }
 
 /// A place on a map.
@@ -125,7 +162,7 @@ impl WorldMap {
     pub fn new(store: Arc<Store>, catalog: &Catalog) -> Self {
         let mut list = List::new(store);
         list.set_filter(Expr::parse(FILTER, catalog).ok().map(|(filter, _)| filter));
-        Self { list, from: 0, index: Index::default(), seen: HashMap::new() }
+        Self { list, from: 0, index: Index::new(MAX_ENTRIES), seen: HashMap::new() }
     }
 
     /// Looks at about `packets` more packets. Returns `true` once all are looked at that there are now.
@@ -133,9 +170,9 @@ impl WorldMap {
         if self.list.advance(SLICE) {
             return false;
         }
-        let index = &mut self.index;
+        let (index, first) = (&mut self.index, self.list.snapshot().first());
         let next = self.list.matches().records(self.from, packets, |row, record| {
-            index.take(row, &record);
+            index.take(row, first, &record);
         });
         self.from = next.unwrap_or_else(|| self.list.snapshot().end());
         next.is_none()
@@ -148,14 +185,14 @@ impl WorldMap {
         let snapshot = self.list.snapshot();
         let packet = row.and_then(|row| snapshot.record(row)).map(|it| it.packet);
         let of_packet = packet.as_ref().map(|it| it.context().session);
-        let newest = || self.index.dimensions.iter().rfind(|it| !it.chunks.is_empty());
+        let dimensions = &self.index.dimensions;
+        let newest = || dimensions.values().rfind(|it| !it.chunks.is_empty());
         let session = of_packet.or(session).or_else(|| newest().map(|it| it.session));
         let until = row.unwrap_or(u64::MAX);
-        let own = self.index.dimensions.iter().enumerate();
-        let own = own.filter(|(_, it)| Some(it.session) == session);
+        let own = dimensions.iter().filter(|(_, it)| Some(it.session) == session);
         let now = session.and_then(|session| self.index.dimension_at(session, until));
         let player = now.and_then(|dimension| {
-            let step = self.index.dimensions.get(dimension)?.steps_until(until).last()?;
+            let step = dimensions.get(&dimension)?.steps_until(until).last()?;
             let [x, y, z] = step.place;
             Some(MapPlace { dimension, x, y: Some(y), z })
         });
@@ -163,10 +200,11 @@ impl WorldMap {
             let (x, y, z) = packet_place(packet)?;
             Some(MapPlace { dimension, x, y, z })
         });
-        let dimensions = own.map(|(number, it)| it.state(number, until, snapshot.first()));
+        let dimensions = own.map(|(number, it)| it.state(*number, until, snapshot.first()));
         MapState {
             session,
             complete: self.from >= snapshot.end(),
+            whole: true,
             dimensions: dimensions.filter(|it| it.chunks > 0).collect(),
             player,
             packet,
@@ -208,7 +246,7 @@ impl WorldMap {
         wanted: &[(i32, i32)],
         until: u64,
     ) -> BTreeMap<(i32, i32), Arc<Seen>> {
-        let Some(of) = self.index.dimensions.get(dimension) else { return BTreeMap::new() };
+        let Some(of) = self.index.dimensions.get(&dimension) else { return BTreeMap::new() };
         let snapshot = self.list.snapshot();
         let (mut all, mut missing) = (BTreeMap::new(), Vec::new());
         // The regions of which a row says something.
@@ -222,8 +260,10 @@ impl WorldMap {
                 continue;
             }
             missing.push((*place, last.row));
-            for entry in entries {
-                let regions = rows.entry(entry.row).or_default();
+            let needed = needed(entries);
+            // A picture of the newest blocks is better than none.
+            for row in &needed[needed.len().saturating_sub(MAX_READ)..] {
+                let regions = rows.entry(*row).or_default();
                 let of_region = |it: &(i32, i32)| (it.0 >> 5, it.1 >> 5);
                 if regions.iter().all(|it| of_region(it) != of_region(place)) {
                     regions.push(*place);
@@ -233,7 +273,7 @@ impl WorldMap {
         if missing.is_empty() {
             return all;
         }
-        let mut terrain = Terrain::new(of.entered.has_ceiling);
+        let mut terrain = Terrain::new(of.entered.ceiling);
         let numbers: Vec<u64> = rows.keys().copied().collect();
         snapshot.records(&numbers, |row, record| {
             for (x, z) in rows.get(&row).into_iter().flatten() {
@@ -256,10 +296,19 @@ impl WorldMap {
 }
 
 impl Index {
-    fn take(&mut self, row: u64, record: &Record) {
+    fn new(limit: usize) -> Self {
+        let (dimensions, sessions) = (BTreeMap::new(), BTreeMap::new());
+        Self { dimensions, next: 0, sessions, count: 0, limit, left_out: 0 }
+    }
+
+    /// Takes a packet. Rows before `first` are no longer stored.
+    fn take(&mut self, row: u64, first: u64, record: &Record) {
         let packet = &record.packet;
         if !record.outcome.went() {
             return;
+        }
+        if self.count >= self.limit {
+            self.prune(first);
         }
         let session = packet.context().session;
         if let Some(entered) = Entered::read(packet) {
@@ -271,15 +320,10 @@ impl Index {
         if place.is_none() && sights.is_empty() {
             return;
         }
-        if self.count >= MAX_ENTRIES {
-            self.left_out += 1;
-            return;
-        }
-        let known = self.dimension_at(session, row);
-        let Some(number) = known.or_else(|| self.enter(row, session, Entered::overworld())) else {
-            return;
-        };
-        let Some(dimension) = self.dimensions.get_mut(number) else { return };
+        let known = self.dimension_at(session, row).filter(|it| self.dimensions.contains_key(it));
+        let number = known.unwrap_or_else(|| self.enter(row, session, Entered::overworld()));
+        let Some(dimension) = self.dimensions.get_mut(&number) else { return };
+        dimension.last = row;
         if let Some(place) = place {
             let columns = |it: &Step| (it.place[0], it.place[2]);
             if dimension.steps.last().is_none_or(|it| columns(it) != (place[0], place[2])) {
@@ -290,32 +334,72 @@ impl Index {
         }
         for sight in sights {
             let entries = dimension.chunks.entry((sight.x, sight.z)).or_default();
-            entries.push(Entry { row, is_whole: sight.is_whole });
+            entries.push(Entry { row, extent: sight.extent });
             self.count += 1;
         }
     }
 
-    /// Notes that a player is in a dimension from a row on. Returns its number; `None` if there are too many.
-    fn enter(&mut self, row: u64, session: u64, entered: Entered) -> Option<usize> {
+    /// Notes that a player is in a dimension from a row on. Returns its number.
+    fn enter(&mut self, row: u64, session: u64, entered: Entered) -> usize {
         let mut known = self.dimensions.iter();
-        let known = known.position(|it| it.session == session && it.entered.sent == entered.sent);
-        let number = match known {
-            Some(number) => number,
-            None if self.dimensions.len() >= MAX_DIMENSIONS => {
-                self.left_out += 1;
-                return None;
-            }
-            None => {
-                let (chunks, steps) = (BTreeMap::new(), Vec::new());
-                self.dimensions.push(Dimension { session, entered, chunks, steps });
-                self.dimensions.len() - 1
-            }
+        let known = known.find(|(_, it)| it.session == session && it.entered.sent == entered.sent);
+        let number = known.map_or(self.next, |(number, _)| *number);
+        let new = || {
+            let (chunks, steps) = (BTreeMap::new(), Vec::new());
+            Dimension { session, entered, chunks, steps, last: row }
         };
+        self.dimensions.entry(number).or_insert_with(new).last = row;
+        self.next = self.next.max(number + 1);
+        if self.dimensions.len() > MAX_DIMENSIONS {
+            self.forget_dimensions(MAX_DIMENSIONS / 2);
+        }
         let changes = self.sessions.entry(session).or_default();
         if changes.last().is_none_or(|(_, last)| *last != number) {
             changes.push((row, number));
+            self.count += 1;
         }
-        Some(number)
+        number
+    }
+
+    /// Forgets at least half of what is known: first what is no longer stored or not needed for the maps as of now, then
+    /// the earlier half of each path, then the dimensions that were not seen for the longest time.
+    fn prune(&mut self, first: u64) {
+        let before = self.count;
+        for dimension in self.dimensions.values_mut() {
+            dimension.prune(first);
+        }
+        for changes in self.sessions.values_mut() {
+            changes.drain(..changes.len() / 2);
+        }
+        self.recount();
+        while self.count > self.limit / 2 && self.dimensions.len() > 1 {
+            self.forget_dimensions(self.dimensions.len() / 2);
+            self.recount();
+        }
+        if self.count > self.limit / 2 {
+            for dimension in self.dimensions.values_mut() {
+                dimension.forget_chunks(self.limit / 2);
+            }
+            self.recount();
+        }
+        self.left_out += before.saturating_sub(self.count) as u64;
+    }
+
+    /// Forgets the dimensions that were not seen for the longest time, so that `count` are left.
+    fn forget_dimensions(&mut self, count: usize) {
+        let mut all: Vec<_> =
+            self.dimensions.iter().map(|(number, it)| (it.last, *number)).collect();
+        all.sort_unstable();
+        for (_, number) in &all[..all.len().saturating_sub(count)] {
+            self.dimensions.remove(number);
+        }
+        let is_known = |(_, number): &(u64, usize)| self.dimensions.contains_key(number);
+        self.sessions.retain(|_, changes| changes.iter().any(is_known));
+    }
+
+    fn recount(&mut self) {
+        let dimensions: usize = self.dimensions.values().map(Dimension::count).sum();
+        self.count = dimensions + self.sessions.values().map(Vec::len).sum::<usize>();
     }
 
     /// Returns the number of the dimension in which the player of a session is at a row.
@@ -327,12 +411,44 @@ impl Index {
 }
 
 impl Dimension {
+    /// Returns the number of entries and steps.
+    fn count(&self) -> usize {
+        self.chunks.values().map(Vec::len).sum::<usize>() + self.steps.len()
+    }
+
+    /// Forgets the entries that are no longer stored, or not needed for the newest map, and the earlier half of the path.
+    fn prune(&mut self, first: u64) {
+        for entries in self.chunks.values_mut() {
+            let begin = entries.partition_point(|it| it.row < first);
+            let whole = entries.iter().rposition(|it| it.extent == Extent::Whole);
+            entries.drain(..whole.map_or(begin, |whole| whole.max(begin)));
+            let needed: HashSet<u64> = needed(entries).into_iter().collect();
+            entries.retain(|it| needed.contains(&it.row));
+        }
+        self.chunks.retain(|_, entries| !entries.is_empty());
+        self.steps.drain(..self.steps.len() / 2);
+    }
+
+    /// Forgets the chunks that were not seen for the longest time, so that `count` entries are left.
+    fn forget_chunks(&mut self, count: usize) {
+        let last = |entries: &[Entry]| entries.last().map_or(0, |it| it.row);
+        let mut all: Vec<_> = self.chunks.iter().map(|(place, it)| (last(it), *place)).collect();
+        all.sort_unstable();
+        let mut left = self.count();
+        for (_, place) in all {
+            if left <= count {
+                break;
+            }
+            left -= self.chunks.remove(&place).map_or(0, |entries| entries.len());
+        }
+    }
+
     /// Returns the packets that make a chunk as of a row, from the last that has all of it on.
     fn entries(&self, place: (i32, i32), until: u64, first: u64) -> &[Entry] {
         let Some(all) = self.chunks.get(&place) else { return &[] };
         let begin = all.partition_point(|it| it.row < first);
         let stored = &all[begin..all.partition_point(|it| it.row <= until).max(begin)];
-        let whole = stored.iter().rposition(|it| it.is_whole);
+        let whole = stored.iter().rposition(|it| it.extent == Extent::Whole);
         whole.map_or(&[], |whole| &stored[whole..])
     }
 
@@ -364,16 +480,25 @@ impl Dimension {
         tiles.sort_by_key(|(_, _, row)| std::cmp::Reverse(*row));
         tiles.truncate(MAX_TILES);
         let steps = self.steps_until(until);
-        let steps = &steps[steps.len().saturating_sub(MAX_WAY)..];
-        let is_walked = |one: &Step, other: &Step| {
-            let far = |axis: usize| one.place[axis].abs_diff(other.place[axis]);
-            far(0).max(far(2)) <= LONGEST_STEP
-        };
-        let lines = steps.chunk_by(is_walked);
-        let way = lines.map(|line| line.iter().map(|it| (it.place[0], it.place[2])).collect());
+        let steps = &steps[steps.len().saturating_sub(MAX_PATH)..];
+        let columns: Vec<_> = steps.iter().map(|it| (it.place[0], it.place[2])).collect();
+        let path = columns.chunk_by(|from, to| is_walked(*from, *to)).map(<[_]>::to_vec);
         let name = self.entered.name.clone();
-        MapDimension { number, name, chunks, tiles, way: way.collect() }
+        MapDimension { number, name, chunks, tiles, path: Some(path.collect()) }
     }
+}
+
+/// Returns the rows that are needed to know a chunk after all entries: without those whose blocks were all put again.
+fn needed(entries: &[Entry]) -> Vec<u64> {
+    let mut blocks = HashSet::new();
+    let put_last = |it: &&Entry| match it.extent {
+        Extent::Whole | Extent::Sections => true,
+        Extent::Block(block) => blocks.insert(block),
+    };
+    let mut rows: Vec<u64> = entries.iter().rev().filter(put_last).map(|it| it.row).collect();
+    rows.reverse();
+    rows.dedup();
+    rows
 }
 
 /// Returns the place that a packet names: a block, or the middle of a chunk, whose height is `None`.
@@ -419,11 +544,81 @@ const MAX_DIMENSIONS: usize = 10_000;
 /// Chunks that were drawn, and are kept at most: 8 MiB.
 const MAX_SEEN: usize = 1 << 12;
 
+/// Packets that are read to draw a chunk at most, the newest ones.
+const MAX_READ: usize = 1 << 13;
+
 /// Most tiles of a dimension in a message: those that have changed last.
 const MAX_TILES: usize = 1 << 12;
 
-/// Most steps of a player's way in a message: the last ones.
-const MAX_WAY: usize = 4000;
+/// Most steps of a player's path in a message: the last ones.
+const MAX_PATH: usize = 4000;
 
-/// The longest distance between two steps of a line, in blocks.
-const LONGEST_STEP: u32 = 32;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mitmcraft_protocol::codec::Frame;
+    use mitmcraft_protocol::packet::{Content, Context, Timestamp};
+    use mitmcraft_protocol::schema::{Direction, State};
+
+    /// A packet of a server of 1.8 in a session.
+    fn record(session: u64, name: &str, fields: &[u8]) -> Record {
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let kind = protocol.named(State::Play, Direction::Clientbound, name).unwrap();
+        let body = [&[u8::try_from(kind.id()).unwrap()], fields].concat();
+        let client = "192.0.2.1:50000".parse().unwrap();
+        let context = Arc::new(Context::new(session, Timestamp(0), client, protocol));
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let (direction, state) = (Direction::Clientbound, State::Play);
+        let packet = Packet::new(context, 1, Timestamp(0), direction, state, content);
+        assert!(packet.error().is_none(), "{name}: {:?}", packet.error());
+        Record::passed(packet)
+    }
+
+    /// A whole chunk.
+    fn chunk(session: u64, x: i32) -> Record {
+        record(session, "map_chunk", &[&x.to_be_bytes()[..], &[0; 4], &[1, 0, 1, 0]].concat())
+    }
+
+    /// Another block at a height in the chunk at 0, 0.
+    fn change(session: u64, y: u64) -> Record {
+        record(session, "block_change", &[&(y << 26).to_be_bytes()[..], &[16]].concat())
+    }
+
+    #[test]
+    fn a_chunk_is_drawn_from_the_packets_that_put_its_blocks_last() {
+        let mut index = Index::new(1000);
+        let all = [chunk(1, 0), change(1, 1), change(1, 2), change(1, 1), change(1, 1)];
+        all.iter().zip(7..).for_each(|(record, row)| index.take(row, 0, record));
+        let entries = |until| index.dimensions[&0].entries((0, 0), until, 0);
+        assert_eq!(needed(entries(u64::MAX)), [7, 9, 11]);
+        // As of an earlier packet, what it put counts.
+        assert_eq!(needed(entries(8)), [7, 8]);
+    }
+
+    #[test]
+    fn with_too_many_packets_the_old_ones_go() {
+        let mut index = Index::new(100);
+        let mut rows = 0_u64..;
+        let mut take = |record: &Record| {
+            index.take(rows.next().unwrap(), 0, record);
+            assert!(index.count <= 100, "{}", index.count);
+        };
+        take(&chunk(1, 0));
+        // A block that changes all the time takes no place from others.
+        (0..1000).for_each(|_| take(&change(1, 1)));
+        take(&chunk(1, 1));
+        assert_eq!(index.dimensions[&0].chunks.len(), 2);
+        assert!(index.left_out > 0);
+        // The chunks that were not seen for the longest time make room for new ones.
+        (2..1000).for_each(|x| index.take(10_000 + x as u64, 0, &chunk(1, x)));
+        let chunks = &index.dimensions[&0].chunks;
+        assert!((50..=100).contains(&chunks.len()) && chunks.contains_key(&(999, 0)));
+        // So do sessions, and what is no longer stored.
+        (2..300).for_each(|session| index.take(20_000 + session, 0, &chunk(session, 0)));
+        assert!(index.count <= 100 && !index.dimensions.contains_key(&0));
+        assert_eq!(index.dimension_at(299, u64::MAX), Some(298));
+        index.prune(20_290);
+        let stored = index.dimensions.values().filter(|it| !it.chunks.is_empty());
+        assert_eq!(stored.map(|it| it.session).collect::<Vec<_>>(), (290..300).collect::<Vec<_>>());
+    }
+}

@@ -15,8 +15,8 @@ use crate::view::protocol::{
 };
 use crate::view::{
     Chart, Comparison, Conversation, Explanation, FindResult, Highlight, Highlights, List,
-    PickedField, SLICE, SessionQuery, SortKey, Statistics, Subscription, WorldMap, protocols,
-    replies, sent_packets, words,
+    MapState, PickedField, SLICE, SessionQuery, SortKey, Statistics, Subscription, WorldMap,
+    protocols, replies, sent_packets, words,
 };
 use mitmcraft_engine::analysis::Sort;
 use mitmcraft_engine::lang::{Completion, Expr, Vocabulary};
@@ -44,7 +44,9 @@ pub struct Viewer {
     chart: Option<Chart>,
     map: Option<WorldMap>,
     /// The row and the session of the map that the page waits for.
-    mapping: Option<(Option<u64>, Option<u64>)>,
+    mapping: Option<Mapping>,
+    /// The last map that was pushed.
+    mapped: Option<(Mapping, MapState)>,
     sent: Option<List>,
     /// The columns of the rows that were asked for last.
     columns: Vec<Column>,
@@ -60,6 +62,9 @@ pub struct Viewer {
     /// The last `state` that was pushed, without its rows; `None` if the next is that of another list.
     pub(super) pushed: Option<StoreState>,
 }
+
+/// The row and the session of which a page wants the map.
+type Mapping = (Option<u64>, Option<u64>);
 
 impl Viewer {
     /// Creates a viewer whose list has all packets.
@@ -81,6 +86,7 @@ impl Viewer {
             chart: None,
             map: None,
             mapping: None,
+            mapped: None,
             sent: None,
             columns: Vec::new(),
             newest: 0,
@@ -313,10 +319,16 @@ impl Viewer {
             }
         }
         if let Some(map) = &mut self.map
-            && let Some((row, session)) = self.mapping
+            && let Some(mapping @ (row, session)) = self.mapping
         {
             let is_done = map.advance(WorldMap::SLICE);
-            pushes.push(Push::Map(map.state(row, session)));
+            let state = map.state(row, session);
+            let last = self.mapped.as_ref().filter(|(of, _)| *of == mapping);
+            pushes.push(Push::Map(match last {
+                Some((_, last)) => state.clone().since(last),
+                None => state.clone(),
+            }));
+            self.mapped = Some((mapping, state));
             self.mapping = self.mapping.filter(|_| !is_done);
             busy |= !is_done;
         }

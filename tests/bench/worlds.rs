@@ -45,7 +45,7 @@ fn main() {
         assert_eq!(report.dimensions[0].1, (SIDE * SIDE) as u64);
     });
     row("world", seconds - making);
-    let mut map = MapWriter::new(tempfile::tempfile().unwrap());
+    let mut map = MapWriter::new(tempfile::tempfile().unwrap(), usize::MAX);
     let seconds = spent(|| {
         chunks().for_each(|(x, z)| map.write(&entry(x, z)).unwrap());
         let report = map.finish().unwrap();

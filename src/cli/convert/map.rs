@@ -17,6 +17,8 @@ use crate::cli::stdio::is_stdio;
 pub(super) struct MapConversion {
     pub(super) scope: Scope,
     pub(super) overwrite: bool,
+    /// The most memory that the maps take, in bytes.
+    pub(super) memory: usize,
 }
 
 impl MapConversion {
@@ -45,7 +47,7 @@ impl MapConversion {
             true => tempfile::tempfile_in(folder),
             false => tempfile::tempfile(),
         };
-        let mut writer = MapWriter::new(spool.with_context(context)?);
+        let mut writer = MapWriter::new(spool.with_context(context)?, self.memory);
         for entry in input.by_ref().filter(|entry| self.scope.has(entry)) {
             writer.write(&entry).map_err(write_error).with_context(context)?;
         }
@@ -89,11 +91,21 @@ impl MapConversion {
             ));
             if map.far() > 0 {
                 let far = count(map.far(), "chunk");
-                output
-                    .warning(&format!("{far} left out: farther than 8,192 blocks from the others"));
+                output.warning(&format!(
+                    "{far} left out: more than 8,192 blocks from the middle of the map"
+                ));
             }
         }
         unfinished.0.clear();
+        if report.lost_chunks > 0 {
+            let lost = count(report.lost_chunks, "chunk");
+            output
+                .warning(&format!("{lost} left out: no memory is left (`--max-memory` raises it)"));
+        }
+        if report.lost_steps > 0 {
+            let lost = count(report.lost_steps, "step");
+            output.warning(&format!("{lost} of players left out: too many for a map"));
+        }
         warn(&report.left_out, output);
         input.end()
     }

@@ -174,7 +174,9 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
             (Scope { at: arguments.at, session, condition }, arguments.overwrite.overwrite);
         match is_map {
             true => {
-                MapConversion { scope, overwrite }.run(&paths, &to, folder, &reading, output)?
+                let memory = arguments.memory.bytes();
+                let conversion = MapConversion { scope, overwrite, memory };
+                conversion.run(&paths, &to, folder, &reading, output)?
             }
             false => WorldConversion { scope, overwrite }.run(&paths, &to, &reading, output)?,
         }

@@ -198,22 +198,26 @@ impl WorldFiles for Folder {
     }
 }
 
-/// Says what the captures have and the world or the map has not.
+/// Warns about everything in the captures that the world or the map lacks.
 pub(super) fn warn(left_out: &LeftOut, output: &Output) {
     let LeftOut { invalid, partial, too_old, other_version, too_many, too_large, .. } = *left_out;
     for (number, what, why) in [
-        (invalid, "packet", "left out: not decodable"),
-        (partial, "part of a chunk|parts of chunks", "left out: the chunk itself is missing"),
-        (too_old, "packet", "left out: chunks before 1.2 have another form"),
-        (other_version, "change", "left out: seen in another version than the chunk"),
-        (too_many, "packet", "left out: more regions, versions or bytes than a world may have"),
-        (too_large, "chunk", "left out: larger than the version can save"),
-        (left_out.unknown_blocks, "block", "taken for air: the version has no such number"),
-        (left_out.unknown_biomes, "biome", "written as plains: the name is not known"),
+        (invalid, "packet", "left out: cannot be decoded"),
+        (
+            partial,
+            "part of a chunk|parts of chunks",
+            "left out: the rest of the chunk was not sent",
+        ),
+        (too_old, "packet", "left out: chunks before 1.2 cannot be written"),
+        (other_version, "block change", "left out: recorded in another version than the chunk"),
+        (too_many, "packet", "left out: too many regions, versions or bytes for a world"),
+        (too_large, "chunk", "left out: too large for the format of the version"),
+        (left_out.unknown_blocks, "block", "replaced by air: not a block of the version"),
+        (left_out.unknown_biomes, "biome", "replaced by plains: the name is unknown"),
         (
             left_out.placeless,
             "packet",
-            "put into the overworld: the session's beginning is missing",
+            "placed in the overworld: the beginning of the session is missing",
         ),
     ] {
         if number > 0 {

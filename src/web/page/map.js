@@ -1,4 +1,4 @@
-// The world that the server has sent, seen from above: tiles, the player's way, and places.
+// The world that the server has sent, seen from above: tiles, the player's path, and places.
 
 import { unlessLost } from "./connection.js";
 import { make, patch, plural } from "./dom.js";
@@ -131,7 +131,7 @@ export class MapPanel {
 
   /** @param {MapState} state */
   take(state) {
-    this.state = state;
+    this.state = state.whole || !this.state ? state : merged(this.state, state);
     if (state.complete) this.busy = false;
     patch(this.dimension, ...state.dimensions.map((it) => make("option", { value: it.number, "data-key": it.number }, it.name)));
     const shown = this.shown();
@@ -363,7 +363,7 @@ export class MapPanel {
     for (const [color, thick] of /** @type {[string, number][]} */ ([["#ffffff", 4], ["#d4006a", 2]])) {
       context.strokeStyle = color;
       context.lineWidth = thick;
-      for (const line of shown.way) {
+      for (const line of shown.path ?? []) {
         context.beginPath();
         for (const [x, z] of line) context.lineTo(left(x + 0.5), top(z + 0.5));
         context.stroke();
@@ -375,6 +375,17 @@ export class MapPanel {
     this.fetch(visible);
     this.tidy();
   }
+}
+
+/** A map with what has changed since. @param {MapState} last @param {MapState} changed @returns {MapState} */
+export function merged(last, changed) {
+  const dimensions = changed.dimensions.map((now) => {
+    const before = last.dimensions.find((it) => it.number === now.number);
+    if (!before) return now;
+    const known = new Set(now.tiles.map(([x, z]) => `${x},${z}`));
+    return { ...now, tiles: [...now.tiles, ...before.tiles.filter(([x, z]) => !known.has(`${x},${z}`))], path: now.path ?? before.path };
+  });
+  return { ...changed, dimensions };
 }
 
 /** Draws a place: with 4 corners a diamond, with many a disc. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {string} color @param {number} corners */

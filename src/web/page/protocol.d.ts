@@ -548,8 +548,11 @@ export type MapDimension = {
  * is another one once the tile is.
  */
 tiles: Array<[number, number, number]>,
-  /** The last part of the player's way: x and z of the blocks in which it was, in lines that do not touch. */
-  way: Array<Array<[number, number]>>, };
+/**
+ * The last part of the player's path: x and z of the blocks in which it was, in lines that do not touch; `null` if
+ * it has not changed.
+ */
+path: Array<Array<[number, number]>> | null, };
 
 /** A place on a map. */
 export type MapPlace = {
@@ -568,6 +571,8 @@ export type MapState = {
   session: number | null,
   /** `true` once all packets were looked at that there are now. */
   complete: boolean,
+  /** `false` if the tiles and paths are left out that have not changed since the last push. */
+  whole: boolean,
   /** The dimensions of which chunks were sent, in the order in which the player came there. */
   dimensions: Array<MapDimension>,
   /** The place of the player, and the dimension. */

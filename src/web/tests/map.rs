@@ -50,7 +50,15 @@ fn a_page_gets_the_map_as_of_any_packet() {
     let tiles = &dimension["tiles"];
     assert_eq!((tiles.as_array().unwrap().len(), &tiles[0][2]), (1, &json!(row)));
     assert_eq!(now["player"]["dimension"], 0);
-    assert!(!dimension["way"][0].as_array().unwrap().is_empty());
+    assert!(!dimension["path"][0].as_array().unwrap().is_empty());
+    // Asked again, the page gets what has changed: nothing.
+    let again = map(&mut viewer, json!({ "do": "map" }));
+    let same = &again["dimensions"][0];
+    assert_eq!([&now["whole"], &again["whole"]], [true, false]);
+    assert_eq!(
+        (&same["tiles"], &same["path"], &same["chunks"]),
+        (&json!([]), &Json::Null, &json!(1))
+    );
 
     // Before the chunk came, there was none; a packet about it says where it is.
     let before = map(&mut viewer, json!({ "do": "map", "row": row - 1 }));

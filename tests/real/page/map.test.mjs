@@ -24,8 +24,8 @@ beforeEach(() => {
   Object.assign(panel.frame, { clientWidth: 400, clientHeight: 300 })
 })
 
-const dimension = (number, more) => ({ number, name: number ? 'minecraft:the_nether' : 'minecraft:overworld', chunks: 2, tiles: [[0, 0, 7], [9, 9, 3]], way: [[[0, 0], [4, 0]]], ...more })
-const state = more => ({ session: 1, complete: true, dimensions: [dimension(0), dimension(1, { tiles: [] })], player: { dimension: 0, x: 4, y: 64, z: -3 }, packet: null, left_out: 0, ...more })
+const dimension = (number, more) => ({ number, name: number ? 'minecraft:the_nether' : 'minecraft:overworld', chunks: 2, tiles: [[0, 0, 7], [9, 9, 3]], path: [[[0, 0], [4, 0]]], ...more })
+const state = more => ({ session: 1, complete: true, whole: true, dimensions: [dimension(0), dimension(1, { tiles: [] })], player: { dimension: 0, x: 4, y: 64, z: -3 }, packet: null, left_out: 0, ...more })
 
 async function shown (more) {
   panel.ask({ row: null, session: null })
@@ -45,6 +45,16 @@ test('tiles are asked for when they can be seen, and again when they have change
   await connection.answer('map_tile', { png: btoa('abcd') })
   assert(old.closed)
   assert.strictEqual(drawn.filter(([name]) => name === 'drawImage').at(-1)[1].size, 4)
+})
+
+test('what has not changed is not sent again', async () => {
+  await shown()
+  const changed = dimension(0, { chunks: 3, tiles: [[0, 1, 9], [0, 0, 8]], path: null })
+  panel.take(state({ whole: false, complete: false, dimensions: [changed, dimension(1, { tiles: [], path: null })] }))
+  assert.deepStrictEqual(panel.shown(), { ...changed, tiles: [[0, 1, 9], [0, 0, 8], [9, 9, 3]], path: [[[0, 0], [4, 0]]] })
+  assert.strictEqual(panel.state.complete, false)
+  panel.take(state({ dimensions: [changed] }))
+  assert.deepStrictEqual(panel.shown().tiles, changed.tiles)
 })
 
 test('few tiles wait for an answer at a time, and few are kept', async () => {

@@ -36,22 +36,8 @@ impl FollowedStates {
         let states = self.sessions.get_mut(&session)?;
         let state = states[direction];
         let role = protocol.identify(state, direction, body).ok().and_then(|(kind, _)| kind.role());
-        let has_configuration =
-            protocol.packets().iter().any(|it| it.state() == State::Configuration);
-        match role {
-            Some(Role::LoginSuccess) if has_configuration => {
-                states[direction] = State::Configuration
-            }
-            Some(Role::LoginSuccess) => *states = PerDirection::new(State::Play, State::Play),
-            Some(
-                Role::LoginAcknowledged
-                | Role::StartConfiguration
-                | Role::ConfigurationAcknowledged,
-            ) => {
-                states[direction] = State::Configuration;
-            }
-            Some(Role::FinishConfiguration) => states[direction] = State::Play,
-            _ => {}
+        if let Some(role) = role {
+            protocol.follow(role, direction, states);
         }
         Some(state)
     }

@@ -341,17 +341,7 @@ impl Delivery {
     pub(crate) fn on_transition(&mut self, direction: Direction, role: Role) {
         self.guard.bundled = false;
         let protocol = &self.recorder.context.protocol;
-        let acknowledged = Role::LoginAcknowledged;
-        let configures =
-            protocol.role(State::Login, Direction::Serverbound, acknowledged).is_some();
-        match role {
-            Role::LoginSuccess if configures => {
-                self.recorder.states.clientbound = State::Configuration;
-            }
-            Role::LoginSuccess => self.recorder.enter(State::Play),
-            Role::FinishConfiguration => self.recorder.states[direction] = State::Play,
-            _ => self.recorder.states[direction] = State::Configuration,
-        }
+        protocol.follow(role, direction, &mut self.recorder.states);
     }
 
     /// Forwards a packet as it came, after everything already delayed in its direction.

@@ -131,7 +131,7 @@ impl Waiting {
 
     /// Returns whether packets behind it can be read only once it is out.
     fn blocks(&self) -> bool {
-        self.role.is_some_and(|role| role.drives() && next_state(role).is_none())
+        self.role.is_some_and(|role| role.drives() && role.next_state().is_none())
     }
 }
 
@@ -143,7 +143,7 @@ impl HoldQueue {
     /// Appends a packet, behind which all later ones wait.
     pub(crate) fn push(&mut self, waiting: Waiting) {
         self.blocking += usize::from(waiting.blocks());
-        self.state = waiting.role.and_then(next_state).or(self.state);
+        self.state = waiting.role.and_then(Role::next_state).or(self.state);
         let place = self.first + self.waiting.len();
         if let Some(hold) = &waiting.hold {
             self.held.insert(hold.number, place);
@@ -363,17 +363,6 @@ impl HoldQueue {
     fn resize(&mut self, size: usize) {
         self.size = size;
         self.reservation.resize(size);
-    }
-}
-
-/// Returns the state of the packets behind one with that role, if that is all that it changes.
-fn next_state(role: Role) -> Option<State> {
-    match role {
-        Role::FinishConfiguration => Some(State::Play),
-        Role::StartConfiguration | Role::ConfigurationAcknowledged | Role::LoginAcknowledged => {
-            Some(State::Configuration)
-        }
-        _ => None,
     }
 }
 

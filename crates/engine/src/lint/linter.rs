@@ -11,9 +11,7 @@ use crate::report::{Around, Finding, Place};
 use crate::text::Escaped;
 use mitmcraft_protocol::codec::CodecError;
 use mitmcraft_protocol::contents::{Contents, ContentsError};
-use mitmcraft_protocol::meaning::{
-    About, Breach, Grade, RegistryKind, SessionMemory, diagnose, registry,
-};
+use mitmcraft_protocol::meaning::{About, Breach, Grade, RegistryKind, SessionMemory, registry};
 use mitmcraft_protocol::packet::{
     Diagnostic, Packet, RawReason, Reading, Timestamp, Undecoded, any_position,
 };
@@ -27,7 +25,7 @@ use mitmcraft_protocol::schema::{DecodeCause, Direction, Family, Release};
 pub struct Linter {
     source: Option<Arc<str>>,
     side: LintSide,
-    /// `true` if the meaning of packets that do not decode is not guessed, which takes long.
+    /// `true` to skip the slow guess at what packets that do not decode were meant to be.
     is_brief: bool,
     sessions: HashMap<u64, LintSession>,
     memory: SessionMemory,
@@ -43,9 +41,19 @@ pub struct Linter {
     live: Option<Vec<LiveFinding>>,
 }
 
-/// The properties that findings share if they are counted together: version, rule, packet and field, and, while a
-/// capture is read, the upstream of packets that do not decode, which its version may explain.
-type Key = (i32, LintRule, String, Option<String>, Option<String>);
+/// The properties that findings share if they are counted together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    version: i32,
+    rule: LintRule,
+    /// The direction, state and name of the packet; empty for the rest of a rule with many kinds of faults.
+    packet: String,
+    field: Option<String>,
+    grade: Grade,
+    is_uncertain: bool,
+    /// While a capture is read, the upstream of packets that do not decode, which its version may explain.
+    upstream: Option<String>,
+}
 
 /// A rule that a packet breaks, and where.
 #[derive(Debug)]
@@ -113,7 +121,7 @@ impl Linter {
         self.source = Some(source.into());
     }
 
-    /// Adds what a linter has found that is finished, in captures that follow.
+    /// Adds the findings of a finished linter of later captures.
     pub fn merge(&mut self, other: Self) {
         self.end();
         for (version, packets) in other.judged {
@@ -127,7 +135,7 @@ impl Linter {
         }
     }
 
-    /// Returns the findings so far; of everything once the linter is [finished](Sink::finish).
+    /// Returns the findings so far. They are complete once the linter is [finished](Sink::finish).
     #[must_use]
     pub fn report(&self) -> LintReport {
         let (judged, findings) = (self.judged.clone(), together(self.findings.clone()));
@@ -201,7 +209,7 @@ impl Linter {
             let span = fault.field.as_deref().and_then(|field| values.place(field));
             self.add(record, Fault { span, ..fault });
         }
-        if diagnose(packet).has(Diagnostic::StanceIllegal) {
+        if values.stance.as_ref().is_some_and(|it| it.is_illegal()) {
             let diagnostic = Diagnostic::StanceIllegal;
             let fault = Fault::new(LintRule::Diagnosed(diagnostic), diagnostic.description());
             let (field, span) = (Some("stance".to_owned()), values.place("stance"));
@@ -235,7 +243,7 @@ impl Linter {
         }
     }
 
-    /// Returns the fault of attributes of an entity that has none: the game takes only those that can live.
+    /// Returns a fault if the packet sets attributes of an entity that is not a living one: the game accepts no others.
     fn attributes_of_none(&self, packet: &Packet) -> Option<Fault> {
         let kind = packet.kind()?;
         if !matches!(&**kind.name(), "update_attributes" | "entity_update_attributes") {
@@ -252,8 +260,8 @@ impl Linter {
         (!is_living).then(|| Fault { field, ..Fault::new(LintRule::AttributesInvalid, reason()) })
     }
 
-    /// Takes the diagnostics that follow from earlier packets or from the form of the frame. Some are the fault
-    /// of the peer to which the packet goes.
+    /// Adds the diagnostics that follow from earlier packets or from the form of the frame. Some are the fault of
+    /// the peer that receives the packet.
     fn take_noted(&mut self, record: &Record) {
         let packet = &record.packet;
         for diagnostic in packet.noted().iter() {
@@ -270,7 +278,7 @@ impl Linter {
         }
     }
 
-    /// Takes a packet that the client received or sent, and adds what it does differently from the game.
+    /// Adds what the client does differently from the game by a packet that it has received or sent.
     fn judge_client(&mut self, record: &Record) {
         let packet = &record.packet;
         let Some(session) = self.sessions.get_mut(&packet.context().session) else { return };
@@ -278,8 +286,10 @@ impl Linter {
             return;
         }
         if packet.direction() == Direction::Clientbound {
-            if record.outcome.went() {
-                session.client.hear(record);
+            let faults =
+                if record.outcome.went() { session.client.hear(record) } else { Vec::new() };
+            for (record, fault) in faults {
+                self.add(&record, fault);
             }
             return;
         }
@@ -309,8 +319,8 @@ impl Linter {
         let (number, _) = mismatch.client;
         let upstream = &entry.context().upstream;
         let kept = &mut self.kept;
-        self.findings.retain(|(version, .., of), it| {
-            let is_explained = *version == number && of.as_ref() == Some(upstream);
+        self.findings.retain(|key, it| {
+            let is_explained = key.version == number && key.upstream.as_ref() == Some(upstream);
             if is_explained {
                 *kept = kept.saturating_sub(memory(&it.around));
             }
@@ -394,9 +404,17 @@ impl Linter {
             || record.packet.id().map(|id| format!("0x{id:02x}")).unwrap_or_default(),
             |kind| format!("{} {}", kind.state(), kind.name()),
         );
-        let name = format!("{} {packet}", record.packet.direction());
-        let of = is_of_decoding(rule).then(|| context.upstream.clone());
-        let mut key = (version, rule, name, field.clone(), of);
+        // The description of another version proves nothing.
+        let certain = certain && !context.guess;
+        let mut key = Key {
+            version,
+            rule,
+            packet: format!("{} {packet}", record.packet.direction()),
+            field: field.clone(),
+            grade,
+            is_uncertain: !certain,
+            upstream: is_of_decoding(rule).then(|| context.upstream.clone()),
+        };
         let (around, most_kept) = match self.live {
             // Nobody reads them.
             Some(_) => (Around::default(), MOST_KEPT_LIVE),
@@ -405,11 +423,9 @@ impl Linter {
         let size = memory(&around);
         if !self.findings.contains_key(&key) && self.kept + size > most_kept {
             // With many kinds of faults, the rest of a rule is counted together.
-            key = (version, rule, String::new(), None, None);
+            key = Key { packet: String::new(), field: None, upstream: None, ..key };
         }
         let is_new = !self.findings.contains_key(&key);
-        // The description of another version proves nothing.
-        let certain = certain && !context.guess;
         if let Some(live) = self.live.as_mut().filter(|it| it.len() < MOST_LIVE) {
             let player = context.player.as_ref();
             let player = player.map(|it| format!(" of {}", Escaped(it))).unwrap_or_default();
@@ -528,8 +544,8 @@ fn memory(around: &Around) -> usize {
 /// Counts the findings of all upstreams together.
 fn together(findings: BTreeMap<Key, Finding>) -> BTreeMap<Key, Finding> {
     let mut all = BTreeMap::new();
-    for ((version, rule, packet, field, _), finding) in findings {
-        match all.entry((version, rule, packet, field, None)) {
+    for (key, finding) in findings {
+        match all.entry(Key { upstream: None, ..key }) {
             btree_map::Entry::Vacant(free) => drop(free.insert(finding)),
             btree_map::Entry::Occupied(mut known) => {
                 let known: &mut Finding = known.get_mut();

@@ -15,7 +15,7 @@ pub struct LiveFinding {
     pub seq: u64,
     /// The rule.
     pub rule: LintRule,
-    /// `false` if it may be right after all.
+    /// `false` if the game may accept the packet.
     pub certain: bool,
     /// The gravity of the fault.
     pub grade: Grade,

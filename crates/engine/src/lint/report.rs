@@ -18,7 +18,7 @@ pub struct LintReport {
     pub findings: Vec<Finding>,
     /// The visits whose packets were judged; none if captures were.
     pub visits: Vec<Visit>,
-    /// `true` if every finding is a failure: by default only a certain one is, after which the session cannot go on.
+    /// `true` if every finding is a failure; otherwise only certain ones are after which the session cannot go on.
     pub(super) is_strict: bool,
 }
 

@@ -106,7 +106,7 @@ impl LintRule {
         Self::COMMON.into_iter().chain(ClientRule::ALL.into_iter().map(Self::Client))
     }
 
-    /// Returns what follows if a packet breaks the rule; those of clients depend on the version.
+    /// Returns what follows if a packet breaks the rule; for a client's rule, that depends on the version.
     #[must_use]
     pub fn grade(self) -> Grade {
         match self {
@@ -146,7 +146,7 @@ impl LintRule {
         }
     }
 
-    /// Returns what the player sees, in words; of a client's rule its row says what follows.
+    /// Returns what the player sees, in words. For a client's rule, the row of its version says that.
     #[must_use]
     pub fn player_sees(self) -> &'static str {
         match self {

@@ -83,9 +83,9 @@ impl LintSession {
         self.order.has_gaps()
     }
 
-    /// Takes the next packet, of either side or of the proxy. Returns an earlier packet of the server with a fault
-    /// that only this one shows: its question about forwarding has no good answer, or the server has been silent
-    /// since for longer than the game waits.
+    /// Takes the next packet, of either side or of the proxy. Returns an earlier packet of the server if only this one
+    /// shows its fault: a question about forwarding without a good answer, or a silence after it for longer than the
+    /// game waits.
     pub(super) fn take(&mut self, next: &Record) -> Option<(Record, Fault)> {
         let packet = &next.packet;
         if packet.direction() == Direction::Serverbound && next.outcome.came() {

@@ -8,7 +8,7 @@ use super::metadata::{MetadataEntry, MetadataKey};
 use super::{Fault, LintRule, component};
 use crate::text::count;
 use mitmcraft_protocol::meaning::{
-    About, Breach, FieldMeaning, FieldTracker, LimitTracker, is_component,
+    About, Breach, FieldMeaning, FieldTracker, LimitTracker, Stance, is_component,
 };
 use mitmcraft_protocol::packet::{Diagnostic, Packet, SentRegistries};
 use mitmcraft_protocol::schema::{
@@ -24,6 +24,7 @@ pub(super) struct Values<'p> {
     /// The entry of an entity's metadata that is being read.
     metadata: MetadataEntry,
     limits: Option<LimitTracker>,
+    pub(super) stance: Option<Stance>,
     inside: Inside,
     path: NamePath,
     /// The offsets of the open containers and lists.
@@ -45,6 +46,7 @@ impl<'p> Values<'p> {
             tracker: FieldTracker::new(packet).about(about),
             metadata: MetadataEntry::default(),
             limits: LimitTracker::of(context.protocol.release(), kind),
+            stance: Stance::of(kind, context.protocol.release()),
             inside: Inside::of(kind),
             path: NamePath::default(),
             open: Vec::new(),
@@ -158,7 +160,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Takes what the game refuses, if it refuses a value or a list.
+    /// Adds a fault if the game refuses a value or a list.
     fn breach(&mut self, breach: Option<Breach>, span: Range<usize>) {
         if let Some(Breach { diagnostic, certain, reason, grade, then }) = breach {
             let fault = Fault::new(LintRule::Diagnosed(diagnostic), reason);
@@ -267,6 +269,9 @@ impl Visitor for Values<'_> {
         }
         self.limits(&leaf.value, leaf.span());
         self.inside(&leaf.value, leaf.span());
+        if let Some(stance) = &mut self.stance {
+            stance.leaf(self.path.as_str(), &leaf.value);
+        }
         if self.release.family() == Family::Java {
             self.metadata(meaning, leaf);
             self.dimension(leaf);

@@ -15,7 +15,7 @@ pub(super) struct BlockEntity {
     pub(super) kind: String,
     /// The data, without type and position.
     pub(super) data: Compound,
-    /// About how many bytes it keeps in memory, with its packet if that has nothing else.
+    /// Its approximate memory in bytes, with that of its packet if the packet has nothing else.
     pub(super) size: usize,
 }
 
@@ -49,7 +49,8 @@ impl BlockEntity {
         all.iter().filter_map(read).collect()
     }
 
-    /// Reads the packet that sets or removes one block entity: its position, and the block entity if there is one then.
+    /// Reads a packet that sets or removes a block entity. Returns its position, and the block entity unless it is
+    /// removed.
     pub(super) fn of_packet(packet: &Packet) -> Option<([i32; 3], Option<Self>)> {
         let (at, entity) = Self::single(packet)?;
         Some((at, entity.map(|it| Self { size: it.size + packet.size(), ..it })))

@@ -176,7 +176,7 @@ impl ChunkWriter<'_> {
         put(root, "block_entities", entities);
     }
 
-    /// What the level of a chunk begins with up to 1.17.
+    /// Returns the tags with which the `Level` of a chunk begins, up to 1.17.
     fn level(&self) -> Compound {
         compound([
             ("xPos", Tag::Int(self.chunk.x)),
@@ -238,7 +238,7 @@ impl ChunkWriter<'_> {
         }
     }
 
-    /// Returns all block entities, with those of blocks that are not known to have any, unless the block has changed.
+    /// Returns all block entities: those added for blocks, and others that were sent, unless their block has changed.
     fn rest_of_entities(&mut self) -> Tag {
         self.entities.sort_by_key(|(at, _)| *at);
         let mut rest = Vec::new();

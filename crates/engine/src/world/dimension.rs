@@ -1,6 +1,7 @@
 use crate::capture::is_device;
-use mitmcraft_protocol::packet::Packet;
+use mitmcraft_protocol::packet::{Packet, dimension_ceiling};
 use mitmcraft_protocol::schema::{Release, Value};
+use mitmcraft_protocol::wire::Tag;
 
 /// A dimension of a world, as the server names it: `minecraft:overworld`; up to 1.15 its number is known, and those of the
 /// game have their later names.
@@ -12,6 +13,8 @@ pub(super) struct Dimension {
     pub(super) name: String,
     /// The type of the dimension, if the server names it.
     pub(super) kind: Option<String>,
+    /// The height at which its ceiling ends, if it has one.
+    pub(super) ceiling: Option<i32>,
 }
 
 impl Dimension {
@@ -21,7 +24,8 @@ impl Dimension {
     }
 
     fn named(name: String) -> Self {
-        Self { sent: name.clone(), name, kind: None }
+        let ceiling = (name == NETHER).then_some(NETHER_CEILING);
+        Self { sent: name.clone(), name, kind: None, ceiling }
     }
 
     /// Reads where a `login` or a `respawn` brings the player; `None` for other packets.
@@ -36,13 +40,17 @@ impl Dimension {
         let name = state.and_then(|it| it.get("name")).or_else(|| fields.get("worldName"));
         if release >= Release::V1_16_RC1 {
             let name = name.and_then(Value::as_text)?;
-            let of = state.unwrap_or(&fields).get("dimension");
-            let number = of.and_then(Value::as_int);
-            let sent = number.and_then(|number| {
-                packet.context().registries.name("minecraft:dimension_type", number)
+            let own = Self { sent: sent_name(name), ..Self::named(safe(name)) };
+            let of = state.unwrap_or(&fields);
+            let kind = of.get("worldType").or_else(|| of.get("dimension")).map(Value::plain);
+            return Some(match kind {
+                Some(Value::Nbt(description)) => own.described(&description.root),
+                Some(Value::Int(number)) => {
+                    let sent = packet.context().registries.name(DIMENSION_TYPE, *number);
+                    own.typed(sent, packet)
+                }
+                kind => own.typed(kind.and_then(Value::as_text), packet),
             });
-            let kind = of.and_then(Value::as_text).or(sent).map(safe);
-            return Some(Self { sent: sent_name(name), name: safe(name), kind });
         }
         let name = match fields.get("dimension").and_then(Value::as_int)? {
             0 => OVERWORLD.to_owned(),
@@ -51,6 +59,25 @@ impl Dimension {
             number => format!("DIM{number}"),
         };
         Some(Self::named(name))
+    }
+
+    /// Returns the dimension with the type of a name.
+    fn typed(self, kind: Option<&str>, packet: &Packet) -> Self {
+        let kind = kind.map(safe);
+        let sent = kind.as_deref().and_then(|it| packet.context().registries.ceiling(it));
+        let own = (kind.as_deref() == Some(NETHER)).then_some(NETHER_CEILING);
+        Self { kind, ceiling: sent.or(own).or(self.ceiling), ..self }
+    }
+
+    /// Returns the dimension with the type of a description, from 1.16.2 to 1.18.2.
+    fn described(self, description: &Tag) -> Self {
+        let Tag::Compound(fields) = description else { return self };
+        // Types of the game have effects of the same name.
+        let kind = match fields.get("effects") {
+            Some(Tag::Text(name)) => Some(safe(&String::from_utf8_lossy(name))),
+            _ => None,
+        };
+        Self { kind, ceiling: dimension_ceiling(description), ..self }
     }
 
     /// Chooses another name if a dimension in `others` has it, or it is that of a dimension of the game.
@@ -88,7 +115,7 @@ impl Dimension {
     }
 }
 
-/// Returns as much of a name that a server sent as is kept; without a namespace, it is that of the game.
+/// Returns a name that a server sent, cut to a maximum length; the default namespace is that of the game.
 pub(super) fn sent_name(name: &str) -> String {
     let space = if name.contains(':') { "" } else { "minecraft:" };
     space.chars().chain(name.chars()).take(MAX_SENT).collect()
@@ -109,6 +136,12 @@ fn safe(name: &str) -> String {
 pub(super) const OVERWORLD: &str = "minecraft:overworld";
 pub(super) const NETHER: &str = "minecraft:the_nether";
 pub(super) const END: &str = "minecraft:the_end";
+
+/// The registry of the types of dimensions.
+const DIMENSION_TYPE: &str = "minecraft:dimension_type";
+
+/// The height at which the ceiling of the nether ends.
+const NETHER_CEILING: i32 = 128;
 
 /// Characters of each part of a name in the world.
 const MAX_NAME: usize = 64;

@@ -31,9 +31,9 @@ pub(super) struct KnownChunk {
     pub(super) block_entities: BTreeMap<[i32; 3], BlockEntity>,
     /// `true` if the server has sent its light.
     pub(super) is_lit: bool,
-    /// About how many bytes the sections keep in memory.
+    /// The approximate memory of the sections, in bytes.
     sections_size: usize,
-    /// About how many bytes the rest keeps in memory.
+    /// The approximate memory of everything else, in bytes.
     rest_size: usize,
 }
 
@@ -73,7 +73,7 @@ impl KnownChunk {
         self.context.protocol.release()
     }
 
-    /// Returns about how many bytes the chunk keeps in memory.
+    /// Returns the approximate memory of the chunk, in bytes.
     pub(super) fn size(&self) -> usize {
         self.sections_size + self.rest_size
     }
@@ -109,7 +109,7 @@ impl KnownChunk {
         self.measure_sections();
     }
 
-    /// Takes the light that the chunk had before it came again.
+    /// Keeps the light of `before`, the same chunk as it was sent earlier, where this one has none.
     pub(super) fn keep_light(&mut self, before: Self) {
         for (number, mut section) in before.sections {
             section.blocks = None;
@@ -228,11 +228,11 @@ impl KnownChunk {
     }
 }
 
-/// Returns whether a column is all of its chunk.
-pub(super) fn is_whole(column: &Column, release: Release) -> bool {
-    match column.missing {
+/// Returns whether a packet has all of a chunk, by the fate of the sections that it does not have.
+pub(super) fn is_whole(missing: Missing, release: Release) -> bool {
+    match missing {
         Missing::Air => true,
-        Missing::Kept => release >= Release::V1_18 && column.sections.iter().any(has_blocks),
+        Missing::Kept => release >= Release::V1_18,
         Missing::Unloaded => false,
     }
 }
@@ -245,7 +245,7 @@ pub(super) fn has_blocks(section: &Section) -> bool {
 /// The sections of a world up to 1.17: the game cannot load others up to 1.13.
 const OLD_HEIGHT: std::ops::Range<i32> = 0..16;
 
-/// About how many bytes a change of a block keeps in memory.
+/// The approximate memory of a changed block, in bytes.
 const CHANGE: usize = 32;
 
 /// Blocks of a section.

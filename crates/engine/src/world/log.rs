@@ -42,7 +42,7 @@ struct Page {
     length: usize,
 }
 
-/// Packets are not kept, because the limit of what there may be of them was reached.
+/// A limit was reached: the packet is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Full;
 
@@ -52,7 +52,7 @@ impl<S: Read + Write + Seek> Log<S> {
         Self { spool, end: 0, regions, buffered: 0, contexts, places }
     }
 
-    /// Appends a packet to what is known of a region.
+    /// Appends a packet to those of a region.
     ///
     /// # Errors
     /// [`io::Error`] if the spool cannot be written.
@@ -123,7 +123,7 @@ impl<S: Read + Write + Seek> Log<S> {
         }
     }
 
-    /// Returns the place of a context with the same meaning of packets.
+    /// Returns the index of a context in which packets mean the same; `None` if there are too many contexts.
     fn context(&mut self, context: &Arc<Context>) -> Option<usize> {
         let has_protocol = |it: &Arc<Context>| Arc::ptr_eq(&it.protocol, &context.protocol);
         // Registries are compared once, not for every packet of sessions that take turns.
@@ -153,7 +153,7 @@ impl<S: Read + Write + Seek> Log<S> {
         Some(place)
     }
 
-    /// Writes what is in memory of a region.
+    /// Writes the packets of a region that are in memory to the spool.
     fn write(&mut self, region: RegionKey) -> io::Result<()> {
         let Some(pages) = self.regions.get_mut(&region) else { return Ok(()) };
         let length = pages.buffer.len();
@@ -174,10 +174,10 @@ impl<S: Read + Write + Seek> Log<S> {
 /// Bytes before the body of a packet: its context, its time and its length.
 const HEAD: usize = 4 + 8 + 4;
 
-/// Bytes of a region from which they are written.
+/// The bytes of a region at which they are written to the spool.
 const PAGE: usize = 256 << 10;
 
-/// Bytes of all regions from which they are written.
+/// The bytes of all regions at which they are written to the spool.
 const MAX_BUFFERED: usize = 32 << 20;
 
 /// The most regions: 67 million chunks.
@@ -186,7 +186,7 @@ const MAX_REGIONS: usize = 1 << 16;
 /// The most versions and sets of registries, of at most 2 MiB each.
 const MAX_CONTEXTS: usize = 64;
 
-/// Sessions of which is remembered where their context is.
+/// The most sessions whose context is remembered.
 const MAX_SESSIONS: usize = 1 << 12;
 
 /// The compression level of the spool, the fastest.

@@ -1,4 +1,4 @@
-//! About how many bytes the parts of a chunk keep in memory.
+//! Estimates of the memory that the parts of a chunk take.
 
 use bytes::Bytes;
 

@@ -23,8 +23,8 @@ mod tests;
 mod world_writer;
 
 pub use map::{
-    Entered, MapReport, MapWriter, Seen, Sight, Surface, TILE_CHUNKS, Terrain, WorldMap,
-    player_place, sights, tile,
+    Entered, Extent, MapReport, MapWriter, Seen, Sight, Surface, TILE_CHUNKS, Terrain, WorldMap,
+    is_walked, player_place, sights, tile,
 };
 pub use world_writer::{
     LeftOut, WorldError, WorldFiles, WorldReport, WorldWriter, is_about_blocks,

@@ -1,11 +1,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::block_entities::BlockEntity;
-use super::known_chunk::{KnownChunk, is_whole};
+use super::known_chunk::{KnownChunk, has_blocks, is_whole};
 use super::log::RegionKey;
 use super::memory;
 use super::world_writer::LeftOut;
-use mitmcraft_protocol::contents::{Changes, Column, Contents, Section};
+use mitmcraft_protocol::contents::{Changes, Column, Contents, Missing, Section};
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::Release;
 
@@ -16,9 +16,9 @@ pub(super) struct Region {
     pub(super) chunks: BTreeMap<(i32, i32), KnownChunk>,
     /// Light of chunks that are not known, which comes before them from 1.14 to 1.17, and its size.
     lights: HashMap<(i32, i32), (Vec<Section>, usize)>,
-    /// About how many bytes the chunks and the lights keep in memory.
+    /// The approximate memory of the chunks and the lights, in bytes.
     pub(super) size: usize,
-    /// The size from which nothing is added.
+    /// The size above which nothing is added.
     pub(super) limit: usize,
 }
 
@@ -53,7 +53,9 @@ impl Region {
         column.sections.iter_mut().for_each(memory::detach);
         let release = packet.context().protocol.release();
         let is_light = packet.kind().is_some_and(|kind| &**kind.name() == "update_light");
-        let is_whole = !is_light && is_whole(&column, release);
+        // One without blocks is malformed where all sections are sent.
+        let has_all = column.missing == Missing::Air || column.sections.iter().any(has_blocks);
+        let is_whole = !is_light && has_all && is_whole(column.missing, release);
         let size: usize = column.sections.iter_mut().map(memory::of_section).sum();
         if !is_whole && self.size + size > self.limit {
             left_out.too_many += 1;
@@ -166,7 +168,7 @@ impl Region {
     }
 }
 
-/// About the greatest size of what is kept of a region in memory.
+/// The most memory that a region takes, roughly, in bytes.
 const MAX_SIZE: usize = 256 << 20;
 
 /// Block entities of a chunk that are kept at most.

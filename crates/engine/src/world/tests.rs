@@ -103,6 +103,10 @@ pub(super) fn packet(session: u64, number: i32, seconds: u64, name: &str, fields
     Entry::Packet(Record::passed(packet))
 }
 
+pub(super) fn string(text: &str) -> Vec<u8> {
+    [&[u8::try_from(text.len()).unwrap()][..], text.as_bytes()].concat()
+}
+
 /// The packet that changes a block.
 pub(super) fn change(session: u64, number: i32, seconds: u64, at: [i32; 3], state: u32) -> Entry {
     let [x, y, z] = at.map(|it| u64::from(it.cast_unsigned()));
@@ -424,9 +428,12 @@ fn chunk_with_entity_at(y: u64) -> [Entry; 2] {
 
 /// The packet that lets a player into a dimension of 1.20.3.
 pub(super) fn login(session: u64, name: &str) -> Entry {
-    let name = [&[u8::try_from(name.len()).unwrap()][..], name.as_bytes()].concat();
-    let kind = [&[19][..], b"minecraft:overworld"].concat();
-    let state = [&kind[..], &name, &[0; 8], &[1, 1, 0, 0, 0, 0]].concat();
+    login_of(session, "minecraft:overworld", name)
+}
+
+/// The packet that lets a player into a dimension of a type.
+pub(super) fn login_of(session: u64, kind: &str, name: &str) -> Entry {
+    let state = [&string(kind)[..], &string(name), &[0; 8], &[1, 1, 0, 0, 0, 0]].concat();
     let fields = [&[0, 0, 0, 7, 0, 0, 20, 10, 10, 0, 1, 0][..], &state].concat();
     packet(session, 765, 0, "login", &fields)
 }

@@ -12,7 +12,7 @@ use super::region::Region;
 use super::region_file::{Added, RegionFile};
 use super::tags::document;
 use crate::capture::{Entry, Record, Sink};
-use mitmcraft_protocol::contents::Changes;
+use mitmcraft_protocol::contents::{Announced, Changes};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{Direction, Family, Protocol, Release, State, Value};
 
@@ -60,11 +60,11 @@ pub trait WorldFiles {
 pub struct WorldReport {
     /// The names of the dimensions, with their numbers of chunks.
     pub dimensions: Vec<(String, u64)>,
-    /// What is not in the world.
+    /// The parts that are not in the world.
     pub left_out: LeftOut,
 }
 
-/// What captures have of a world, but the world does not.
+/// The parts of a world that captures have, but the written world lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
@@ -78,7 +78,7 @@ pub struct LeftOut {
     pub other_version: u64,
     /// Packets, or parts of them, beyond the limit of regions, of versions, or of the size of a region.
     pub too_many: u64,
-    /// Chunks that are larger than their version can save.
+    /// Chunks that are too large for the format of their version.
     pub too_large: u64,
     /// Blocks whose number the version does not have: they are air.
     pub unknown_blocks: u64,
@@ -186,12 +186,12 @@ impl<S: Read + Write + Seek> WorldWriter<S> {
         Ok(taken.map(|key| (key, region.unwrap_or_else(|| Region::new(key)))))
     }
 
-    /// The dimensions, by their places.
+    /// Returns the dimensions.
     pub(super) fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
-    /// What was left out so far.
+    /// Returns what was left out so far.
     pub(super) fn left_out(&self) -> LeftOut {
         self.left_out
     }
@@ -343,24 +343,12 @@ fn regions(packet: &Packet) -> Option<Vec<(i32, i32)>> {
 }
 
 /// Returns the chunks that a packet about blocks changes.
-pub(super) fn chunks(packet: &Packet) -> Option<Vec<(i32, i32)>> {
+fn chunks(packet: &Packet) -> Option<Vec<(i32, i32)>> {
     let name = packet.kind()?.name();
-    let mut chunks = match &**name {
-        "map_chunk" | "update_light" => {
-            let fields = packet.packed_value().ok()?;
-            let int = |names: [&str; 2]| {
-                let field = names.into_iter().find_map(|name| fields.get(name))?;
-                i32::try_from(field.as_int()?).ok()
-            };
-            vec![(int(["x", "chunkX"])?, int(["z", "chunkZ"])?)]
-        }
-        "map_chunk_bulk" => {
-            let fields = packet.packed_value().ok()?;
-            let all = fields.get("meta")?.as_list()?.iter().map(|it| {
-                let int = |name| i32::try_from(it.get(name)?.as_int()?).ok();
-                Some((int("x")?, int("z")?))
-            });
-            all.collect::<Option<Vec<_>>>()?
+    let mut chunks: Vec<_> = match &**name {
+        "map_chunk" | "map_chunk_bulk" | "update_light" => {
+            let announced = Announced::read(packet)?.ok()?;
+            announced.into_iter().map(|it| (it.x, it.z)).collect()
         }
         "tile_entity_data" | "update_sign" => {
             let fields = packet.value().ok()?;
@@ -379,7 +367,7 @@ pub(super) fn chunks(packet: &Packet) -> Option<Vec<(i32, i32)>> {
 }
 
 impl Spawn {
-    /// Takes the place of a spawn that is not newer, in whichever order captures are read.
+    /// Replaces `spawn` unless that is newer, in whatever order captures are read.
     fn replace_older(self, spawn: &mut Option<Self>) {
         if spawn.as_ref().is_none_or(|it| it.at <= self.at) {
             *spawn = Some(self);

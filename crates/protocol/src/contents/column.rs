@@ -1,4 +1,7 @@
-use super::{BiomeMap, Section};
+use super::fields::{int, list};
+use super::{BiomeMap, Contents, ContentsError, Section};
+use crate::packet::Packet;
+use crate::schema::{Release, Value};
 
 /// The state of sections that a packet leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +12,64 @@ pub enum Missing {
     Air,
     /// The client unloads the chunk, up to 1.8.
     Unloaded,
+}
+
+impl Missing {
+    /// Reads the fate of the sections that a `map_chunk` of 1.2 or later does not have.
+    pub(super) fn of(fields: &Value, release: Release) -> Result<Self, ContentsError> {
+        let is_full = fields.get("groundUp").is_none_or(|it| *it.plain() == Value::Bool(true));
+        Ok(match is_full {
+            // An unsigned short.
+            true if release <= Release::V1_8 && int(fields, "bitMap")? & 0xffff == 0 => {
+                Self::Unloaded
+            }
+            true if release < Release::V1_18 => Self::Air,
+            // Since 1.18 no section is left out.
+            _ => Self::Kept,
+        })
+    }
+}
+
+/// The place of a chunk that a packet has, without its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Announced {
+    /// The coordinates, in chunks.
+    pub x: i32,
+    /// See [`x`](Self::x).
+    pub z: i32,
+    /// The fate of the sections that the packet does not have.
+    pub missing: Missing,
+}
+
+impl Announced {
+    /// Reads the chunks that a packet of 1.2 or later has; `None` if it is of a type without any.
+    ///
+    /// # Errors
+    /// [`ContentsError`]: what is wrong with the packet.
+    pub fn read(packet: &Packet) -> Option<Result<Vec<Self>, ContentsError>> {
+        let kind = packet.kind().filter(|kind| Contents::has(kind))?;
+        let release = packet.context().protocol.release();
+        if release < Release::V1_2 {
+            return None;
+        }
+        let read = |fields: &Value| match &**kind.name() {
+            "map_chunk_bulk" => {
+                let missing = Missing::Air;
+                let all = list(fields, "meta")?.iter();
+                all.map(|it| Ok(Self { x: int(it, "x")?, z: int(it, "z")?, missing })).collect()
+            }
+            "update_light" => {
+                let (x, z) = (int(fields, "chunkX")?, int(fields, "chunkZ")?);
+                Ok(vec![Self { x, z, missing: Missing::Kept }])
+            }
+            _ => {
+                let missing = Missing::of(fields, release)?;
+                Ok(vec![Self { x: int(fields, "x")?, z: int(fields, "z")?, missing }])
+            }
+        };
+        Some(packet.packed_value().map_err(ContentsError::from).and_then(|fields| read(&fields)))
+    }
 }
 
 /// The part of a chunk that a packet has.

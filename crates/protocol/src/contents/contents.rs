@@ -57,7 +57,7 @@ impl Contents {
             _ if release < Release::V1_2 => region::read(fields)?,
             "map_chunk_bulk" => planar::bulk(fields, compressed)?,
             // Palettes came before 15w40b, the first snapshot after 1.8 with a table.
-            "map_chunk" if release <= Release::V1_8 => planar::single(fields, compressed)?,
+            "map_chunk" if release <= Release::V1_8 => planar::single(fields, release, compressed)?,
             "update_light" => {
                 let (x, z) = (int(fields, "chunkX")?, int(fields, "chunkZ")?);
                 vec![Column { x, z, sections: Vec::new(), missing: Missing::Kept, biomes: None }]
@@ -126,7 +126,9 @@ impl Contents {
         let blocks = self.blocks?;
         let sections = self.columns.iter().flat_map(|column| column.sections.iter().enumerate());
         let is_unknown = |state: u32| blocks.name(self.block_number(state).into()).is_none();
-        let mut known = HashSet::new();
+        let (mut last, mut known) = (None, HashSet::new());
+        // Most blocks are as the one before.
+        let mut is_new = |state: u32| last.replace(state) != Some(state) && known.insert(state);
         for (place, section) in sections {
             let palette = match &section.blocks {
                 None => continue,
@@ -138,7 +140,7 @@ impl Contents {
             };
             let unknown = match palette {
                 Some((palette, _)) => palette.iter().copied().find(|state| is_unknown(*state)),
-                None => section.states().flatten().find(|it| known.insert(*it) && is_unknown(*it)),
+                None => section.states().flatten().find(|it| is_new(*it) && is_unknown(*it)),
             };
             if let Some(state) = unknown {
                 let number = self.block_number(state);
@@ -164,18 +166,17 @@ impl Contents {
     #[must_use]
     pub fn unknown_biome(&self) -> Option<String> {
         let are_sent = self.sent.name(BIOMES, 0).is_some();
-        // Since then, servers have biomes of their own.
-        let own = self.biomes.filter(|_| self.release < Release::V1_16_2);
-        let is_unknown = |number: u32| match (are_sent, own) {
-            (true, _) => self.sent.name(BIOMES, number.into()).is_none(),
-            // The game chooses one itself.
-            (false, Some(_)) if self.release < Release::V1_13 && number == UNSET => false,
-            (false, Some(own)) => own.name(number.into()).is_none(),
-            (false, None) => false,
-        };
+        // Since 1.16.2, servers have biomes of their own.
+        let own = self.biomes.filter(|_| !are_sent && self.release < Release::V1_16_2);
         if !are_sent && own.is_none() {
             return None;
         }
+        let is_unknown = |number: u32| match own {
+            None => self.sent.name(BIOMES, number.into()).is_none(),
+            // The game chooses one itself.
+            Some(_) if self.release < Release::V1_13 && number == UNSET => false,
+            Some(own) => own.name(number.into()).is_none(),
+        };
         let mut known = HashSet::new();
         for column in &self.columns {
             let mut flat = column.biomes.iter().flat_map(BiomeMap::numbers);

@@ -26,7 +26,7 @@ mod tests;
 pub use biome_map::BiomeMap;
 pub use blocks::Blocks;
 pub use changes::Changes;
-pub use column::{Column, Missing};
+pub use column::{Announced, Column, Missing};
 pub use container::{Container, Palette};
 pub use contents::Contents;
 pub use error::ContentsError;

@@ -18,7 +18,8 @@ pub(super) fn read(
 ) -> Result<Vec<Column>, ContentsError> {
     let (x, z) = (int(fields, "x")?, int(fields, "z")?);
     let data = bytes(fields, "chunkData")?;
-    let full = fields.get("groundUp").is_none_or(|it| *it.plain() == Value::Bool(true));
+    let missing = Missing::of(fields, release)?;
+    let full = missing != Missing::Kept;
     let (mut sections, rest) = if release >= Release::V1_18 {
         let sections = until_end(&data, release, masked(fields), sent)?;
         let numbers = 0..sections.len() as i32;
@@ -31,8 +32,6 @@ pub(super) fn read(
         let above = if release >= Release::V1_18 { i64::from(base) } else { 0 };
         section.origin = origin(x, i64::from(*number) + above, z);
     }
-    // Since 1.18 no section is left out.
-    let missing = if full && release < Release::V1_18 { Missing::Air } else { Missing::Kept };
     let biomes = biomes(fields, rest, release)?;
     let sections = sections.into_iter().map(|(_, section)| section).collect();
     Ok(vec![Column { x, z, sections, missing, biomes }])

@@ -4,10 +4,10 @@ use bytes::Bytes;
 
 use super::fields::{bytes, flag, int, list, zlib};
 use super::{BiomeMap, Blocks, Column, ContentsError, Missing, Section};
-use crate::schema::Value;
+use crate::schema::{Release, Value};
 
 /// A column as its packet announces it.
-struct Announced {
+struct Form {
     x: i32,
     z: i32,
     /// A bit for each section.
@@ -15,23 +15,23 @@ struct Announced {
     /// A bit for each section whose numbers have 12 bits; 1.7.
     add: u32,
     sky: bool,
-    /// `true` if it is a whole chunk.
-    full: bool,
-    /// `true` if without sections the client forgets the chunk.
-    unloads: bool,
+    missing: Missing,
 }
 
 /// Reads a `map_chunk` of 1.7 or 1.8. Whether there is sky light, only the size tells.
-pub(super) fn single(fields: &Value, compressed: bool) -> Result<Vec<Column>, ContentsError> {
+pub(super) fn single(
+    fields: &Value,
+    release: Release,
+    compressed: bool,
+) -> Result<Vec<Column>, ContentsError> {
     let add = if compressed { mask(fields, "addBitMap")? } else { 0 };
-    let mut announced = Announced {
+    let mut announced = Form {
         x: int(fields, "x")?,
         z: int(fields, "z")?,
         mask: mask(fields, "bitMap")?,
         add,
         sky: true,
-        full: flag(fields, "groundUp")?,
-        unloads: true,
+        missing: Missing::of(fields, release)?,
     };
     let expected = announced.size(compressed);
     let data = match compressed {
@@ -49,7 +49,7 @@ pub(super) fn bulk(fields: &Value, compressed: bool) -> Result<Vec<Column>, Cont
         let add = if compressed { mask(it, "addBitMap")? } else { 0 };
         let (x, z) = (int(it, "x")?, int(it, "z")?);
         let mask = mask(it, "bitMap")?;
-        Ok(Announced { x, z, mask, add, sky, full: true, unloads: false })
+        Ok(Form { x, z, mask, add, sky, missing: Missing::Air })
     });
     let announced = announced.collect::<Result<Vec<_>, ContentsError>>()?;
     let expected = announced.iter().map(|it| it.size(compressed)).sum();
@@ -61,7 +61,7 @@ pub(super) fn bulk(fields: &Value, compressed: bool) -> Result<Vec<Column>, Cont
 }
 
 fn columns(
-    announced: &[Announced],
+    announced: &[Form],
     data: &Bytes,
     compressed: bool,
 ) -> Result<Vec<Column>, ContentsError> {
@@ -81,14 +81,19 @@ fn columns(
     Ok(columns.collect())
 }
 
-impl Announced {
+impl Form {
     /// Returns the number of bytes.
     fn size(&self, compressed: bool) -> usize {
         let each = if compressed { VOLUME + HALF } else { 2 * VOLUME };
         let light = if self.sky { 2 * HALF } else { HALF };
         let sections = self.mask.count_ones() as usize;
         let add = (self.add & self.mask).count_ones() as usize;
-        sections * (each + light) + add * HALF + if self.full { BIOMES } else { 0 }
+        sections * (each + light) + add * HALF + if self.is_full() { BIOMES } else { 0 }
+    }
+
+    /// Returns whether it is a whole chunk, with biomes.
+    fn is_full(&self) -> bool {
+        self.missing != Missing::Kept
     }
 
     /// Reads the column from its bytes.
@@ -111,7 +116,7 @@ impl Announced {
         let block_light = part(sections, HALF);
         let sky_light = part(if self.sky { sections } else { 0 }, HALF);
         let adds = part((self.add & self.mask).count_ones() as usize, HALF);
-        let biomes = part(usize::from(self.full), BIOMES).pop();
+        let biomes = part(usize::from(self.is_full()), BIOMES).pop();
         let set = (0..u32::BITS).filter(|bit| self.mask >> bit & 1 == 1);
         let sections = set.enumerate().map(|(place, bit)| {
             let before = self.add & self.mask & ((1 << bit) - 1);
@@ -133,12 +138,8 @@ impl Announced {
             }
         });
         let biomes = biomes.filter(|biomes| !biomes.is_empty()).map(BiomeMap::Bytes);
-        let missing = match self.full {
-            true if self.mask == 0 && self.unloads => Missing::Unloaded,
-            true => Missing::Air,
-            false => Missing::Kept,
-        };
-        Column { x: self.x, z: self.z, sections: sections.collect(), missing, biomes }
+        let Self { x, z, missing, .. } = *self;
+        Column { x, z, sections: sections.collect(), missing, biomes }
     }
 }
 

@@ -12,12 +12,12 @@ named! {
     /// What follows when a packet breaks a rule.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
     pub enum Grade {
-        /// The peer ends the session, or the player never gets on.
+        /// The peer ends the session, or the player never sees the world.
         #[default]
         Ends => "ends",
-        /// The peer corrects or ignores it, or anticheats flag it.
+        /// The peer corrects or ignores the packet, or anticheats flag it.
         Corrects => "corrects",
-        /// The game does otherwise, and nobody minds.
+        /// Nothing, but the game does not do this.
         Differs => "differs",
     }
 
@@ -100,6 +100,12 @@ pub fn tick_rank(release: Release, packet: &PacketType) -> Option<u8> {
     order().of(release, packet)?.at("", release).next().map(|row| row.entry.0)
 }
 
+/// Returns whether a server ends the session of a player who attacks an entity of a type.
+#[must_use]
+pub fn is_unhurt(release: Release, entity: &str) -> bool {
+    unhurt().iter().any(|(name, versions)| name == entity && versions.contains(release))
+}
+
 /// A row of `[[order]]`.
 #[derive(Debug, Default)]
 pub(crate) struct Rank(u8);
@@ -157,6 +163,24 @@ fn rule(entry: &DeValue<'_>) -> Option<(String, Vec<ClientRow>)> {
         })
     });
     Some((text(entry, "name")?, rows.collect::<Option<_>>()?))
+}
+
+/// Returns the types of entities that cannot be attacked, read from the data file on first use.
+pub(crate) fn unhurt() -> &'static [(String, Versions)] {
+    static UNHURT: LazyLock<Vec<(String, Versions)>> = LazyLock::new(|| {
+        let file = DeTable::parse(FILE).expect(READ);
+        let rows = file.get_ref().get("unhurt").and_then(|it| it.get_ref().as_array());
+        let entities = rows
+            .into_iter()
+            .flat_map(|it| it.iter())
+            .filter_map(|row| row.get_ref().as_table()?.get("entities")?.get_ref().as_array());
+        let entity = |entry: &DeValue<'_>| {
+            let (name, versions) = entry.as_str()?.split_once(' ')?;
+            Some((name.to_owned(), Versions::parse(Family::Java, versions)?))
+        };
+        entities.flat_map(|it| it.iter()).map(|it| entity(it.get_ref()).expect(READ)).collect()
+    });
+    &UNHURT
 }
 
 /// Returns the answers, read from the data file on first use.

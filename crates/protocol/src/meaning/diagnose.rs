@@ -22,20 +22,18 @@ pub fn diagnose(packet: &Packet) -> Diagnostics {
     let Some(kind) = packet.kind().filter(can_break) else { return noted };
     let components = components::table().of(release, kind);
     let limits = LimitTracker::of_size(release, kind, components, size);
-    let has_stance = has_stance(kind, release);
-    if limits.is_none() && components.is_none() && !has_stance {
+    let stance = Stance::of(kind, release);
+    if limits.is_none() && components.is_none() && stance.is_none() {
         return noted;
     }
     let mut breaches = Breaches {
         release,
         limits,
         components,
-        has_stance,
+        stance,
         path: NamePath::default(),
         json: Diagnostics::NONE,
         others: Diagnostics::NONE,
-        height: None,
-        stance: None,
     };
     let is_whole = packet.walk(&mut breaches).is_ok();
     noted.and(breaches.json).and(if is_whole { breaches.others() } else { Diagnostics::NONE })
@@ -46,25 +44,49 @@ struct Breaches {
     release: Release,
     limits: Option<LimitTracker>,
     components: Option<&'static Fields<()>>,
-    /// `true` if the packet moves the player and has the height of the eyes.
-    has_stance: bool,
+    stance: Option<Stance>,
     path: NamePath,
     /// A component that is not JSON, which counts even if the rest of the packet does not decode.
     json: Diagnostics,
     others: Diagnostics,
-    /// The heights of the feet and the eyes.
+}
+
+/// The heights of the feet and the eyes in a packet that moves a player, as it has them up to 1.7.
+#[derive(Debug, Default)]
+pub struct Stance {
     height: Option<f64>,
     stance: Option<f64>,
 }
 
+impl Stance {
+    /// Creates the heights of a packet that is yet to be walked; `None` if packets of its type have none.
+    #[must_use]
+    pub fn of(kind: &PacketType, release: Release) -> Option<Self> {
+        let has_any = kind.role() == Some(Role::Movement) && release < Release::V1_8;
+        has_any.then(Self::default)
+    }
+
+    /// Takes the value at `path`.
+    pub fn leaf(&mut self, path: &str, value: &Scalar<'_>) {
+        match (path, *value) {
+            ("y", Scalar::Float64(float)) => self.height = Some(float),
+            ("stance", Scalar::Float64(float)) => self.stance = Some(float),
+            _ => {}
+        }
+    }
+
+    /// Returns whether a server ends the session for the distance of the eyes from the feet.
+    #[must_use]
+    pub fn is_illegal(&self) -> bool {
+        let (Some(y), Some(stance)) = (self.height, self.stance) else { return false };
+        // A player who rides sends this instead of a height.
+        (y, stance) != (RIDING, RIDING) && !STANCES.contains(&(stance - y))
+    }
+}
+
 impl Breaches {
     fn others(mut self) -> Diagnostics {
-        if self.has_stance
-            && let (Some(y), Some(stance)) = (self.height, self.stance)
-            // A player who rides sends this instead of a height.
-            && (y, stance) != (RIDING, RIDING)
-            && !STANCES.contains(&(stance - y))
-        {
+        if self.stance.is_some_and(|it| it.is_illegal()) {
             self.others.insert(Diagnostic::StanceIllegal);
         }
         self.others
@@ -99,10 +121,8 @@ impl Visitor for Breaches {
         if self.is_bad_json(&leaf.value) {
             self.json.insert(Diagnostic::JsonInvalid);
         }
-        match (self.path.as_str(), leaf.value) {
-            ("y", Scalar::Float64(float)) => self.height = Some(float),
-            ("stance", Scalar::Float64(float)) => self.stance = Some(float),
-            _ => {}
+        if let Some(stance) = &mut self.stance {
+            stance.leaf(self.path.as_str(), &leaf.value);
         }
         Flow::Continue(())
     }
@@ -151,12 +171,9 @@ fn may_break(kind: &PacketType, release: Release, size: usize) -> bool {
         known
     });
     let (word, bit) = trait_of(kind.name());
-    KNOWN[word] & bit != 0 || has_stance(kind, release) || LimitTracker::by_size(release, size)
-}
-
-/// Returns whether packets of a type move the player and have the height of the eyes, as up to 1.7.
-fn has_stance(kind: &PacketType, release: Release) -> bool {
-    kind.role() == Some(Role::Movement) && release < Release::V1_8
+    KNOWN[word] & bit != 0
+        || Stance::of(kind, release).is_some()
+        || LimitTracker::by_size(release, size)
 }
 
 /// Returns one of 512 bits by the length and three letters of a name.

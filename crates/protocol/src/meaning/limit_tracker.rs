@@ -22,13 +22,13 @@ pub struct LimitTracker {
 pub struct Breach {
     /// The rule that is broken.
     pub diagnostic: Diagnostic,
-    /// `false` if the game may bear it.
+    /// `false` if the game may accept it.
     pub certain: bool,
     /// The fault and the limit, in words.
     pub reason: String,
-    /// What follows.
+    /// The gravity of the breach.
     pub grade: Grade,
-    /// What follows in words, if the rule does not say it.
+    /// The consequence in words, if it is not that of the rule.
     pub then: Option<&'static str>,
 }
 
@@ -36,6 +36,11 @@ impl Breach {
     fn of(limit: &'static Limit, reason: String) -> Self {
         let (diagnostic, certain) = (limit.diagnostic(), limit.certain);
         Self { diagnostic, certain, reason, grade: limit.grade, then: limit.then.as_deref() }
+    }
+
+    /// Returns a key that is less for a graver breach.
+    fn gravity(&self) -> (Grade, bool) {
+        (self.grade, !self.certain)
     }
 
     /// Returns the breach of a packet that inflates to more bytes than the game reads.
@@ -88,15 +93,16 @@ impl LimitTracker {
             let (number, name) = self.deciding.get(field)?;
             Some(Known { number: *number, name: name.as_deref() })
         };
-        let (mut found, mut has_size) = (None, false);
+        let (mut found, mut has_size): (Option<Breach>, _) = (None, false);
         for limit in self.limits.at(path, other) {
-            has_size |= limit.is_of_size();
-            if found.is_none() {
-                found = limit.refusal(value).map(|reason| Breach::of(limit, reason));
+            // A milder one stands beside that of the type.
+            has_size |= limit.is_of_size() && limit.grade == Grade::Ends;
+            if found.as_ref().is_none_or(|it| limit.gravity() < it.gravity()) {
+                found = limit.refusal(value).map(|reason| Breach::of(limit, reason)).or(found);
             }
         }
-        if !has_size && found.is_none() {
-            found = self.of_type(path, value);
+        if !has_size && found.as_ref().is_none_or(|it| it.grade != Grade::Ends) {
+            found = self.of_type(path, value).or(found);
         }
         if let Some(field) = self.limits.decides(path) {
             let known = match *value {
@@ -116,8 +122,10 @@ impl LimitTracker {
             let (number, name) = self.deciding.get(field)?;
             Some(Known { number: *number, name: name.as_deref() })
         };
-        let mut limits = self.limits.at(path, other);
-        limits.find_map(|limit| Some(Breach::of(limit, limit.refuses_count(count)?)))
+        let limits = self.limits.at(path, other);
+        let breaches =
+            limits.filter_map(|limit| Some(Breach::of(limit, limit.refuses_count(count)?)));
+        breaches.min_by_key(Breach::gravity)
     }
 
     /// Checks a value against the limit of its type.

@@ -23,11 +23,11 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) struct Limit {
     rule: Option<Diagnostic>,
-    /// `false` if the game may bear a breach.
+    /// `false` if the game may accept a breach.
     pub(crate) certain: bool,
     /// What follows from a breach.
     pub(super) grade: Grade,
-    /// What follows in words, if the rule does not say it.
+    /// The consequence in words, if it is not that of the rule.
     pub(super) then: Option<String>,
     accepted: Accepted,
 }
@@ -130,6 +130,11 @@ impl Limit {
                 Diagnostic::NumberInvalid
             }
         })
+    }
+
+    /// Returns a key that is less for a limit whose breach is graver.
+    pub(super) fn gravity(&self) -> (Grade, bool) {
+        (self.grade, !self.certain)
     }
 
     /// Returns whether the limit is one of a text's length, or of the size of NBT.

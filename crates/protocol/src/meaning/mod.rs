@@ -32,9 +32,9 @@ mod tests;
 pub(crate) mod unit;
 
 pub use annotation::Known;
-pub use client::{Answer, ClientRow, Grade, tick_rank};
+pub use client::{Answer, ClientRow, Grade, is_unhurt, tick_rank};
 pub use components::is_component;
-pub use diagnose::diagnose;
+pub use diagnose::{Stance, diagnose};
 pub use disconnects::{DisconnectText, DisconnectTopic, disconnect_words};
 pub use field_meaning::FieldMeaning;
 pub use field_meanings::FieldMeanings;

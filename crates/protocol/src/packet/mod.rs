@@ -38,7 +38,7 @@ pub use packet::{Content, Packet};
 pub use per_protocol::PerProtocol;
 pub use raw_reason::RawReason;
 pub use reading::{ReadAs, Reading};
-pub use sent_registries::SentRegistries;
+pub use sent_registries::{SentRegistries, dimension_ceiling};
 pub use styled_text::{StyledText, TextColor, TextSpan};
 pub use tally::{ProtocolTally, Tally, TypeCounts};
 pub use timestamp::Timestamp;

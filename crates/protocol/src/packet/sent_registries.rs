@@ -27,10 +27,13 @@ struct Contents {
 }
 
 /// The vertical extent of the worlds of a dimension type, in blocks.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct World {
+    /// The name of the dimension type.
+    name: String,
     bottom: i32,
     height: i32,
+    ceiling: Option<i32>,
 }
 
 impl SentRegistries {
@@ -96,6 +99,13 @@ impl SentRegistries {
         fitting.all(|world| world.bottom == bottom).then_some(bottom)
     }
 
+    /// Returns the height at which the ceiling of a dimension type ends; `None` if it has none, or the server has not
+    /// described it.
+    #[must_use]
+    pub fn ceiling(&self, dimension_type: &str) -> Option<i32> {
+        self.contents()?.worlds.iter().find(|world| world.name == dimension_type)?.ceiling
+    }
+
     /// Returns the names in a registry.
     fn of(&self, registry: &str) -> Option<&Vec<String>> {
         self.contents()?.names.get(registry)
@@ -119,13 +129,19 @@ impl SentRegistries {
 
 impl World {
     /// Reads the description of a dimension type.
-    fn read(description: &Tag) -> Option<Self> {
-        let int = |name: &str| match inside(description, name)? {
-            Tag::Int(int) => Some(*int),
-            _ => None,
-        };
-        Some(Self { bottom: int("min_y")?, height: int("height")? })
+    fn read(name: String, description: &Tag) -> Option<Self> {
+        let (bottom, height) = (int(description, "min_y")?, int(description, "height")?);
+        Some(Self { name, bottom, height, ceiling: dimension_ceiling(description) })
     }
+}
+
+/// Returns the height at which the ceiling ends that a dimension type has by its description; `None` if it has none.
+#[must_use]
+pub fn dimension_ceiling(description: &Tag) -> Option<i32> {
+    let has_ceiling = matches!(inside(description, "has_ceiling")?, Tag::Byte(flag) if *flag != 0);
+    // Before 1.17, every world begins at 0.
+    let bottom = int(description, "min_y").unwrap_or_default();
+    int(description, "logical_height").filter(|_| has_ceiling).map(|it| bottom.saturating_add(it))
 }
 
 /// Adds the contents of a packet.
@@ -142,7 +158,7 @@ fn read_one(fields: &Value, contents: &mut Contents) {
         if id == DIMENSIONS {
             let described = entries.iter().take(MAX_ENTRIES).filter_map(|entry| {
                 let Value::Nbt(nbt) = entry.get("value")?.plain() else { return None };
-                World::read(&nbt.root)
+                World::read(name(entry), &nbt.root)
             });
             *worlds = described.collect();
         }
@@ -155,7 +171,11 @@ fn read_one(fields: &Value, contents: &mut Contents) {
         let mut of_registry = Vec::new();
         if text(id) == DIMENSIONS {
             let entries = list.items.iter().take(MAX_ENTRIES);
-            *worlds = entries.filter_map(|it| World::read(inside(it, "element")?)).collect();
+            let world = |entry: &Tag| {
+                let Some(Tag::Text(name)) = inside(entry, "name") else { return None };
+                World::read(text(name), inside(entry, "element")?)
+            };
+            *worlds = entries.filter_map(world).collect();
         }
         for entry in list.items.iter().take(MAX_ENTRIES) {
             let number = match inside(entry, "id") {
@@ -177,6 +197,13 @@ fn read_one(fields: &Value, contents: &mut Contents) {
 fn inside<'t>(tag: &'t Tag, name: &str) -> Option<&'t Tag> {
     let Tag::Compound(compound) = tag else { return None };
     compound.get(name)
+}
+
+fn int(tag: &Tag, name: &str) -> Option<i32> {
+    match inside(tag, name)? {
+        Tag::Int(int) => Some(*int),
+        _ => None,
+    }
 }
 
 fn text(bytes: &Bytes) -> String {

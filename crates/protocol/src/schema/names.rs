@@ -198,6 +198,19 @@ impl Role {
         )
     }
 
+    /// Returns the state of the packets behind this one in its direction, if that is all that it changes: not for
+    /// [`LoginSuccess`](Self::LoginSuccess), see [`Protocol::follow`](super::Protocol::follow).
+    #[must_use]
+    pub fn next_state(self) -> Option<State> {
+        match self {
+            Self::FinishConfiguration => Some(State::Play),
+            Self::LoginAcknowledged
+            | Self::StartConfiguration
+            | Self::ConfigurationAcknowledged => Some(State::Configuration),
+            _ => None,
+        }
+    }
+
     /// Returns whether the packet affects how later packets are decoded, or what the session waits
     /// for.
     #[must_use]

@@ -197,6 +197,20 @@ impl Protocol {
         })
     }
 
+    /// Changes the states of both directions as a packet with `role` does.
+    pub fn follow(&self, role: Role, direction: Direction, states: &mut PerDirection<State>) {
+        if let Some(next) = role.next_state() {
+            states[direction] = next;
+        } else if role == Role::LoginSuccess {
+            let acknowledged = Role::LoginAcknowledged;
+            if self.role(State::Login, Direction::Serverbound, acknowledged).is_some() {
+                states.clientbound = State::Configuration;
+            } else {
+                *states = PerDirection::new(State::Play, State::Play);
+            }
+        }
+    }
+
     /// Reads the packet id of a body. Returns the packet and the offset of its first field.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use super::super::{
 use super::metadata::Metadata;
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Neighbors, Packet, SentRegistries, Timestamp};
-use mitmcraft_protocol::schema::{Catalog, Direction, Release, Role, State, Value};
+use mitmcraft_protocol::schema::{Catalog, Direction, PerDirection, Role, State, Value};
 
 /// Reads the packets of a recording of ReplayMod as one session, whose number is 1.
 ///
@@ -133,18 +133,14 @@ impl<R: Read> McprReader<R> {
             let registries = Arc::new(self.context.registries.with(&packet));
             Arc::make_mut(&mut self.context).registries = registries;
         }
-        let next = match packet.role() {
-            Some(Role::LoginSuccess) => {
-                Arc::make_mut(&mut self.context).player = player(&packet);
-                match self.context.protocol.release() >= Release::V1_20_2 {
-                    true => State::Configuration,
-                    false => State::Play,
-                }
-            }
-            Some(Role::FinishConfiguration) => State::Play,
-            Some(Role::StartConfiguration) => State::Configuration,
-            _ => self.state,
-        };
+        if packet.role() == Some(Role::LoginSuccess) {
+            Arc::make_mut(&mut self.context).player = player(&packet);
+        }
+        let mut states = PerDirection::new(self.state, self.state);
+        if let Some(role) = packet.role() {
+            self.context.protocol.follow(role, packet.direction(), &mut states);
+        }
+        let next = states.clientbound;
         if next != self.state {
             self.state = next;
             self.state_event(at);

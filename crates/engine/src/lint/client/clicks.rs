@@ -4,7 +4,7 @@ use crate::analysis::ends_tick;
 use crate::capture::Record;
 use mitmcraft_protocol::schema::{Name, Release, Value};
 
-/// The actions of a player with keys and buttons, in the order of a tick.
+/// The state of a player's actions with keys and buttons, tick by tick.
 #[derive(Debug, Default)]
 pub(super) struct Clicks {
     /// The highest rank of the tick so far.

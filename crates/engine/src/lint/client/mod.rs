@@ -19,7 +19,7 @@ use crate::capture::Record;
 use answers::Answers;
 use clicks::{Clicks, Exempt};
 use fields::Fields;
-use mitmcraft_protocol::meaning::{Answer, ClientRow, FieldMeanings, tick_rank};
+use mitmcraft_protocol::meaning::{Answer, ClientRow, FieldMeanings, is_unhurt, tick_rank};
 use mitmcraft_protocol::packet::{Packet, Timestamp};
 use mitmcraft_protocol::schema::{Family, Name, Release, Role, State, Value};
 use movement::Movement;
@@ -57,7 +57,7 @@ pub(super) struct Client {
     states: HashSet<i64>,
     /// The places of the last signs whose editor the server has opened; at most [`MAX_SIGNS`].
     signs: VecDeque<Value>,
-    /// The names of the packets that the client has yet to send first in the configuration or the game.
+    /// The packets that the client must send next, before any others, in the configuration or the game.
     begin: &'static [&'static str],
     /// The time of the last signed message.
     said: Option<i64>,
@@ -70,25 +70,26 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Takes a packet that the client has received.
-    pub(super) fn hear(&mut self, record: &Record) {
+    /// Takes a packet that the client has received, and returns the rules that the client breaks by then.
+    pub(super) fn hear(&mut self, record: &Record) -> Vec<(Record, Fault)> {
         let packet = &record.packet;
-        let Some(kind) = packet.kind() else { return };
+        let Some(kind) = packet.kind() else { return Vec::new() };
         let release = packet.context().protocol.release();
         let is_join = packet.role() == Some(Role::JoinGame);
         let is_heard = packet.state() == State::Play && HEARD.contains(&&**kind.name());
         // Decoding takes longest.
         if !(is_join || is_heard || Answer::to(release, kind).is_some()) || !is_judged(packet) {
-            return;
+            return Vec::new();
         }
         self.answers.ask(record);
         if is_join {
             self.join(packet);
         }
+        let mut found = Found { release, record, faults: Vec::new() };
         if is_join || !is_heard {
-            return;
+            return found.faults;
         }
-        let Some(fields) = Fields::of(packet) else { return };
+        let Some(fields) = Fields::of(packet) else { return found.faults };
         self.movement.hear(kind.name(), &fields, self.player);
         match &**kind.name() {
             "respawn" => {
@@ -130,9 +131,17 @@ impl Client {
                 }
                 self.signs.extend(fields.get("location").cloned());
             }
-            "player_chat" => self.heard += i64::from(fields.get("signature").is_some()),
+            "player_chat" if fields.get("signature").is_some() => {
+                self.heard += 1;
+                let open = self.heard - self.acknowledged;
+                if open == MAX_UNSEEN + 1 && release >= Release::V1_19_3 {
+                    let reason = format!("{open} messages are not acknowledged");
+                    found.add(ClientRule::ChatPending, None, reason);
+                }
+            }
             _ => {}
         }
+        found.faults
     }
 
     /// Takes a packet that the client has sent, and returns the rules that it, or an earlier one, breaks. `type_of`
@@ -267,7 +276,7 @@ impl Client {
         if self.player == Some(target) {
             let reason = "the player attacks itself".to_owned();
             found.add(ClientRule::AttackSelf, Some(field), reason);
-        } else if let Some(entity) = type_of(target).filter(|it| UNHURT.contains(it)) {
+        } else if let Some(entity) = type_of(target).filter(|it| is_unhurt(found.release, it)) {
             let reason = format!("the entity is of type {entity}, which cannot be attacked");
             found.add(ClientRule::AttackInvalid, Some(field), reason);
         }
@@ -373,11 +382,6 @@ impl Client {
         else {
             return;
         };
-        let open = self.heard - self.acknowledged;
-        if open > MAX_UNSEEN && found.release >= Release::V1_19_3 {
-            let reason = format!("{open} messages were not acknowledged");
-            found.add(ClientRule::ChatPending, None, reason);
-        }
         self.acknowledged = self.acknowledged.saturating_add(count);
         if found.release >= Release::V1_19_3 && self.acknowledged > self.heard {
             let Self { acknowledged, heard, .. } = self;
@@ -420,13 +424,15 @@ fn is_lectern(packet: &Packet, fields: &Fields) -> bool {
     name == Some("lectern")
 }
 
-/// Returns whether a mode of clicks has a button. A key of a player's choice clones an item.
+/// Returns whether a mode of clicks has a button. The one that clones an item is of the player's choice.
 fn has_button(mode: i64, button: i64) -> bool {
     match mode {
         0 | 1 | 4 => matches!(button, 0 | 1),
         2 => matches!(button, 0..=8 | 40),
+        3 => button >= 0,
         5 => matches!(button, 0..=2 | 4..=6 | 8..=10),
         6 => button == 0,
+        // The mode has a limit.
         _ => true,
     }
 }
@@ -436,9 +442,6 @@ fn is_judged(packet: &Packet) -> bool {
     let release = packet.context().protocol.release();
     release.family() == Family::Java && release >= Release::V1_8 && packet.error().is_none()
 }
-
-/// The types of entities for whose attack a server ends the session.
-const UNHURT: [&str; 4] = ["arrow", "experience_orb", "item", "item_stack"];
 
 /// The packets of the server in the game that rules need.
 const HEARD: [&str; 18] = [

@@ -18,7 +18,7 @@ pub struct Visit {
     pub is_demanded: bool,
     /// The stages that were reached.
     pub stages: BTreeSet<Stage>,
-    /// Why the last connection ended.
+    /// The reason why the last connection ended.
     pub end: String,
 }
 
@@ -59,7 +59,7 @@ impl Visit {
         }
     }
 
-    /// Adds what a connection has come to.
+    /// Adds the stages and the end of a connection.
     pub fn add(&mut self, visitor: &Visitor) {
         self.stages.extend(&visitor.stages);
         visitor.end.clone_into(&mut self.end);

@@ -21,7 +21,7 @@ pub struct Visitor {
     seed: [u8; 32],
     /// The stages that were reached.
     pub(super) stages: BTreeSet<Stage>,
-    /// Why the connection ends, once it does.
+    /// The reason why the connection ends, once it does.
     pub(super) end: String,
     /// `true` once the server has asked for a verified player and the visitor has no account.
     is_unverified: bool,
@@ -173,7 +173,7 @@ impl Visitor {
         }
     }
 
-    /// Answers a packet that leads on.
+    /// Answers a packet that leads to the next phase.
     fn on_role(&mut self, role: Role, fields: Value) {
         match role {
             // A server that repeats itself is not asked again.
@@ -202,7 +202,7 @@ impl Visitor {
         }
     }
 
-    /// Answers a packet that a session needs no role for.
+    /// Answers a packet without a role.
     fn on_named(&mut self, name: &str, fields: &Value) {
         let field = |name: &str| fields.get(name).cloned().unwrap_or(Value::Absent);
         let body = match name {
@@ -279,7 +279,7 @@ impl Visitor {
         self.endpoint.set_cipher(&answer.key.secret);
     }
 
-    /// Says what client this is, as games do when they begin.
+    /// Sends brand and settings, as the game does when it begins.
     fn introduce(&mut self) {
         let (brand, settings) = (self.speech().brand(), self.speech().settings());
         self.say(brand);
@@ -469,7 +469,7 @@ fn known_packs(fields: &Value) -> Value {
     Value::List(own.cloned().collect())
 }
 
-/// Remark on the reason of a disconnect, if the server verifies players and the visitor has no account.
+/// A remark on the reason of a disconnect, if the server verifies players and the visitor has no account.
 const UNVERIFIED: &str = " (it verifies players, who need an account)";
 
 /// Packets without a role that a client does something about.

@@ -6,15 +6,18 @@ pub(crate) mod planted;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::*;
 use crate::capture::{Entry, Event, EventKind, Outcome, Record, Sink as _, Summary, open_capture};
 use crate::report::{Finding, Report as _, junit};
 use crate::text::LineOptions;
 use mitmcraft_protocol::codec::Frame;
+use mitmcraft_protocol::meaning::Grade;
 use mitmcraft_protocol::packet::{
     Content, Context, Diagnostic, Packet, RawReason, SentRegistries, Timestamp,
 };
-use mitmcraft_protocol::schema::{Catalog, Direction, State};
+use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
 
 /// Returns the bytes of hex digits.
 fn hex(digits: &str) -> Vec<u8> {
@@ -307,6 +310,27 @@ fn what_a_client_sends_is_judged_if_its_side_is() {
         assert_eq!(found, Vec::from_iter(is_found.then_some((rule, true))), "{side:?}");
         assert_eq!(report.count("1.20.1", rule), u64::from(is_found));
     }
+}
+
+#[test]
+fn a_finding_that_ends_the_session_is_not_counted_with_a_milder_one() {
+    let context = Arc::new(context(767));
+    let kind = context.protocol.named(State::Play, Direction::Serverbound, "name_item").unwrap();
+    let mut linter = Linter::new(LintSide::Client);
+    for (seq, length) in [(1, 51), (2, 32_768), (3, 52)] {
+        let value = Value::from_json(&json!({ "name": "x".repeat(length) }));
+        let body = context.protocol.encode(kind, &value).unwrap();
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let (direction, state) = (Direction::Serverbound, State::Play);
+        let packet =
+            Packet::new(Arc::clone(&context), seq, Timestamp(0), direction, state, content);
+        linter.write(&Entry::Packet(Record::passed(packet))).unwrap();
+    }
+    linter.finish().unwrap();
+    let report = linter.report();
+    let found: Vec<_> = report.findings.iter().map(|it| (it.grade, seq(it), it.count)).collect();
+    assert_eq!(found, [(Some(Grade::Ends), 2, 1), (Some(Grade::Corrects), 1, 2)]);
+    assert!(!report.passed());
 }
 
 /// The first part of a frame has its length; a stream can end within a frame because its reader left.

@@ -5,16 +5,16 @@
 
 mod block_colors;
 mod map_writer;
+mod path;
 mod picture;
 mod png;
 mod surface;
 mod terrain;
 #[cfg(test)]
 mod tests;
-mod way;
 
 pub use map_writer::{MapReport, MapWriter, WorldMap};
+pub use path::{is_walked, player_place};
 pub use picture::{TILE_CHUNKS, tile};
 pub use surface::Surface;
-pub use terrain::{Entered, Seen, Sight, Terrain, sights};
-pub use way::player_place;
+pub use terrain::{Entered, Extent, Seen, Sight, Terrain, sights};

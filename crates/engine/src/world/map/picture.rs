@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use super::block_colors::MapColors;
 use super::png::PngWriter;
-use super::surface::{Column, Surface};
+use super::surface::{Column, PATH, PATH_END, Surface};
 
 /// Draws a tile of [`TILE_CHUNKS`] chunks in each direction as PNG, a pixel for each column. `surface` returns what is seen
 /// of a chunk; the row of chunks north of the tile is asked for as well. Returns `None` if the tile has no chunk.
@@ -22,7 +22,7 @@ pub fn tile<'s>(
     }
     let mut png = Vec::new();
     // Writing to memory does not fail.
-    draw(&mut png, area, surface, |_, _| {}).ok()?;
+    draw(&mut png, area, surface).ok()?;
     Some(png)
 }
 
@@ -49,13 +49,11 @@ impl Area {
     }
 }
 
-/// Draws an area as PNG. `finish_row` changes the pixels of a row before it is written: places in the palette that
-/// [`palette`] returns.
+/// Draws an area as PNG.
 pub(super) fn draw<'s>(
     out: &mut dyn Write,
     area: Area,
     surface: impl Fn(i32, i32) -> Option<&'s Surface>,
-    mut finish_row: impl FnMut(i32, &mut [u8]),
 ) -> io::Result<()> {
     let (width, height) = area.size();
     let mut png = PngWriter::new(out, (width, height), &palette(), usize::from(SHADES))?;
@@ -80,19 +78,20 @@ pub(super) fn draw<'s>(
                     *height = column.map(|it| it.y);
                 }
             }
-            finish_row(chunk_z.wrapping_mul(16).wrapping_add(z as i32), &mut pixels);
             png.row(&pixels)?;
         }
     }
     png.finish()
 }
 
-/// Returns the byte of a column on the game's maps: its colour times 4 and its shade. Land is lighter than the north of it
-/// if it is higher, and darker if it is lower; water is darker where it is deep. Between shades, every other column has the
-/// next.
+/// Returns the place of a column's colour in the palette: as on the game's maps, its base colour times 4 and its shade.
+/// Land is lighter than the north of it if it is higher, and darker if it is lower; water is darker where it is deep.
+/// Between shades, every other column has the next.
 fn shaded(column: Column, north: Option<i16>, is_odd: bool) -> u8 {
-    if column.color == 0 {
-        return 0;
+    match column.color {
+        0 => return 0,
+        mark @ (PATH | PATH_END) => return PATH * SHADES + (mark - PATH),
+        _ => {}
     }
     let odd = if is_odd { 1.0 } else { 0.0 };
     let shade = if column.depth > 0 {
@@ -112,7 +111,7 @@ fn shaded(column: Column, north: Option<i16>, is_odd: bool) -> u8 {
     column.color * SHADES + shade
 }
 
-/// Returns the colours of all bytes on maps, and behind them those of [`WAY`] and [`WAY_END`].
+/// Returns the colours of all bytes on maps, and behind them those of [`PATH`] and [`PATH_END`].
 fn palette() -> Vec<[u8; 3]> {
     let shades = |rgb: &[u8; 3]| {
         let rgb = *rgb;
@@ -122,12 +121,6 @@ fn palette() -> Vec<[u8; 3]> {
     palette.extend([[0xff, 0x2d, 0x95], [0xff, 0xff, 0xff]]);
     palette
 }
-
-/// The place of a player's way in the palette.
-pub(super) const WAY: u8 = 62 * SHADES;
-
-/// The place of the end of a player's way in the palette.
-pub(super) const WAY_END: u8 = WAY + 1;
 
 /// Shades of a base colour.
 const SHADES: u8 = 4;

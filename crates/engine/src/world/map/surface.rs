@@ -13,7 +13,7 @@ pub struct Surface {
 pub(super) struct Column {
     /// The height of the highest block with a colour; [`i16::MIN`] if there is none.
     pub(super) y: i16,
-    /// Its base colour, 0 if there is none.
+    /// Its base colour, 0 if there is none; or [`PATH`] or [`PATH_END`].
     pub(super) color: u8,
     /// The number of blocks of water from there down, as far as it matters; 0 for land.
     pub(super) depth: u8,
@@ -24,33 +24,38 @@ pub(super) struct Column {
 enum Phase {
     /// In the ceiling of the dimension, of which only what is below is shown.
     Ceiling,
+    /// In the rock below the ceiling, which is shown if nothing is free below it.
+    Rock,
+    /// In the free space over the ground.
     Above,
     InWater,
     Done,
 }
 
 impl Surface {
-    /// Looks at a chunk from above, from below its ceiling if the dimension has one. Returns also the states of the blocks
-    /// that are seen; those of columns without any are 0. Numbers that the version does not have are counted in `unknown`.
+    /// Looks at a chunk from above, or, if the dimension has a ceiling that ends below the height `ceiling`, from inside it.
+    /// Returns also the states of the blocks that are seen; those of columns without any are 0. Numbers that the version
+    /// does not have are counted in `unknown`.
     pub(super) fn of(
         chunk: &KnownChunk,
         colors: &mut BlockColors,
-        has_ceiling: bool,
+        ceiling: Option<i32>,
         unknown: &mut u64,
     ) -> (Self, Box<[u32; COLUMNS]>) {
-        let begin = if has_ceiling { Phase::Ceiling } else { Phase::Above };
+        let begin = if ceiling.is_some() { Phase::Ceiling } else { Phase::Above };
         let mut view = View {
             columns: Box::new([Column { y: i16::MIN, color: 0, depth: 0 }; COLUMNS]),
             states: Box::new([0; COLUMNS]),
             phases: [begin; COLUMNS],
         };
-        let mut last = None;
+        // The number of the section above.
+        let mut last = ceiling.map(|ceiling| ceiling >> 4);
         for number in chunk.numbers().into_iter().rev() {
-            if has_ceiling && number > HIGHEST_BELOW_CEILING {
+            if last.is_some_and(|last| number >= last) {
                 continue;
             }
             // Sections that were not sent are air.
-            if last.is_some_and(|last: i32| number + 1 < last) {
+            if last.is_some_and(|last| number + 1 < last) {
                 view.air();
             }
             last = Some(number);
@@ -76,6 +81,13 @@ impl Surface {
         self.column(x, z).filter(|it| it.color != 0).map(|it| it.y)
     }
 
+    /// Draws a mark over a column: [`PATH`] or [`PATH_END`].
+    pub(super) fn mark(&mut self, x: usize, z: usize, mark: u8) {
+        if let Some(column) = self.columns.get_mut(z * WIDTH + x) {
+            column.color = mark;
+        }
+    }
+
     pub(super) fn column(&self, x: usize, z: usize) -> Option<Column> {
         self.columns.get(z * WIDTH + x).copied()
     }
@@ -92,7 +104,7 @@ impl View {
     fn air(&mut self) {
         for phase in &mut self.phases {
             match phase {
-                Phase::Ceiling => *phase = Phase::Above,
+                Phase::Ceiling | Phase::Rock => *phase = Phase::Above,
                 Phase::InWater => *phase = Phase::Done,
                 Phase::Above | Phase::Done => {}
             }
@@ -122,12 +134,14 @@ impl View {
                     Phase::InWater if is_water && column.depth < DEEPEST => column.depth += 1,
                     Phase::InWater => *phase = Phase::Done,
                     _ if color == 0 => *phase = Phase::Above,
-                    Phase::Ceiling if column.color == 0 => {
-                        // Shown if nothing is free below it.
+                    Phase::Ceiling if column.color != color => {
+                        if column.color != 0 {
+                            *phase = Phase::Rock;
+                        }
                         *column = Column { y, color, depth: 0 };
                         *seen = *state;
                     }
-                    Phase::Ceiling => {}
+                    Phase::Ceiling | Phase::Rock => {}
                     _ => {
                         *column = Column { y, color, depth: is_water.into() };
                         *seen = *state;
@@ -145,8 +159,11 @@ const COLUMNS: usize = WIDTH * WIDTH;
 /// Columns of a chunk in each direction.
 const WIDTH: usize = 16;
 
-/// The section in which the ceiling of the nether is.
-const HIGHEST_BELOW_CEILING: i32 = 7;
+/// The mark of a player's path: a colour after those of blocks.
+pub(super) const PATH: u8 = 62;
+
+/// The mark of the end of a player's path.
+pub(super) const PATH_END: u8 = PATH + 1;
 
 /// The depth from which water is not darker.
 const DEEPEST: u8 = 16;

@@ -2,14 +2,16 @@ use std::sync::Arc;
 
 use super::block_colors::BlockColors;
 use super::surface::Surface;
-use crate::world::dimension::{Dimension, NETHER};
+use crate::world::dimension::Dimension;
+use crate::world::known_chunk::is_whole;
 use crate::world::region::Region;
-use crate::world::world_writer::{LeftOut, chunks};
+use crate::world::world_writer::LeftOut;
+use mitmcraft_protocol::contents::{Announced, Changes, Missing};
 use mitmcraft_protocol::meaning::{RegistryKind, registry};
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Protocol, Release, Value};
+use mitmcraft_protocol::schema::{Protocol, Release};
 
-/// A chunk about which a packet says something.
+/// What a packet says of the blocks of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sight {
@@ -17,33 +19,46 @@ pub struct Sight {
     pub x: i32,
     /// See [`x`](Self::x).
     pub z: i32,
-    /// `true` if the packet has the whole chunk: what was known of it before does not matter.
-    pub is_whole: bool,
+    /// The blocks that the packet puts.
+    pub extent: Extent,
 }
 
-/// Returns the chunks whose blocks a packet puts or changes; none for other packets.
+/// The blocks of a chunk that a packet puts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// All of the chunk: what was known of it before does not matter.
+    Whole,
+    /// Some sections.
+    Sections,
+    /// One block, by a number that tells those of a chunk apart.
+    Block(u32),
+}
+
+/// Returns what a packet says of the blocks of chunks; nothing for other packets.
 #[must_use]
 pub fn sights(packet: &Packet) -> Vec<Sight> {
-    let Some(kind) = packet.kind() else { return Vec::new() };
-    let is_whole = match &**kind.name() {
-        "map_chunk_bulk" => true,
-        "map_chunk" => {
-            let Ok(fields) = packet.packed_value() else { return Vec::new() };
-            let is_true = |it: &Value| *it.plain() == Value::Bool(true);
-            let is_whole = fields.get("groundUp").is_none_or(is_true);
-            let release = packet.context().protocol.release();
-            let is_empty = fields.get("bitMap").and_then(Value::as_int) == Some(0);
-            if is_whole && is_empty && release <= Release::V1_8 {
-                // It unloads the chunk, which stays as it was.
-                return Vec::new();
-            }
-            is_whole
-        }
-        "block_change" | "multi_block_change" | "explosion" | "acknowledge_player_digging" => false,
-        _ => return Vec::new(),
+    if packet.kind().is_some_and(|kind| &**kind.name() == "update_light") {
+        return Vec::new();
+    }
+    let release = packet.context().protocol.release();
+    if let Some(announced) = Announced::read(packet) {
+        let announced = announced.unwrap_or_default().into_iter();
+        // A chunk that is unloaded stays as it was.
+        let kept = announced.filter(|it| it.missing != Missing::Unloaded);
+        let sight = |Announced { x, z, missing, .. }| {
+            let is_whole = is_whole(missing, release);
+            Sight { x, z, extent: if is_whole { Extent::Whole } else { Extent::Sections } }
+        };
+        return kept.map(sight).collect();
+    }
+    let changes = Changes::read(packet).and_then(Result::ok);
+    let sight = |([x, y, z], _): &([i32; 3], u32)| {
+        // No world is higher.
+        let y = u32::from(i16::try_from(*y).ok()?.cast_unsigned());
+        let block = y << 8 | (z & 15).cast_unsigned() << 4 | (x & 15).cast_unsigned();
+        Some(Sight { x: x >> 4, z: z >> 4, extent: Extent::Block(block) })
     };
-    let chunks = chunks(packet).unwrap_or_default();
-    chunks.into_iter().map(|(x, z)| Sight { x, z, is_whole }).collect()
+    changes.iter().flat_map(|it| it.all.iter().filter_map(sight)).collect()
 }
 
 /// The dimension into which a packet brings the player.
@@ -54,8 +69,8 @@ pub struct Entered {
     pub sent: String,
     /// The name in a world: `minecraft:overworld`.
     pub name: String,
-    /// `true` if it has a ceiling, as the nether.
-    pub has_ceiling: bool,
+    /// The height at which its ceiling ends, if it has one, as the nether.
+    pub ceiling: Option<i32>,
 }
 
 impl Entered {
@@ -72,17 +87,17 @@ impl Entered {
     }
 
     fn new(dimension: Dimension) -> Self {
-        let has_ceiling = dimension.kind() == NETHER;
-        Self { sent: dimension.sent, name: dimension.name, has_ceiling }
+        let Dimension { sent, name, ceiling, .. } = dimension;
+        Self { sent, name, ceiling }
     }
 }
 
-/// Rebuilds chunks of the packets about them.
+/// Chunks that are rebuilt from the packets about them.
 #[derive(Debug)]
 pub struct Terrain {
     /// By their coordinates.
     regions: Vec<((i32, i32), Region)>,
-    has_ceiling: bool,
+    ceiling: Option<i32>,
     colors: Vec<(Arc<Protocol>, BlockColors)>,
 }
 
@@ -97,14 +112,13 @@ pub struct Seen {
 }
 
 impl Terrain {
-    /// Creates a terrain without chunks; of one with a ceiling, what is below it is seen.
+    /// Creates a terrain without chunks; of one with a ceiling that ends at a height, what is below it is seen.
     #[must_use]
-    pub fn new(has_ceiling: bool) -> Self {
-        Self { regions: Vec::new(), has_ceiling, colors: Vec::new() }
+    pub fn new(ceiling: Option<i32>) -> Self {
+        Self { regions: Vec::new(), ceiling, colors: Vec::new() }
     }
 
-    /// Takes a packet about a chunk, after those that came earlier. What it says of chunks in other regions of 32 × 32 is
-    /// left out.
+    /// Applies the next packet about a chunk. What it says of chunks in other regions of 32 × 32 is ignored.
     pub fn take(&mut self, packet: &Packet, x: i32, z: i32) {
         let place = (x >> 5, z >> 5);
         let known = self.regions.iter().position(|(it, _)| *it == place);
@@ -128,7 +142,7 @@ impl Terrain {
             self.colors.len() - 1
         });
         let (_, colors) = self.colors.get_mut(index)?;
-        let (surface, states) = Surface::of(chunk, colors, self.has_ceiling, &mut 0);
+        let (surface, states) = Surface::of(chunk, colors, self.ceiling, &mut 0);
         Some(Seen { surface, states, protocol: Arc::clone(protocol) })
     }
 }

@@ -2,14 +2,15 @@
 
 use std::io::{Cursor, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use flate2::Crc;
 use flate2::read::ZlibDecoder;
 
 use super::*;
-use crate::capture::{Entry, Sink as _, open_capture};
+use crate::capture::{Entry, Event, EventKind, Sink as _, Summary, open_capture};
 use crate::world::LeftOut;
-use crate::world::tests::{change, chunk, login, packet, state};
+use crate::world::tests::{change, chunk, login, login_of, packet, state, string};
 use mitmcraft_protocol::schema::Catalog;
 
 /// A picture: its width, its pixels, and its palette.
@@ -58,7 +59,12 @@ impl Picture {
 }
 
 fn maps(entries: &[Entry]) -> MapReport {
-    let mut writer = MapWriter::new(Cursor::new(Vec::new()));
+    maps_within(usize::MAX, entries)
+}
+
+/// Makes maps that take about as much memory.
+fn maps_within(memory: usize, entries: &[Entry]) -> MapReport {
+    let mut writer = MapWriter::new(Cursor::new(Vec::new()), memory);
     entries.iter().for_each(|entry| writer.write(entry).unwrap());
     writer.finish().unwrap()
 }
@@ -117,7 +123,7 @@ fn columns_have_the_colour_of_their_highest_block_and_shades_by_height_and_depth
 }
 
 #[test]
-fn what_was_never_sent_is_transparent_and_ways_are_lines() {
+fn what_was_never_sent_is_transparent_and_paths_are_lines() {
     let stone = state(765, "stone");
     let entries = [
         login(1, "minecraft:overworld"),
@@ -139,6 +145,44 @@ fn what_was_never_sent_is_transparent_and_ways_are_lines() {
     let row: Vec<u8> = (4..14).map(|x| picture.at(x, 3)).collect();
     assert_eq!(row, [stone, 248, 248, 248, 248, 248, 249, 249, 249, stone]);
     assert_eq!([picture.at(36, 20), picture.at(37, 21), picture.at(38, 20)], [249, 249, stone]);
+}
+
+#[test]
+fn each_player_has_a_path_that_ends_with_the_session() {
+    let stone = state(765, "stone");
+    let close = |session: u64| {
+        let of = login(session, "minecraft:overworld");
+        let (context, at, kind) = (of.context(), of.at(), EventKind::Close(Summary::default()));
+        Entry::Event(Event { context: Arc::clone(context), at, kind })
+    };
+    let mut entries = vec![login(1, "minecraft:overworld"), login(2, "minecraft:overworld")];
+    entries.extend((0..4).map(|x| chunk(1, 765, 1, (x, 0), stone)));
+    // Two players take turns, and a third one has the number of the first.
+    entries.extend([place(1, 2, 4.5, 2.5), place(2, 2, 4.5, 12.5)]);
+    entries.extend([place(1, 3, 20.5, 2.5), place(2, 3, 20.5, 12.5)]);
+    entries.extend([close(1), login(1, "minecraft:overworld"), place(1, 4, 40.5, 2.5)]);
+    let report = maps(&entries);
+    let picture = picture(&report.maps[0]);
+    let marked = |z: usize| -> Vec<usize> {
+        (0..64).filter(|x| [248, 249].contains(&picture.at(*x, z))).collect()
+    };
+    assert_eq!(marked(2), (4..=21).chain(39..=41).collect::<Vec<_>>());
+    assert_eq!(marked(12), (4..=21).collect::<Vec<_>>());
+    assert_eq!((5..=9).flat_map(marked).count(), 0, "no line from one player to the other");
+}
+
+#[test]
+fn maps_are_bounded_and_say_what_they_lack() {
+    let stone = state(765, "stone");
+    let mut entries = vec![login(1, "minecraft:overworld")];
+    entries.extend((0..4).map(|x| chunk(1, 765, 1, (x, 0), stone)));
+    let report = maps_within(3 * 1100, &entries);
+    assert_eq!((report.maps[0].chunks(), report.lost_chunks), (3, 1));
+    let mut paths = path::Paths::default();
+    // Somewhere else each time: a path of its own.
+    let places = (0..1 << 20).map(|at| [at * 100, 0, 0]);
+    let kept = places.map(|at| paths.take(1, 0, at)).filter(|it| *it).count();
+    assert_eq!(kept, (4_usize << 20).div_ceil(9));
 }
 
 #[test]
@@ -170,8 +214,64 @@ fn under_a_ceiling_the_ground_is_seen() {
     };
     // The lowest section is of netherrack, 35, whose columns are seen whether there is a ceiling or not.
     assert_eq!([nether(128), nether(120)], [35, 35]);
-    // Where nothing is free below it, the ceiling is what there is.
-    assert_eq!(nether(-48), 11);
+    // Where nothing is free below it, the rock is what there is.
+    assert_eq!(nether(-48), 35);
+}
+
+#[test]
+fn ceilings_are_known_by_the_type_of_the_dimension_in_every_version() {
+    let ceiling = |entry: &Entry| Entered::read(&entry.record().unwrap().packet).unwrap().ceiling;
+    // The respawn into a world of a plugin.
+    let respawn = |number: i32, kind: &[u8]| {
+        let rest = match number {
+            ..759 => 13,
+            759 => 14,
+            _ => 15,
+        };
+        let fields = [kind, &string("plugin:world"), &vec![0; rest]].concat();
+        packet(1, number, 1, "respawn", &fields)
+    };
+    let nbt = |has_ceiling: u8| {
+        let named = |kind: u8, name: &str| [&[kind, 0][..], &string(name)].concat();
+        let effects = [&named(8, "effects")[..], &[0], &string("minecraft:the_nether")].concat();
+        let flag = [&named(1, "has_ceiling")[..], &[has_ceiling]].concat();
+        let height = [&named(3, "logical_height")[..], &[0, 0, 0, 96]].concat();
+        [&[10, 0, 0][..], &effects, &flag, &height, &[0]].concat()
+    };
+    for number in [751, 754, 758] {
+        assert_eq!(ceiling(&respawn(number, &nbt(1))), Some(96), "{number}");
+        assert_eq!(ceiling(&respawn(number, &nbt(0))), None, "{number}");
+    }
+    for number in [736, 759, 763, 765] {
+        assert_eq!(
+            ceiling(&respawn(number, &string("minecraft:the_nether"))),
+            Some(128),
+            "{number}"
+        );
+        assert_eq!(ceiling(&respawn(number, &string("minecraft:overworld"))), None, "{number}");
+    }
+    assert_eq!(ceiling(&login(1, "minecraft:the_nether")), Some(128));
+    assert_eq!(ceiling(&login_of(1, "minecraft:the_nether", "plugin:world")), Some(128));
+    assert_eq!(ceiling(&login(1, "plugin:world")), None);
+}
+
+#[test]
+fn without_sections_below_a_ceiling_the_highest_one_is_the_ground() {
+    // Up to 1.17, sections of air are not sent: there is one, of netherrack with a cave in it.
+    let states: Vec<u8> =
+        (0..4096).flat_map(|at| if at >> 8 == 4 { [0, 0] } else { [0x70, 0x05] }).collect();
+    let fields = [&[0; 8][..], &[1, 0, 1]].concat();
+    let data = [&states[..], &[0; 4096 + 256]].concat();
+    let mut chunk = [&fields[..], &crate::world::tests::varint(data.len() as u32)].concat();
+    chunk.extend(data);
+    let mut login = vec![0, 0, 0, 7, 0, 0xff, 0, 20];
+    login.extend([&string("default")[..], &[0]].concat());
+    let entries = [packet(1, 47, 0, "login", &login), packet(1, 47, 1, "map_chunk", &chunk)];
+    let mut terrain =
+        Terrain::new(Entered::read(&entries[0].record().unwrap().packet).unwrap().ceiling);
+    terrain.take(&entries[1].record().unwrap().packet, 0, 0);
+    let found = terrain.seen(0, 0).unwrap().block(3, 3);
+    assert_eq!(found, Some((15, "netherrack".to_owned())));
 }
 
 #[test]
@@ -184,7 +284,7 @@ fn tiles_are_parts_of_the_picture() {
     entries.push(change(1, 765, 2, [5, -30, -1], dirt));
     entries.push(change(1, 765, 2, [60, -30, 60], dirt));
     let whole = picture(&maps(&entries).maps[0]);
-    let mut terrain = Terrain::new(false);
+    let mut terrain = Terrain::new(None);
     for entry in &entries {
         let packet = &entry.record().unwrap().packet;
         let sights = sights(packet);

@@ -4,9 +4,29 @@
 use super::*;
 use crate::meaning::limits::{Bound, table};
 use crate::meaning::rows::{ANY, Place, Row};
-use crate::meaning::{Breach, LimitTracker};
+use crate::meaning::{Breach, Grade, LimitTracker};
 use crate::schema::{Flow, Leaf, Name, NamePath, Scalar, Visitor, random_body};
-use crate::wire::{Compound, Tag};
+use crate::wire::{Compound, Encoding, Tag};
+
+#[test]
+fn a_limit_that_ends_the_session_is_not_hidden_by_a_milder_one() {
+    let protocol = Catalog::embedded().find(767).unwrap().protocol;
+    let (state, direction) = (State::Play, Direction::Serverbound);
+    let kind = protocol.named(state, direction, "name_item").unwrap();
+    let found = |length: usize| {
+        let mut found = Found::new(protocol.release(), kind);
+        let text = "x".repeat(length);
+        found.path.field(&Name::from("name"));
+        found.path.leaf();
+        found.value(&Scalar::Text(text.as_bytes(), Encoding::Utf8));
+        let breaches = found.found.into_iter();
+        breaches.map(|(_, it)| (it.grade, it.reason)).collect::<Vec<_>>()
+    };
+    let reads = |length, most| format!("{length} characters, the game reads up to {most}");
+    assert_eq!(found(50), []);
+    assert_eq!(found(51), [(Grade::Corrects, reads(51, 50))]);
+    assert_eq!(found(32_768), [(Grade::Ends, reads(32_768, 32_767))]);
+}
 
 #[test]
 fn every_limit_is_found_beyond_its_bound_and_not_at_it() {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::meaning::metadata::MetadataTypes;
-use crate::meaning::metadata_type_name;
 use crate::meaning::rows::{ANY, Table, Versions};
+use crate::meaning::{metadata_type_name, registry};
 
 /// All versions, and the paths of fields as far as they were asked for.
 struct Known {
@@ -105,6 +105,20 @@ fn every_row_is_of_a_packet_and_a_field_that_every_version_of_its_range_has() {
         );
     }
     assert!(!crate::meaning::GameWords::get().members.is_empty());
+}
+
+#[test]
+fn every_type_that_cannot_be_attacked_is_one_of_entities_in_its_versions() {
+    let all = protocols(Family::Java);
+    for (name, versions) in crate::meaning::client::unhurt() {
+        // Before 1.14, they are objects, whose names are in no registry.
+        let is_listed = |it: Release| it >= Release::V1_14 && versions.contains(it);
+        for protocol in all.iter().filter(|it| is_listed(it.release())) {
+            let Some(entities) = registry(protocol, RegistryKind::Entity) else { continue };
+            let is_known = entities.numbers(name).next().is_some();
+            assert!(is_known, "{name} in {}", protocol.version());
+        }
+    }
 }
 
 #[test]
