@@ -105,7 +105,6 @@ const palette = new Palette(run);
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
 function onStatus(status, hello) {
-  stateLine.element.classList.toggle("bad", status !== "open");
   if (status === "refused") stateLine.fail("mitmcraft does not know this page: open the URL that it has printed");
   else if (!hello) stateLine.fail("disconnected: mitmcraft has ended, or cannot be reached");
   else greet(hello);
@@ -113,8 +112,14 @@ function onStatus(status, hello) {
 
 /** @param {Hello} hello */
 function greet(hello) {
-  // Rows and sessions are those of a run: of another one, nothing that is shown is true.
-  if (!memory.open(hello.run)) location.reload();
+  if (!memory.open(hello.run)) {
+    // Rows and sessions are those of a run: of another one, nothing that is shown is true. A person whose text would be
+    // lost can refuse to load the page again.
+    connection.end();
+    stateLine.fail("disconnected: mitmcraft shows other packets now; load the page again to see them");
+    location.reload();
+    return;
+  }
   ({ live, listening } = hello);
   actions = menus.actions = keyboard.actions = hello.actions;
   commands.controls = hello.control;

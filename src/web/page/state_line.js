@@ -27,6 +27,7 @@ export class StateLine {
   /** Says that there is no connection. @param {string} why */
   fail(why) {
     this.element.textContent = why;
+    this.element.className = "bad";
     this.kind = why;
     this.speak(why);
   }
@@ -56,6 +57,7 @@ export class StateLine {
     if (message.sorting === "too_many") parts.push("not sorted: filter the list to at most 1,000,000 packets");
     if (message.saved) parts.push(message.saved);
     this.element.textContent = parts.join(", ");
+    this.element.className = "";
     const kind = [phase, message.fault ? "packets are missing" : "", message.sorting === "busy" ? "sorting…" : "", message.saved ?? ""].filter(Boolean).join(", ");
     if (kind !== this.kind) this.speak(kind);
     this.kind = kind;
