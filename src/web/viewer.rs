@@ -316,7 +316,7 @@ impl Viewer {
             && let Some((row, session)) = self.mapping
         {
             let is_done = map.advance(WorldMap::SLICE);
-            pushes.push(Push::Map(map.state(row, session)));
+            pushes.push(Push::Map { row, map: map.state(row, session) });
             self.mapping = self.mapping.filter(|_| !is_done);
             busy |= !is_done;
         }

@@ -30,7 +30,13 @@ pub enum Push {
     /// The packets of the list over time are counted.
     Chart(ChartData),
     /// More of a session's chunks are found.
-    Map(MapState),
+    Map {
+        /// The row as of which they are shown; `null` as of now.
+        row: Option<u64>,
+        /// The map.
+        #[serde(flatten)]
+        map: MapState,
+    },
     /// Packets to which the interface has [subscribed](super::Request::Subscribe), in the order in which they were
     /// recorded.
     Packets {

@@ -65,7 +65,10 @@ const notice = new Notice(byId("notice", HTMLElement));
 const dialog = new Dialog(byId("dialog", HTMLDialogElement));
 const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement), byId("field-tools", HTMLElement));
 const columns = new Columns(byId("column-menu", HTMLElement), byId("columns", HTMLButtonElement));
-const packets = new Packets(connection, list, (row) => unlessLost(selectedPacket.show(row)), columns);
+const packets = new Packets(connection, list, (row) => {
+  unlessLost(selectedPacket.show(row));
+  if (tabs.current === "map") unlessLost(map.askFor(packets, sessions.selected));
+}, columns);
 const pair = new PairView(byId("pair", HTMLElement));
 const memory = new Memory();
 const filter = new FilterLine(connection, byId("filter", HTMLInputElement), byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(listing.apply({ filter: text })));
@@ -199,7 +202,7 @@ async function askSessions() {
 function refresh() {
   if (tabs.current === "conversation") unlessLost(conversation.show());
   if (tabs.current === "timeline") unlessLost(timeline.ask());
-  if (tabs.current === "map") unlessLost(map.ask({ row: packets.follow ? null : packets.selected, session: sessions.selected > 0 ? sessions.selected : null }));
+  if (tabs.current === "map") unlessLost(map.askFor(packets, sessions.selected));
   if (tabs.current === "statistics") unlessLost(statistics.ask());
 }
 
@@ -354,6 +357,7 @@ filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTML
 timeline.expressions = settings.get("series", null);
 packets.onfollow = () => {
   followButton.setAttribute("aria-pressed", String(packets.follow));
+  if (tabs.current === "map") unlessLost(map.askFor(packets, sessions.selected));
   listing.remember();
 };
 packets.onchoose = () => {

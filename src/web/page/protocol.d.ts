@@ -562,21 +562,6 @@ export type MapPlace = {
   /** See `x`. */
   z: number, };
 
-/** The maps of a session, as of a packet. */
-export type MapState = {
-  /** The session; `null` if none has chunks. */
-  session: number | null,
-  /** `true` once all packets were looked at that there are now. */
-  complete: boolean,
-  /** The dimensions of which chunks were sent, in the order in which the player came there. */
-  dimensions: Array<MapDimension>,
-  /** The place of the player, and the dimension. */
-  player: MapPlace | null,
-  /** The place that the packet itself names, and the dimension; its height is `null` if it is about a whole chunk. */
-  packet: MapPlace | null,
-  /** Packets that are not on the map, because there are too many. */
-  left_out: number, };
-
 /** The word for the packets that people have marked. */
 export type MarkedPackets = "marked";
 
@@ -830,7 +815,22 @@ export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   session: number,
   /** The lines of the explanation, as `mitmcraft explain` prints them. */
   lines: Array<string>, }
-| { "push": "chart" } & ChartData | { "push": "map" } & MapState | { "push": "packets",
+| { "push": "chart" } & ChartData | { "push": "map",
+  /** The row as of which they are shown; `null` as of now. */
+  row: number | null,
+  /** The session; `null` if none has chunks. */
+  session: number | null,
+  /** `true` once all packets were looked at that there are now. */
+  complete: boolean,
+  /** The dimensions of which chunks were sent, in the order in which the player came there. */
+  dimensions: Array<MapDimension>,
+  /** The place of the player, and the dimension. */
+  player: MapPlace | null,
+  /** The place that the packet itself names, and the dimension; its height is `null` if it is about a whole chunk. */
+  packet: MapPlace | null,
+  /** Packets that are not on the map, because there are too many. */
+  left_out: number, }
+| { "push": "packets",
   /** The packets, each as its line in a JSONL capture, with its `row`. */
   packets: ({ row: number } & Record<string, any>)[],
 /**

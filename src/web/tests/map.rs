@@ -55,6 +55,7 @@ fn a_page_gets_the_map_as_of_any_packet() {
     // Before the chunk came, there was none; a packet about it says where it is.
     let before = map(&mut viewer, json!({ "do": "map", "row": row - 1 }));
     assert_eq!((&before["session"], &before["dimensions"]), (&session, &json!([])));
+    assert_eq!([&now["row"], &before["row"]], [&Json::Null, &json!(row - 1)]);
     let then = map(&mut viewer, json!({ "do": "map", "row": row }));
     assert_eq!((&then["dimensions"][0]["chunks"], &then["packet"]["y"]), (&json!(1), &Json::Null));
 
