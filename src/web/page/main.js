@@ -251,9 +251,9 @@ function back() {
   list.focus();
 }
 
-/** Runs an action; one on selected packets once the selection is that of the last key or press. @param {string} name */
-function run(name) {
-  const act = async () => ACTIONS[name]?.();
+/** Runs an action; one on selected packets once the selection is that of the last key or press. @param {string} name @param {number} [session] the one that it is about, if not the selected one */
+function run(name, session) {
+  const act = async () => ACTIONS[name]?.(session);
   const waits = packets.moving !== null && ON_SELECTED.includes(name);
   const acted = waits ? packets.moving?.then(act) ?? act() : act();
   unlessLost(waits && FORMS.includes(name) ? opening.wait(acted) : acted);
@@ -263,7 +263,7 @@ function run(name) {
 const FORMS = ["comment", "edit", "export", "rule"];
 const ON_SELECTED = [...FORMS, "compare", "explain", "hide", "hide_type", "mark", "next_mark", "only_type", "open", "previous_mark", "resend", "select"];
 
-/** What each action does, by its name in the program's table. @type {Record<string, () => any>} */
+/** What each action does, by its name in the program's table. @type {Record<string, (session?: number) => any>} */
 const ACTIONS = {
   packets: () => tabs.show("packets"),
   sessions: () => sessions.element.focus(),
@@ -318,7 +318,7 @@ const ACTIONS = {
   next_mark: () => commands.nextMark(false),
   previous_mark: () => commands.nextMark(true),
   comment: () => commands.comment(),
-  explain: () => commands.explain(),
+  explain: (session) => commands.explain(session),
   save: () => connection.ask("save", {}),
   compare: () => commands.compare(),
   export: () => commands.export(),
@@ -390,7 +390,7 @@ menus.offer(list, "packet", (line) => {
   if (!packets.chosen.has(row)) packets.select(Number(line.id.slice("row-".length)), row);
   const { size } = packets.chosen;
   return size > 1 ? plural(size, "packet") : packets.current?.name ?? "Packet";
-});
+}, () => packets.current?.session);
 menus.offer(byId("tree", HTMLElement), "field", (line) => {
   details.selectLine(Number(line.dataset.line));
   return details.packet?.fields[details.field]?.path || "Field";
@@ -410,7 +410,7 @@ menus.offer(sessions.element, "session", (line) => {
   if (!(session > 0)) return null;
   control.chooseSession(session);
   return `Session #${session}`;
-});
+}, (line) => Number(line.dataset.session));
 press.watch(document);
 opening.watch(document);
 setInterval(() => {

@@ -87,9 +87,8 @@ export class PacketCommands {
     if (answer.fields) this.dialog.show("Comparison", comparison(answer.fields));
   }
 
-  /** Asks why the selected session ended, or that of the selected packet. */
-  async explain() {
-    const session = this.sessions.selected > 0 ? this.sessions.selected : this.packets.current?.session;
+  /** Asks why a session ended. @param {number} [session] the selected one if absent, or that of the selected packet */
+  async explain(session = this.sessions.selected > 0 ? this.sessions.selected : this.packets.current?.session) {
     if (session === undefined) return this.notice.say("Select a session, or a packet of one.", true);
     await this.connection.ask("explain", { session });
   }
