@@ -203,6 +203,7 @@ impl Viewer {
             }
             Request::HideAll { rows } => {
                 rows.into_iter().for_each(|row| self.list.hide(row));
+                self.forget_statistics();
                 Answer::DONE
             }
             Request::Clear { before } => {

@@ -714,7 +714,15 @@ fn several_packets_are_marked_and_hidden_at_once() {
         (&shown["rows"][0]["marked"], &shown["rows"][0]["note"]),
         (&json!(true), &json!("kept"))
     );
+    let counted = |viewer: &mut Viewer| {
+        viewer.ask(&json!({ "do": "statistics" }));
+        let pushed = viewer.settle();
+        let counted = pushed.iter().find(|it| it["push"] == "statistics").unwrap();
+        counted["report"]["total"]["packets"].clone()
+    };
+    assert_eq!(counted(&mut viewer), 200);
     ask(&mut viewer, &json!({ "do": "hide_all", "rows": rows }));
+    assert_eq!(counted(&mut viewer), 197);
     assert_eq!(ask(&mut viewer, &asked)["rows"], json!([53, 54, 55]));
     // As a page asks after its connection was lost.
     ask(&mut viewer, &json!({ "do": "clear", "before": 190 }));
