@@ -201,7 +201,7 @@ export type ChartData = {
   step: number,
   /** The series, in the order in which they were asked for. */
   series: Array<ChartSeries>,
-  /** The mean round trip of the keep-alives answered in each bin, in seconds; `null` where there is none. */
+  /** The slowest round trip of the keep-alives answered in each bin, in seconds; `null` where there is none. */
   trips: Array<number | null>, };
 
 /** The packets that match an expression, in each bin. */
