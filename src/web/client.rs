@@ -254,17 +254,17 @@ impl Client {
     }
 }
 
-/// What a page or program is served next.
+/// The next event in serving a page or program.
 enum Turn {
-    /// It says something.
+    /// A message from it.
     Said(tungstenite::Utf8Bytes),
-    /// It has said nothing for a while.
+    /// Nothing was heard from it for too long.
     Silent,
-    /// There is a message for it.
+    /// A message for it.
     Told(Box<Message>),
-    /// The run has ended, or it does not read.
+    /// The end of the run, or of its patience with an interface that does not read.
     Ended,
-    /// It is time to look at the store.
+    /// The time to look at the store.
     Due,
 }
 
