@@ -375,7 +375,7 @@ pair.onselect = (path) => details.selectField(details.packet?.fields.findIndex((
 followButton.addEventListener("click", () => packets.setFollow(!packets.follow));
 timeButton.addEventListener("click", nextTime);
 for (const [id, name] of [["export", "export"], ["actions", "palette"], ["help", "keys"]]) byId(id ?? "", HTMLElement).addEventListener("click", () => run(name ?? ""));
-byId("filter-help", HTMLElement).addEventListener("click", () => dialog.show("Filters", filterHelp((text) => {
+byId("filter-help", HTMLElement).addEventListener("click", () => dialog.show("Filters", filterHelp(connection, (text) => {
   dialog.close();
   tabs.show("packets");
   filter.apply(text);

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::control::tests::Room;
 use crate::proxy::ColorStore;
@@ -739,12 +741,32 @@ fn what_the_page_says_about_filters_is_right() {
         answer["error"].is_null() && answer["warnings"] == json!([])
     };
     let help = include_str!("../page/filter_help.js");
-    let pairs = help.lines().filter_map(|line| {
-        serde_json::from_str::<[String; 2]>(line.trim().trim_end_matches(',')).ok()
-    });
-    let pairs: Vec<[String; 2]> = pairs.collect();
+    let pairs_of = |text: &str| -> Vec<[String; 2]> {
+        let pairs = text
+            .lines()
+            .filter_map(|it| serde_json::from_str(it.trim().trim_end_matches(',')).ok());
+        pairs.collect()
+    };
+    let pairs = pairs_of(help);
     assert!(pairs.len() > 25, "{pairs:?}");
-    for [form, meaning] in pairs {
-        assert!(is_right(&form) || is_right(&meaning), "{form}: {meaning}");
+    for [form, meaning] in &pairs {
+        assert!(is_right(form) || is_right(meaning), "{form}: {meaning}");
+    }
+    // All functions, as the language itself says.
+    let mut hint = |filter: &str| {
+        let answer = viewer.ask(&json!({ "do": "check", "filter": filter }));
+        answer["error"]["hint"].as_str().unwrap_or_default().to_owned()
+    };
+    let all: BTreeSet<String> =
+        hint("zzzzzzzz(1) == 1").split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let told = pairs.iter().find_map(|[_, meaning]| meaning.strip_prefix("functions: "));
+    let told: BTreeSet<String> = told.unwrap().split(' ').map(str::to_owned).collect();
+    assert_eq!(told, all);
+    // Errors about what other tools write lead to the same names.
+    let (_, others) = help.split_once("OTHERS = [").unwrap();
+    for [theirs, ours] in pairs_of(others) {
+        let [theirs, ours] = [&theirs, &ours].map(|it| it.split(' ').next().unwrap());
+        let hint = hint(&format!("{theirs} == 1"));
+        assert!(hint.contains(&format!("`{ours}")), "{theirs}: {hint}");
     }
 }
