@@ -11,11 +11,13 @@ export class ContextMenus {
    * @param {Record<string, (session?: number) => any>} functions what each action does, by its name
    * @param {(name: string, session?: number) => void} run runs an action, about a session if the menu is that of one
    * @param {HTMLElement} list which is meant when nothing has the focus
+   * @param {(name: string) => boolean} can says whether an action has something to act on
    */
-  constructor(functions, run, list) {
+  constructor(functions, run, list, can = () => true) {
     this.functions = functions;
     this.run = run;
     this.list = list;
+    this.can = can;
     /** The actions that the program has told. @type {ActionInfo[]} */
     this.actions = [];
     this.menu = new Menu();
@@ -25,7 +27,7 @@ export class ContextMenus {
 
   /** The lines of the context menu of a thing, by the headings of the table. @param {Thing} thing @param {number} [session] */
   menuOf(thing, session) {
-    const here = this.actions.filter((it) => it.on.includes(thing) && this.functions[it.name]);
+    const here = this.actions.filter((it) => it.on.includes(thing) && this.functions[it.name] && this.can(it.name));
     const groups = [...new Set(here.map((it) => it.group))];
     return groups.map((group) => here.filter((it) => it.group === group)
       .map(({ name, help, names }) => ({ text: sentence(help), keys: names.split(" ")[0], run: () => this.run(name, session) })));

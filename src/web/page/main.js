@@ -344,7 +344,7 @@ const ACTIONS = {
   kick: () => withControl((it) => it.text.focus()),
 };
 
-const menus = new ContextMenus(ACTIONS, run, list);
+const menus = new ContextMenus(ACTIONS, run, list, (name) => name !== "compare" || commands.comparable);
 const keyboard = new Keyboard(run, (name) => Boolean(ACTIONS[name]), () => dialog.isOpen || palette.element.open);
 keyboard.own(list, (event, isControl) => {
   if (isControl && event.key === "a") return packets.chooseAll();

@@ -50,3 +50,10 @@ test('an action of a session is about the one whose menu was opened', () => {
   }
   assert.deepStrictEqual(ran, [['explain', 4], ['explain', 7]])
 })
+
+test('what has nothing to act on is not offered', () => {
+  const names = () => menus.menuOf('held').flat().map(it => it.text)
+  assert.deepStrictEqual(names(), ['Drop it'])
+  menus.can = name => name !== 'drop'
+  assert.deepStrictEqual(names(), [])
+})
