@@ -346,6 +346,7 @@ impl Viewer {
         StoreState {
             first: snapshot.first(),
             end: snapshot.end(),
+            replacements: snapshot.replacements(),
             complete: self.store.is_complete(),
             read: self.store.reading(),
             noted: self.looks,

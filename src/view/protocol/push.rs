@@ -68,6 +68,8 @@ pub struct StoreState {
     pub first: u64,
     /// The row that the next packet gets.
     pub end: u64,
+    /// The number of packets that were sent in place of others: parts of their rows in a list without filter and search.
+    pub replacements: u64,
     /// `true` if no more packets come.
     pub complete: bool,
     /// The part of the files that was read, from 0 to 1; `None` if none are read.

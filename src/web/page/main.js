@@ -181,7 +181,7 @@ function onState(message) {
   if (state?.noted !== message.noted) unlessLost(selectedPacket.askAgain());
   state = message;
   unlessLost(packets.update(message.list, shifted, message.newest));
-  stateLine.show(message, listing.everything, live, listening);
+  stateLine.show(message, listing.everything, Boolean(listing.view.filter.trim()), live, listening);
   const now = Date.now();
   if (now - sessionsAsked > SESSIONS_AGAIN) {
     sessionsAsked = now;

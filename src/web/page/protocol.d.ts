@@ -1359,6 +1359,8 @@ export type StoreState = {
   fault: string | null,
   /** The number of packets that this interface has hidden. */
   hidden: number,
+  /** The number of packets that were sent in place of others: parts of their rows in a list without filter and search. */
+  replacements: number,
   /** The number of stored packets that this interface has cleared. */
   cleared: number,
   /** Whether the list is sorted; `null` if it has the order in which its packets were recorded. */

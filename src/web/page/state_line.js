@@ -35,12 +35,14 @@ export class StateLine {
   /**
    * @param {StoreState} message
    * @param {boolean} everything `true` if no filter, session or time leaves packets out
+   * @param {boolean} filtered `true` if a filter does
    * @param {boolean} live
    * @param {string | null} listening the address at which the game reaches a running proxy
    */
-  show(message, everything, live, listening) {
+  show(message, everything, filtered, live, listening) {
     const { total, done, all } = message.list;
-    const held = message.end - message.first;
+    // Only filters and searches list a rewritten packet and what was sent in its place apart.
+    const held = message.end - message.first - (filtered || message.search ? 0 : message.replacements);
     // What is left out then is said apart, or is part of a row.
     const parts = [total === held || everything ? plural(held, "packet") : `${total.toLocaleString("en")} of ${plural(held, "packet")}`];
     if (message.first > 0) {

@@ -224,6 +224,31 @@ fn statistics_of_the_list_follow_when_they_are_counted() {
 }
 
 #[test]
+fn all_views_count_a_rewritten_packet_once() {
+    let samples = ["session-1.20.4-wire.pcapng", "session-1.6.4.jsonl", "session-alpha.jsonl"];
+    for (sample, packets) in samples.into_iter().zip([37, 126, 45]) {
+        let mut viewer = Viewer::new(captured(sample), Arc::new(Catalog::embedded().clone()));
+        viewer.ask(&json!({ "do": "view", "filter": "", "sessions": [], "fold": true }));
+        viewer.ask(&json!({ "do": "statistics" }));
+        viewer.ask(&json!({ "do": "chart" }));
+        let pushed = viewer.settle();
+        let last = |push: &str| pushed.iter().rfind(|it| it["push"] == push).unwrap();
+        let number = |of: &Json| of.as_u64().unwrap();
+        let state = last("state");
+        let stored = number(&state["end"]) - number(&state["replacements"]);
+        assert_eq!((stored, number(&state["list"]["total"])), (packets, packets), "{sample}");
+        let statistics = &last("statistics")["report"]["total"]["packets"];
+        assert_eq!(number(statistics), packets, "{sample}");
+        let sum = |counts: &Json| counts.as_array().unwrap().iter().map(number).sum::<u64>();
+        let series = last("chart")["series"].as_array().unwrap();
+        assert_eq!(series.iter().map(|it| sum(&it["packets"])).sum::<u64>(), packets, "{sample}");
+        let sessions = viewer.ask(&json!({ "do": "sessions" }));
+        let sessions = sessions["sessions"].as_array().unwrap().iter();
+        assert_eq!(sessions.map(|it| number(&it["packets"])).sum::<u64>(), packets, "{sample}");
+    }
+}
+
+#[test]
 fn a_session_is_explained_whatever_the_list_shows() {
     let mut viewer = viewer(1000);
     viewer.ask(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
