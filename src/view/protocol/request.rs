@@ -327,6 +327,18 @@ pub enum Request {
         /// Its row.
         row: u64,
     },
+    /// Begins to send a capture. Once it is complete, it takes the place of what is shown, and interfaces must connect again.
+    Open {
+        /// The name of its file.
+        name: String,
+        /// Its length in bytes.
+        size: u64,
+    },
+    /// Sends more of that capture.
+    OpenMore {
+        /// At most 1 MiB, in base64.
+        bytes: String,
+    },
     /// Returns the filter files, and what their rules did.
     Rules {},
     /// Returns what the rules did.

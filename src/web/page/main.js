@@ -18,6 +18,7 @@ import { Listing } from "./listing.js";
 import { MapPanel } from "./map.js";
 import { Memory, settings } from "./memory.js";
 import { Notice } from "./notice.js";
+import { CaptureOpener } from "./open_capture.js";
 import { PacketCommands } from "./packet_commands.js";
 import { Packets } from "./packets.js";
 import { PairView } from "./pair.js";
@@ -63,6 +64,7 @@ const stateLine = new StateLine();
 const connection = new Connection(onPush, onStatus);
 const notice = new Notice(byId("notice", HTMLElement));
 const dialog = new Dialog(byId("dialog", HTMLDialogElement));
+const opener = new CaptureOpener(connection, dialog, notice);
 const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement), byId("field-tools", HTMLElement));
 const columns = new Columns(byId("column-menu", HTMLElement), byId("columns", HTMLButtonElement));
 const packets = new Packets(connection, list, (row) => {
@@ -124,6 +126,8 @@ function greet(hello) {
     return;
   }
   ({ live, listening } = hello);
+  opener.limit = hello.opens;
+  byId("open", HTMLElement).hidden = hello.opens === null;
   actions = menus.actions = keyboard.actions = hello.actions;
   commands.controls = hello.control;
   control.setReadOnly(!hello.control);
@@ -411,6 +415,8 @@ menus.offer(sessions.element, "session", (line) => {
   control.chooseSession(session);
   return `Session #${session}`;
 }, (line) => Number(line.dataset.session));
+byId("open", HTMLElement).addEventListener("click", () => opener.show());
+opener.watch(document.body);
 press.watch(document);
 opening.watch(document);
 setInterval(() => {

@@ -492,6 +492,8 @@ export type Hello = {
   control: boolean,
   /** `true` if there are filter files. */
   rules: boolean,
+  /** The most bytes of a capture that `open` takes; `null` if none can be opened. */
+  opens: number | null,
   /** The actions of the page with their keys, in the order in which people read them; programs have none. */
   actions: Array<ActionInfo>, };
 
@@ -1072,6 +1074,14 @@ text?: string | null,
 | { "do": "form_of",
   /** Its row. */
   row: number, }
+| { "do": "open",
+  /** The name of its file. */
+  name: string,
+  /** Its length in bytes. */
+  size: number, }
+| { "do": "open_more",
+  /** At most 1 MiB, in base64. */
+  bytes: string, }
 | { "do": "rules", }
 | { "do": "rule_counts", }
 | { "do": "check_rules",
@@ -1349,6 +1359,8 @@ export type StoreState = {
   first: number,
   /** The row that the next packet gets. */
   end: number,
+  /** The number of packets that were sent in place of others: parts of their rows in a list without filter and search. */
+  replacements: number,
   /** `true` if no more packets come. */
   complete: boolean,
   /** The part of the files that was read, from 0 to 1; `null` if none are read. */
@@ -1359,8 +1371,6 @@ export type StoreState = {
   fault: string | null,
   /** The number of packets that this interface has hidden. */
   hidden: number,
-  /** The number of packets that were sent in place of others: parts of their rows in a list without filter and search. */
-  replacements: number,
   /** The number of stored packets that this interface has cleared. */
   cleared: number,
   /** Whether the list is sorted; `null` if it has the order in which its packets were recorded. */

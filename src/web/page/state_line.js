@@ -65,9 +65,11 @@ export class StateLine {
     this.kind = kind;
     const { empty } = this;
     const waiting = live && listening !== null && message.end === 0;
+    const nothing = !live && message.complete && message.end === 0;
     const unmatched = held > 0 && total === 0 && done === all && !everything;
-    empty.hidden = !waiting && !unmatched;
+    empty.hidden = !waiting && !nothing && !unmatched;
     if (waiting) empty.replaceChildren("No packets yet. In the game, choose Multiplayer, Direct Connection, and connect to ", make("code", {}, listening), ".");
+    else if (nothing) empty.textContent = "No packets. Drop a capture here, or open one.";
     else if (unmatched) empty.textContent = `None of ${plural(held, "packet")} is listed: clear the filter, or choose all sessions, to see them.`;
     // Of the filter, or of the files while they are read.
     const found = all ? done / all : 1;

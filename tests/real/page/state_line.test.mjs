@@ -59,3 +59,8 @@ test('a rewritten packet is one packet, unless a filter or a search lists what w
   assert.strictEqual(text(12, false, true), '12 of 40 packets, complete')
   assert.strictEqual(text(40, true, false, { search: { total: 1, done: 40, all: 40 } }), '40 packets, complete')
 })
+
+test('a page without packets says how to open a capture', () => {
+  line.show(state(0, { complete: true }), true, false, false, null)
+  assert.deepStrictEqual([line.empty.hidden, line.empty.textContent], [false, 'No packets. Drop a capture here, or open one.'])
+})
