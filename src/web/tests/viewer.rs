@@ -777,6 +777,12 @@ fn what_the_page_says_about_filters_is_right() {
     for [form, meaning] in &pairs {
         assert!(is_right(form) || is_right(meaning), "{form}: {meaning}");
     }
+    let told = |what: &str| {
+        pairs.iter().find_map(|[_, meaning]| meaning.strip_prefix(what)).unwrap().split(' ')
+    };
+    for comparison in told("comparisons: ") {
+        assert!(is_right(&format!("pkt.n {comparison} 1")), "{comparison}");
+    }
     // All functions, as the language itself says.
     let mut hint = |filter: &str| {
         let answer = viewer.ask(&json!({ "do": "check", "filter": filter }));
@@ -784,9 +790,7 @@ fn what_the_page_says_about_filters_is_right() {
     };
     let all: BTreeSet<String> =
         hint("zzzzzzzz(1) == 1").split('`').skip(1).step_by(2).map(str::to_owned).collect();
-    let told = pairs.iter().find_map(|[_, meaning]| meaning.strip_prefix("functions: "));
-    let told: BTreeSet<String> = told.unwrap().split(' ').map(str::to_owned).collect();
-    assert_eq!(told, all);
+    assert_eq!(told("functions: ").map(str::to_owned).collect::<BTreeSet<_>>(), all);
     // Errors about what other tools write lead to the same names.
     let (_, others) = help.split_once("OTHERS = [").unwrap();
     for [theirs, ours] in pairs_of(others) {
