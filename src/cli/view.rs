@@ -6,17 +6,17 @@ use clap::Args;
 use mitmcraft::proxy::Stop;
 use mitmcraft::store::{Store, StoreOptions};
 use mitmcraft::tui::App;
-use mitmcraft::web::WebOptions;
+use mitmcraft::web::{Opener, WebOptions};
 use mitmcraft_protocol::schema::Catalog;
 
 use super::args::{HighlightOptions, Memory, Protocols, Web};
 use super::decode;
-use super::exit::Done;
+use super::exit::{Done, chain};
 use super::input::{Progress, capture_files};
 use super::output::Output;
 use super::signals;
 use super::terminal_interface::TerminalInterface;
-use super::view_sources::ViewSources;
+use super::view_sources::{ViewFile, ViewSources};
 
 /// Browse captures in the terminal or in a browser
 #[derive(Debug, Args)]
@@ -26,16 +26,18 @@ use super::view_sources::ViewSources;
   mitmcraft view monday.jsonl.zst tuesday.jsonl.zst --web
   mitmcraft view evening.pcap --keys keys.txt --web 127.0.0.1:9000
   ssh -L 8766:127.0.0.1:8766 host mitmcraft view session.pcapng --web
+  mitmcraft view --web --open
 
 Without `--web`, the packets are shown in this terminal; `?` lists the keys. The first packets \
 are shown while the rest is read. Bodies of uncompressed pcapng captures are read from the \
 capture when needed. Those of other files go to a temporary file of their size, in the folder \
-that TMPDIR names, and the file is deleted at the end.")]
+that TMPDIR names, and the file is deleted at the end. With `--web`, captures can also be opened on \
+the page.")]
 pub(crate) struct Arguments {
     /// Captures in any format, and recordings of tcpdump or Wireshark; may be compressed. A folder
     /// means all captures in it and its subfolders; a quoted pattern (`'logs/*.jsonl.zst'`) means
     /// the files that match it
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "web", value_name = "FILE")]
     files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -75,24 +77,30 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let colors = arguments.highlights.store(&catalog, output)?;
     let mut options = WebOptions::new(Arc::clone(&store), Arc::clone(&catalog));
     options.colors = Some(colors.clone());
+    let sources = ViewSources {
+        keys: decode::read_keys(&arguments.keys)?,
+        catalog: Catalog::clone(&catalog),
+        memory: arguments.memory,
+        store: Arc::clone(&store),
+        output: *output,
+        sent: Arc::default(),
+    };
+    let opening = sources.clone();
+    options.opener = Some(Opener::new(StoreOptions::default().spool, move |sent, name| {
+        opening.open_sent(sent, name).map_err(|error| chain(&error))
+    }));
     let server = arguments.web.bind(options).await?;
     arguments.web.warn(output);
     let mut app = App::new(Arc::clone(&store), Arc::clone(&catalog), false);
     if output.colors_stdout() {
         app = app.highlighted(colors);
     }
-    let sources = ViewSources {
-        keys: decode::read_keys(&arguments.keys)?,
-        catalog: Catalog::clone(&catalog),
-        memory: arguments.memory,
-        store,
-        output: *output,
-    };
     // A file that cannot be opened is an error before anything is shown.
     let files = capture_files(&arguments.files)?;
-    for path in &files {
-        decode::open(path, &Progress::new(&[], false))?;
-        sources.check(path)?;
+    let files: Vec<ViewFile> = files.into_iter().map(ViewFile::from).collect();
+    for file in &files {
+        decode::open(&file.path, &Progress::new(&[], false))?;
+        sources.check(file)?;
     }
     let stop = Stop::new();
     let (ending, first) = (stop.clone(), signals::end());
@@ -104,7 +112,8 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         second.await;
         std::process::exit(130);
     });
-    std::thread::spawn(move || sources.read_all(&files));
+    let reading = sources.clone();
+    std::thread::spawn(move || reading.read_all(&files));
     let Some(server) = server else {
         TerminalInterface::new(app, None).run(&stop, output).await;
         return Ok(Done::Yes);
@@ -113,5 +122,6 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     output.note(&format!("open {url} in a browser; Ctrl-C ends"));
     let _opened = arguments.web.open(&url, output);
     server.run(&stop).await;
+    sources.delete_sent();
     Ok(Done::Yes)
 }

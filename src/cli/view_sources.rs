@@ -1,10 +1,11 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek as _, stdin};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use anyhow::{Context as _, anyhow};
-use mitmcraft::store::{InCapture, Store};
+use mitmcraft::store::{InCapture, Limit, Store, StoreOptions};
 use mitmcraft_engine::capture::{
     CommentEditor, Entries, PcapngReader, ReadError, is_table, open_table, read_capture_within,
     unpack,
@@ -12,6 +13,7 @@ use mitmcraft_engine::capture::{
 use mitmcraft_engine::decode::{PcapReader, Traffic, TrafficOptions};
 use mitmcraft_protocol::codec::KeyRing;
 use mitmcraft_protocol::schema::Catalog;
+use tempfile::NamedTempFile;
 
 use super::args::Memory;
 use super::exit::chain;
@@ -21,37 +23,74 @@ use super::output::Output;
 use super::stdio::is_stdio;
 
 /// Feeds a store with files: captures, and recordings of other programs.
+#[derive(Clone)]
 pub(super) struct ViewSources {
     pub(super) catalog: Catalog,
     pub(super) keys: KeyRing,
     pub(super) memory: Memory,
     pub(super) store: Arc<Store>,
     pub(super) output: Output,
+    /// The file of the capture that a page has sent, while it is read.
+    pub(super) sent: Arc<Mutex<Option<NamedTempFile>>>,
 }
 
 impl ViewSources {
     /// Reads all files; what is wrong with one is reported, and the next is read.
-    pub(super) fn read_all(&self, files: &[PathBuf]) {
-        let length = |path: &PathBuf| path.metadata().map_or(0, |it| it.len());
+    pub(super) fn read_all(&self, files: &[ViewFile]) {
+        let length = |file: &ViewFile| file.path.metadata().map_or(0, |it| it.len());
         self.store.expect_bytes(files.iter().map(length).sum());
-        for path in files {
-            self.store.begin(&path.display().to_string());
-            if let Err(error) = self.read(path) {
-                self.output.error(&chain(&error));
+        for file in files {
+            self.store.begin(&file.name);
+            if let Err(error) = self.read(file) {
+                let why = chain(&error);
+                self.output.error(&why);
+                self.store.note_unread(&why);
             }
         }
         self.store.set_complete();
+    }
+
+    /// Opens a capture that a page has sent, and reads it into a store of its own. The file is deleted once it is read:
+    /// what is still needed of it is read through its handle.
+    ///
+    /// # Errors
+    /// If it is not a capture.
+    pub(super) fn open_sent(&self, sent: NamedTempFile, name: &str) -> anyhow::Result<Arc<Store>> {
+        let store = Arc::new(Store::new(StoreOptions::within(self.memory.bytes())));
+        store.set_limit(Limit::Opened);
+        let sources = Self { store: Arc::clone(&store), ..self.clone() };
+        let path = sent.path().to_owned();
+        let file = ViewFile { path, name: name.to_owned(), is_sent: true };
+        sources.check(&file)?;
+        *self.sent() = Some(sent);
+        let read = move || {
+            sources.read_all(std::slice::from_ref(&file));
+            sources.sent().take_if(|sent| sent.path() == file.path);
+        };
+        thread::Builder::new().name("opened".into()).spawn(read)?;
+        Ok(store)
+    }
+
+    /// Returns the file of the capture that a page has sent.
+    fn sent(&self) -> MutexGuard<'_, Option<NamedTempFile>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Deletes the file of a capture that is still being read, at the end of the run.
+    pub(super) fn delete_sent(&self) {
+        self.sent().take();
     }
 
     /// Checks that a file begins as a capture does.
     ///
     /// # Errors
     /// If it cannot be read, or is not a capture.
-    pub(super) fn check(&self, path: &Path) -> anyhow::Result<()> {
+    pub(super) fn check(&self, file: &ViewFile) -> anyhow::Result<()> {
+        let ViewFile { path, name, .. } = file;
         if is_stdio(path) {
             return Ok(());
         }
-        let context = || format!("cannot read `{}`", path.display());
+        let context = || format!("cannot read `{name}`");
         let mut file = File::open(path).with_context(context)?;
         if is_table(&mut file).with_context(context)? {
             return Ok(());
@@ -62,11 +101,12 @@ impl ViewSources {
         }
     }
 
-    fn read(&self, path: &Path) -> anyhow::Result<()> {
-        let context = || format!("cannot read `{}`", path.display());
+    fn read(&self, source: &ViewFile) -> anyhow::Result<()> {
+        let ViewFile { path, name, is_sent } = source;
+        let context = || format!("cannot read `{name}`");
         if is_stdio(path) {
             let entries = self.entries(stdin()).with_context(context)?;
-            return self.take(path, entries).map(drop);
+            return self.take(name, entries).map(drop);
         }
         let mut file = File::open(path).with_context(context)?;
         if is_table(&mut file).with_context(context)? {
@@ -74,22 +114,25 @@ impl ViewSources {
             let done = move |bytes| store.note_bytes(usize::try_from(bytes).unwrap_or_default());
             let entries = open_table(file, &self.catalog, self.memory.bytes(), done);
             let entries = entries.map_err(|error| anyhow!(read_error(&error)));
-            return self.take(path, entries.with_context(context)?).map(drop);
+            return self.take(name, entries.with_context(context)?).map(drop);
         }
-        if let Ok(editor) = CommentEditor::open(path, &self.catalog, self.memory.bytes()) {
+        // What a page has sent is deleted.
+        if !is_sent
+            && let Ok(editor) = CommentEditor::open(path, &self.catalog, self.memory.bytes())
+        {
             self.store.save_in(editor);
         }
         let taken = match Self::is_uncompressed_pcapng(&mut file).with_context(context)? {
-            true => self.take_in_place(path, &Arc::new(file)),
+            true => self.take_in_place(source, &Arc::new(file)),
             false => match self.entries(self.counted(file)) {
-                Ok(entries) => self.take(path, entries),
+                Ok(entries) => self.take(name, entries),
                 Err(ReadError::ClassicPcap) => Ok(Taken::Foreign),
                 Err(error) => Err(error).with_context(context),
             },
         };
         match taken? {
             Taken::All => Ok(()),
-            Taken::Foreign => self.decode(path),
+            Taken::Foreign => self.decode(source),
         }
     }
 
@@ -99,21 +142,21 @@ impl ViewSources {
     }
 
     /// Reads the entries of a capture. Bodies are kept in a file of the store.
-    fn take(&self, path: &Path, entries: Entries) -> anyhow::Result<Taken> {
+    fn take(&self, name: &str, entries: Entries) -> anyhow::Result<Taken> {
         for entry in read_ahead(entries, entry_size)? {
             match entry {
                 Ok(entry) => self.store.push(&entry),
                 Err(ReadError::Foreign) => return Ok(Taken::Foreign),
-                Err(error) => self.report(path, &error),
+                Err(error) => self.report(name, &error),
             }
         }
         Ok(Taken::All)
     }
 
     /// Reads the entries of an uncompressed capture, and leaves bodies in it.
-    fn take_in_place(&self, path: &Path, file: &Arc<File>) -> anyhow::Result<Taken> {
+    fn take_in_place(&self, source: &ViewFile, file: &Arc<File>) -> anyhow::Result<Taken> {
         // A handle of its own: reading bodies needs no position.
-        let reader = self.counted(File::open(path)?);
+        let reader = self.counted(File::open(&source.path)?);
         let mut reader = PcapngReader::within(reader, &self.catalog, self.memory.bytes());
         let located = std::iter::from_fn(move || {
             let entry = reader.next()?;
@@ -127,14 +170,14 @@ impl ViewSources {
                     self.store.push_from(&entry, place.as_ref());
                 }
                 Err(ReadError::Foreign) => return Ok(Taken::Foreign),
-                Err(error) => self.report(path, &error),
+                Err(error) => self.report(&source.name, &error),
             }
         }
         Ok(Taken::All)
     }
 
     /// Reads a recording of another program.
-    fn decode(&self, path: &Path) -> anyhow::Result<()> {
+    fn decode(&self, source: &ViewFile) -> anyhow::Result<()> {
         let mut options = TrafficOptions::default();
         options.catalog = Some(self.catalog.clone());
         options.keys = self.keys.clone();
@@ -149,8 +192,8 @@ impl ViewSources {
             entries.drain(..).for_each(|entry| self.store.push(&entry));
         };
         let mut fault = None;
-        let context = || format!("`{}`", path.display());
-        let file = File::open(path)?;
+        let context = || format!("`{}`", source.name);
+        let file = File::open(&source.path)?;
         // It is read for the second time.
         self.store.expect_bytes(file.metadata().map_or(0, |it| it.len()));
         let reader = BufReader::with_capacity(CHUNK, self.counted(file));
@@ -178,8 +221,25 @@ impl ViewSources {
         CountingReader { reader, store: Arc::clone(&self.store) }
     }
 
-    fn report(&self, path: &Path, error: &ReadError) {
-        self.output.warning(&format!("`{}`: {}", path.display(), read_error(error)));
+    fn report(&self, name: &str, error: &ReadError) {
+        let why = format!("`{name}`: {}", read_error(error));
+        self.output.warning(&why);
+        self.store.note_unread(&why);
+    }
+}
+
+/// A file that is viewed.
+pub(super) struct ViewFile {
+    pub(super) path: PathBuf,
+    /// Its name for people.
+    name: String,
+    /// `true` if a page has sent it.
+    is_sent: bool,
+}
+
+impl From<PathBuf> for ViewFile {
+    fn from(path: PathBuf) -> Self {
+        Self { name: path.display().to_string(), path, is_sent: false }
     }
 }
 
@@ -206,3 +266,61 @@ impl<R: Read> Read for CountingReader<R> {
 
 /// Bytes read at a time.
 const CHUNK: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use clap::{Args as _, Command, FromArgMatches as _};
+
+    use super::*;
+    use crate::cli::output::{Color, LogFormat};
+
+    const SAMPLE: &[u8] =
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/captures/session-1.20.4-wire.pcapng"));
+
+    fn sources() -> ViewSources {
+        let matches = Memory::augment_args(Command::new("view")).get_matches_from(["view"]);
+        ViewSources {
+            catalog: Catalog::embedded().clone(),
+            keys: KeyRing::default(),
+            memory: Memory::from_arg_matches(&matches).unwrap(),
+            store: Arc::new(Store::new(StoreOptions::whole())),
+            output: Output::new(Color::default(), LogFormat::default()),
+            sent: Arc::default(),
+        }
+    }
+
+    /// Opens bytes that a page has sent, and waits until they are read. Returns the store and the path of their file.
+    fn open(name: &str, bytes: &[u8]) -> anyhow::Result<(Arc<Store>, PathBuf)> {
+        let mut sent = NamedTempFile::new().unwrap();
+        sent.write_all(bytes).unwrap();
+        let path = sent.path().to_owned();
+        let sources = sources();
+        let store = sources.open_sent(sent, name)?;
+        while !store.is_complete() || sources.sent().is_some() {
+            thread::yield_now();
+        }
+        Ok((store, path))
+    }
+
+    #[test]
+    fn a_capture_that_a_page_sends_is_read_and_its_file_deleted() {
+        let (store, path) = open("a.pcapng", SAMPLE).unwrap();
+        assert!(!path.exists());
+        let snapshot = store.snapshot();
+        assert_eq!((snapshot.end(), store.capture().as_deref()), (40, Some("a.pcapng")));
+        assert!((0..40).all(|row| snapshot.record(row).is_some()), "bodies can still be read");
+        assert!(store.losses().unread.is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_capture_that_a_page_sends_is_told_by_its_name() {
+        let refused = open("text.txt", b"no capture").unwrap_err();
+        assert!(chain(&refused).starts_with("cannot read `text.txt`: "), "{refused:#}");
+        let (store, _) = open("cut.pcapng", &SAMPLE[..SAMPLE.len() - 5]).unwrap();
+        let why = store.losses().unread.unwrap();
+        assert!(why.starts_with("`cut.pcapng`: "), "{why}");
+        assert!(store.snapshot().end() > 30);
+    }
+}

@@ -6,6 +6,7 @@ mod caught;
 mod clock;
 mod color_store;
 mod control;
+mod kept_secret;
 mod log;
 mod metrics;
 mod net;
@@ -16,17 +17,17 @@ mod private_file;
 mod response;
 mod rules;
 mod source_file;
-mod token_file;
 
 pub(crate) use accounts::random_key;
 pub use accounts::{
     AccountStore, AccountsError, AuthEndpoint, Authority, Http, HttpError, Keeper, LentJoins,
-    Tokens, endpoint_key, walk,
+    Tokens, walk,
 };
 pub use caught::caught;
 pub use clock::Clock;
 pub use color_store::{ColorStore, ColorsError};
 pub use control::{Attachment, ControlHandle, HeldNews};
+pub use kept_secret::{KeptSecretError, endpoint_key, kept_token};
 pub use log::{
     Compactor, IncidentCounts, IncidentNotice, IncidentOptions, IncidentRecorder, KeyLog,
     LakeNotice, LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink, OnError, OnFull,
@@ -49,4 +50,3 @@ pub use rules::{
     check_filters, factory,
 };
 pub use source_file::{read_source, write_source};
-pub use token_file::{TokenFileError, kept_token};

@@ -36,6 +36,7 @@ impl Archive {
             stored,
             captured,
             moved: Arc::default(),
+            replacements: chunk.replacements,
         }
     }
 

@@ -5,9 +5,9 @@ use bytes::Bytes;
 use super::row::{Form, NO_KIND};
 use super::spool::Stored;
 use super::{Extra, Moved, Part, RecentRows, Row};
-use mitmcraft_engine::capture::{Outcome, Record};
+use mitmcraft_engine::capture::Record;
 use mitmcraft_protocol::codec::Frame;
-use mitmcraft_protocol::packet::{Content, Context, Origin, Packet};
+use mitmcraft_protocol::packet::{Content, Context, Packet};
 use mitmcraft_protocol::schema::PacketType;
 
 /// Consecutive rows and where their bytes are.
@@ -23,6 +23,8 @@ pub(super) struct Chunk {
     pub(super) captured: Stored,
     /// The places of the rows' bytes in the capture that the run writes.
     pub(super) moved: Arc<Moved>,
+    /// The number of packets that were sent in place of others.
+    pub(super) replacements: usize,
 }
 
 /// The rows of a chunk.
@@ -175,8 +177,7 @@ impl Chunk {
 
     /// Returns whether a packet was sent in place of another one.
     pub(super) fn replaces(&self, row: &Row) -> bool {
-        row.outcome() == Outcome::Send
-            && row.origin() == Origin::Proxy
+        row.is_made()
             && matches!(row.form, Form::Extra | Form::Moved)
             && self.extra(row).is_some_and(|extra| extra.of.is_some())
     }

@@ -44,7 +44,7 @@ pub(super) struct Inner {
     pub(super) losses: Losses,
     pub(super) counts: CountingSink,
     joins: JoinCheck,
-    /// What sessions waited for when they closed; of the newest [`MAX_STUCK`].
+    /// What sessions waited for when they closed.
     stuck: BTreeMap<u64, String>,
     pub(super) legs: Arc<Legs>,
     /// By row.
@@ -91,6 +91,7 @@ impl Inner {
             Entry::Event(event) => self.event(event, context),
         }
         self.count(entry, renumbered);
+        self.forget_sessions();
         is_full
     }
 
@@ -195,11 +196,18 @@ impl Inner {
             && let Some(missing) = self.joins.missing(session, entry.at())
         {
             self.stuck.insert(session, missing);
-            if self.stuck.len() > MAX_STUCK {
-                self.stuck.pop_first();
-            }
         }
         self.joins.take(entry);
+    }
+
+    /// Forgets the states of sessions that are no longer listed, many at once.
+    fn forget_sessions(&mut self) {
+        if self.legs.len().max(self.stuck.len()) <= MAX_SESSIONS + MAX_UNLISTED {
+            return;
+        }
+        let listed: HashSet<u64> = self.counts.sessions().map(|it| it.context.session).collect();
+        Arc::make_mut(&mut self.legs).retain(&listed);
+        self.stuck.retain(|session, _| listed.contains(session));
     }
 
     /// Returns what a session waits for at a time, or waited for when it closed.
@@ -324,9 +332,6 @@ impl Inner {
     }
 }
 
-/// Closed sessions of which it is kept what they waited for.
-const MAX_STUCK: usize = 1024;
-
 /// Most packets about which something is noted.
 pub(super) const MAX_ANNOTATIONS: usize = 10_000;
 
@@ -338,3 +343,6 @@ const MAX_LATE: u64 = 16 * CHUNK_ROWS as u64;
 
 /// Most sessions that are listed, open or not: their counts take some kilobytes each.
 const MAX_SESSIONS: usize = 10_000;
+
+/// Most sessions that are no longer listed and whose states are not forgotten yet.
+const MAX_UNLISTED: usize = 1000;

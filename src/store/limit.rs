@@ -6,6 +6,8 @@ pub enum Limit {
     NoCapture,
     /// The captures of the run cannot be read while they are written.
     UnreadableCaptures,
+    /// The capture was opened on a page, and is too large for what that may take.
+    Opened,
     /// The store reads them from this capture, up to a limit.
     InCapture(String),
 }

@@ -11,6 +11,8 @@ pub struct Losses {
     pub bodies: u64,
     /// The last error of the disk; `None` if it was only too slow.
     pub error: Option<Arc<io::Error>>,
+    /// Why a part of a file that feeds it could not be read.
+    pub unread: Option<Arc<str>>,
 }
 
 impl Losses {

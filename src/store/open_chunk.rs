@@ -20,6 +20,8 @@ pub(super) struct OpenChunk {
     span: usize,
     /// The places of the rows' bytes in the capture that the run writes.
     moved: Moved,
+    /// The number of packets that were sent in place of others.
+    replacements: usize,
 }
 
 impl OpenChunk {
@@ -48,7 +50,9 @@ impl OpenChunk {
             self.moved.push(self.rows.len(), form, size, places);
         }
         let context = self.place_of(context);
-        self.rows.push(Row::new(record, form, start, context));
+        let row = Row::new(record, form, start, context);
+        self.replacements += usize::from(row.is_made() && record.of.is_some());
+        self.rows.push(row);
     }
 
     /// Appends the bytes of a packet that has more than a body, or none. Returns their form, place and
@@ -93,7 +97,8 @@ impl OpenChunk {
         let contexts = std::mem::take(&mut self.contexts);
         let moved = Arc::new(std::mem::take(&mut self.moved));
         let (rows, contexts) = (Rows::Memory(rows.into()), contexts.into());
-        Chunk { first, rows, contexts, stored, captured, moved }
+        let replacements = std::mem::take(&mut self.replacements);
+        Chunk { first, rows, contexts, stored, captured, moved, replacements }
     }
 
     /// Returns a copy.
@@ -105,6 +110,7 @@ impl OpenChunk {
             stored: Stored::Memory(Bytes::copy_from_slice(&self.bytes)),
             captured: self.captured(),
             moved: Arc::default(),
+            replacements: self.replacements,
         }
     }
 

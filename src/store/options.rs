@@ -12,6 +12,13 @@ pub struct StoreOptions {
 }
 
 impl StoreOptions {
+    /// Returns the limits for a capture that may take `memory` bytes, and as much of the disk as a live run.
+    #[must_use]
+    pub fn within(memory: usize) -> Self {
+        // Half for rows, and half for contexts.
+        Self { rows: memory as u64 / 64, contexts: memory / 1000, ..Self::default() }
+    }
+
     /// Returns the limits for a capture, which is held as a whole.
     #[must_use]
     pub fn whole() -> Self {

@@ -95,6 +95,11 @@ impl Row {
         Origin::ALL[usize::from(self.facts >> 3 & 3).min(2)]
     }
 
+    /// Returns whether the proxy has made and sent the packet.
+    pub(super) fn is_made(&self) -> bool {
+        self.outcome() == Outcome::Send && self.origin() == Origin::Proxy
+    }
+
     /// The state in which the packet's id is defined.
     #[must_use]
     pub fn state(&self) -> State {

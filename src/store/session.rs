@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use mitmcraft_engine::capture::{LegState, Summary};
@@ -27,7 +27,7 @@ pub struct StoredSession {
     pub closed: Option<(Timestamp, Summary)>,
 }
 
-/// The leg states of sessions. Those of the sessions heard of last are kept.
+/// The leg states of sessions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Legs {
     sessions: BTreeMap<u64, VecDeque<(u64, LegState)>>,
@@ -44,9 +44,16 @@ impl Legs {
         if states.len() > MAX_STATES {
             states.pop_front();
         }
-        if self.sessions.len() > MAX_SESSIONS {
-            self.sessions.pop_first();
-        }
+    }
+
+    /// The number of sessions whose states are kept.
+    pub(super) fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Forgets the states of all sessions but these.
+    pub(super) fn retain(&mut self, sessions: &HashSet<u64>) {
+        self.sessions.retain(|session, _| sessions.contains(session));
     }
 
     /// Returns the state of a session's legs when a row was recorded.
@@ -63,6 +70,3 @@ impl Legs {
 
 /// Most states kept of a session: one that returns to configuration again and again has many.
 const MAX_STATES: usize = 64;
-
-/// Most sessions whose states are kept.
-const MAX_SESSIONS: usize = 4096;

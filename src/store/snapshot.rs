@@ -34,6 +34,12 @@ impl Snapshot {
         self.chunks.last().map_or(0, Chunk::end)
     }
 
+    /// Returns the number of packets that were sent in place of others.
+    #[must_use]
+    pub fn replacements(&self) -> u64 {
+        self.chunks.iter().map(|chunk| chunk.replacements as u64).sum()
+    }
+
     /// Returns the snapshot without most of what is older than `row`: with the chunk that has it, and those after
     /// it.
     #[must_use]

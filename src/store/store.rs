@@ -232,6 +232,11 @@ impl Store {
         self.lock().counts.forgotten()
     }
 
+    /// Notes why a part of a file that feeds it could not be read.
+    pub fn note_unread(&self, why: &str) {
+        self.lock().losses.unread = Some(why.into());
+    }
+
     /// Returns what is missing.
     #[must_use]
     pub fn losses(&self) -> Losses {

@@ -298,20 +298,14 @@ const TABLE: &[Binding] = &[
     both(Explain, "explain", &["W"], "say why the session ended, or what it waits for", Packet)
         .on(&[Thing::Session, Thing::Packet]),
     both(Save, "save", &["w"], "keep marks and comments in the capture", Packet),
-    both(
-        Compare,
-        "compare",
-        &["x"],
-        "compare the packet marked last with the selected one",
-        Packet,
-    )
-    .on(&[Thing::Packet]),
+    both(Compare, "compare", &["x"], "compare with the packet marked last", Packet)
+        .on(&[Thing::Packet]),
     page(Export, "export", &["e"], "export packets", Packet).on(&[Thing::Packet]),
     page(Rule, "rule", &["R"], "a rule for packets like this", Packet).on(&[Thing::Packet]),
     field(FieldFilter, "field_filter", &["="], "list only packets with this value"),
-    field(FieldAnd, "field_and", &["&"], "filter: and this value"),
-    field(FieldOr, "field_or", &["|"], "filter: or this value"),
-    field(FieldNot, "field_not", &["!"], "filter: and not this value"),
+    field(FieldAnd, "field_and", &["&"], "narrow the filter to this value"),
+    field(FieldOr, "field_or", &["|"], "widen the filter by this value"),
+    field(FieldNot, "field_not", &["!"], "leave packets with this value out"),
     field(FieldColumn, "field_column", &["C"], "add or remove this field as a column"),
     field(CopyValue, "copy_value", &["y"], "copy the value"),
     field(CopyPath, "copy_path", &["Y"], "copy the name, as filters have it"),

@@ -51,7 +51,7 @@ pub struct ChartData {
     pub step: f64,
     /// The series, in the order in which they were asked for.
     pub series: Vec<ChartSeries>,
-    /// The mean round trip of the keep-alives answered in each bin, in seconds; `null` where there is none.
+    /// The slowest round trip of the keep-alives answered in each bin, in seconds; `null` where there is none.
     pub trips: Vec<Option<f64>>,
 }
 
@@ -113,11 +113,10 @@ impl Chart {
     #[must_use]
     pub fn data(&self) -> ChartData {
         let (begin, step, bins) = self.scale();
-        let mut sums = vec![(0.0, 0u32); bins];
+        let mut trips = vec![None; bins];
         for (at, took) in &self.took {
-            if let Some((sum, count)) = sums.get_mut(bin(*at, begin, step)) {
-                *sum += took;
-                *count += 1;
+            if let Some(slowest) = trips.get_mut(bin(*at, begin, step)) {
+                *slowest = Some(slowest.map_or(*took, |it: f64| it.max(*took)));
             }
         }
         let series = self.series.iter().map(|it| ChartSeries {
@@ -129,10 +128,7 @@ impl Chart {
             begin: self.span.map(|_| super::protocol::millis(begin)),
             step: step as f64 / 1e9,
             series: series.collect(),
-            trips: sums
-                .into_iter()
-                .map(|(sum, count)| (count > 0).then(|| sum / f64::from(count)))
-                .collect(),
+            trips,
         }
     }
 

@@ -22,7 +22,8 @@ pub fn losses(losses: &Losses) -> Option<String> {
         0 => None,
         count => Some(format!("bytes of {} are missing: {why}", counted(count))),
     };
-    let parts: Vec<String> = packets.into_iter().chain(bodies).collect();
+    let unread = losses.unread.as_deref().map(str::to_owned);
+    let parts: Vec<String> = packets.into_iter().chain(bodies).chain(unread).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
@@ -43,6 +44,7 @@ pub fn limit(limit: &Limit) -> String {
              .jsonl file, neither compressed, rotated nor redacted"
                 .to_owned()
         }
+        Limit::Opened => "a capture that is named on the command line is kept whole".to_owned(),
         Limit::InCapture(name) => format!("they are in `{name}`"),
     }
 }

@@ -13,13 +13,14 @@ use tokio_tungstenite::tungstenite;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
+use super::opener::{Sent, Upload};
 use super::rules::RuleDesk;
-use super::web_server::Desk;
-use super::{Audience, Viewer, WebOptions};
+use super::web_server::{Desk, Shown};
+use super::{Audience, Opener, Viewer, WebOptions};
 use crate::control::Holding;
 use crate::proxy::{Attachment, HeldNews};
 use crate::view::Interface;
-use crate::view::protocol::{ActionInfo, Failure, Hello, Login, Message, Push, Query};
+use crate::view::protocol::{ActionInfo, Answer, Failure, Hello, Login, Message, Push, Query};
 
 /// A page or program that is connected.
 ///
@@ -32,11 +33,13 @@ pub(super) struct Client {
     heard: Instant,
     /// When it was asked since whether it is there.
     asked: Option<Instant>,
+    /// The capture that the page is sending.
+    upload: Option<Upload>,
 }
 
 impl Client {
     pub(super) fn new(socket: WebSocketStream<TokioIo<Upgraded>>, desk: Arc<Desk>) -> Self {
-        Self { socket, desk, heard: Instant::now(), asked: None }
+        Self { socket, desk, heard: Instant::now(), asked: None, upload: None }
     }
 
     /// Returns whether the first message of the page has the token.
@@ -57,11 +60,10 @@ impl Client {
         let _ = timeout(PATIENCE, self.socket.close(None)).await;
     }
 
-    /// Tells the page that the run has ended (RFC 6455, section 7.4.1: going away), and waits for a moment until
+    /// Tells the page why it is disconnected (RFC 6455, section 7.4.1: going away), and waits for a moment until
     /// it has read that.
-    pub(super) async fn dismiss(&mut self) {
-        let reason = "the run has ended".into();
-        let close = CloseFrame { code: CloseCode::Away, reason };
+    pub(super) async fn dismiss(&mut self, why: &'static str) {
+        let close = CloseFrame { code: CloseCode::Away, reason: why.into() };
         let _ = timeout(FAREWELL, async {
             let _ = self.socket.close(Some(close)).await;
             while self.receive().await.is_some() {}
@@ -70,7 +72,7 @@ impl Client {
     }
 
     /// Serves the page until it goes, or does what it must not.
-    pub(super) async fn run(&mut self) {
+    pub(super) async fn run(&mut self, shown: &Shown) {
         let options = &self.desk.options;
         let control = options.control.is_some();
         let actions = match options.audience {
@@ -83,22 +85,24 @@ impl Client {
         let hello = Hello {
             version: env!("CARGO_PKG_VERSION"),
             protocol: Hello::PROTOCOL,
-            run: self.desk.run.clone(),
+            run: shown.run.clone(),
             live: options.live,
             listening: options.listening.clone(),
             control,
             rules: options.rules.is_some(),
+            opens: options.opener.as_ref().map(Opener::limit),
             actions,
         };
         if self.send(&Message::Hello { hello }).await.is_none() {
             return;
         }
         // A page that goes away needs nothing more.
-        let _ = self.serve().await;
+        let _ = self.serve(shown).await;
     }
 
-    async fn serve(&mut self) -> Option<()> {
-        let mut viewer = open_viewer(self.desk.options.clone()).await?;
+    async fn serve(&mut self, shown: &Shown) -> Option<()> {
+        let options = WebOptions { store: Arc::clone(&shown.store), ..self.desk.options.clone() };
+        let mut viewer = open_viewer(options).await?;
         let mut feeds = Feeds::attach(&self.desk.options).await?;
         let mut pace = Pace::new();
         loop {
@@ -188,6 +192,10 @@ impl Client {
             }
             return Some(None);
         }
+        if Opener::answers(&query.request) {
+            self.take_piece(query).await?;
+            return Some(None);
+        }
         if RuleDesk::answers(&query.request) {
             if let Err(refused) = feeds.rules.take(query) {
                 self.send(&refused).await?;
@@ -195,6 +203,31 @@ impl Client {
             return Some(None);
         }
         Some(Some(query))
+    }
+
+    /// Takes a part of a capture that the page sends, and shows the capture once it is complete.
+    async fn take_piece(&mut self, Query { id, request }: Query) -> Option<()> {
+        let Some(opener) = self.desk.options.opener.clone() else {
+            let error = Failure::new(
+                "captures are opened where captures are viewed, not while a proxy runs",
+            );
+            return self.send(&Message::Error { id, error }).await;
+        };
+        let upload = self.upload.take();
+        let work = move || opener.take(upload, request);
+        let (answer, opened) = match tokio::task::spawn_blocking(work).await.ok()? {
+            Ok(Sent::Part(upload)) => {
+                self.upload = Some(upload);
+                (Ok(Answer::DONE), None)
+            }
+            Ok(Sent::All(store)) => (Ok(Answer::DONE), Some(store)),
+            Err(failure) => (Err(failure), None),
+        };
+        self.send(&Message::answer(id, answer)).await?;
+        if let Some(store) = opened {
+            self.desk.show(store);
+        }
+        Some(())
     }
 
     /// Lets the viewer answer a request, or look at what there is to be found, and sends what it says.
@@ -254,17 +287,17 @@ impl Client {
     }
 }
 
-/// What a page or program is served next.
+/// The next event in serving a page or program.
 enum Turn {
-    /// It says something.
+    /// A message from it.
     Said(tungstenite::Utf8Bytes),
-    /// It has said nothing for a while.
+    /// Nothing was heard from it for too long.
     Silent,
-    /// There is a message for it.
+    /// A message for it.
     Told(Box<Message>),
-    /// The run has ended, or it does not read.
+    /// The end of the run, or of its patience with an interface that does not read.
     Ended,
-    /// It is time to look at the store.
+    /// The time to look at the store.
     Due,
 }
 

@@ -76,6 +76,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "memory.js",
     "menu.js",
     "notice.js",
+    "open_capture.js",
     "packet_commands.js",
     "palette.js",
     "rules.js",

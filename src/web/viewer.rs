@@ -209,6 +209,7 @@ impl Viewer {
             }
             Request::HideAll { rows } => {
                 rows.into_iter().for_each(|row| self.list.hide(row));
+                self.forget_statistics();
                 Answer::DONE
             }
             Request::Clear { before } => {
@@ -324,10 +325,11 @@ impl Viewer {
             let is_done = map.advance(WorldMap::SLICE);
             let state = map.state(row, session);
             let last = self.mapped.as_ref().filter(|(of, _)| *of == mapping);
-            pushes.push(Push::Map(match last {
+            let map = match last {
                 Some((_, last)) => state.clone().since(last),
                 None => state.clone(),
-            }));
+            };
+            pushes.push(Push::Map { row, map });
             self.mapped = Some((mapping, state));
             self.mapping = self.mapping.filter(|_| !is_done);
             busy |= !is_done;
@@ -357,6 +359,7 @@ impl Viewer {
         StoreState {
             first: snapshot.first(),
             end: snapshot.end(),
+            replacements: snapshot.replacements(),
             complete: self.store.is_complete(),
             read: self.store.reading(),
             noted: self.looks,

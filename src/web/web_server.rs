@@ -1,7 +1,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -21,7 +21,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::files::{file, guarded, refusal};
-use super::{Access, Audience, Client};
+use super::{Access, Audience, Client, Opener};
 use crate::proxy::{
     Accepted, ColorStore, ControlHandle, Listener, Newcomers, RuleEditor, Stop, random_key,
 };
@@ -51,6 +51,8 @@ pub struct WebOptions {
     pub colors: Option<ColorStore>,
     /// The token that opens the page; a new random one if absent.
     pub token: Option<Arc<Secret>>,
+    /// Lets pages open other captures in place of the store.
+    pub opener: Option<Opener>,
 }
 
 impl WebOptions {
@@ -58,8 +60,18 @@ impl WebOptions {
     #[must_use]
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
         let audience = Audience::Page;
-        let (live, listening, control, rules, colors) = (false, None, None, None, None);
-        Self { store, catalog, audience, live, listening, control, rules, colors, token: None }
+        Self {
+            store,
+            catalog,
+            audience,
+            live: false,
+            listening: None,
+            control: None,
+            rules: None,
+            colors: None,
+            token: None,
+            opener: None,
+        }
     }
 }
 
@@ -74,14 +86,29 @@ pub struct WebServer {
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) access: Access,
-    /// Names this server among those of all runs.
-    pub(super) run: String,
     pub(super) options: WebOptions,
+    shown: Mutex<Shown>,
     /// One permit per page or program.
     places: Arc<Semaphore>,
     /// WebSockets that have not sent the token yet.
     newcomers: Newcomers,
     stop: Stop,
+}
+
+/// The packets that pages get.
+#[derive(Debug, Clone)]
+pub(super) struct Shown {
+    /// A text that is another one for each.
+    pub(super) run: String,
+    pub(super) store: Arc<Store>,
+    /// Stops once others take their place.
+    replaced: Stop,
+}
+
+impl Shown {
+    fn new(store: Arc<Store>) -> Self {
+        Self { run: random_key(), store, replaced: Stop::new() }
+    }
 }
 
 impl WebServer {
@@ -102,8 +129,8 @@ impl WebServer {
         let places = Arc::new(Semaphore::new(Self::MAX_PAGES));
         let stop = Stop::new();
         let newcomers = Newcomers::new(Self::MAX_PAGES);
-        let run = random_key();
-        let desk = Desk { access, run, options, places, newcomers, stop };
+        let shown = Mutex::new(Shown::new(Arc::clone(&options.store)));
+        let desk = Desk { access, options, shown, places, newcomers, stop };
         Ok(Self { listener, desk: Arc::new(desk) })
     }
 
@@ -159,6 +186,17 @@ impl WebServer {
 }
 
 impl Desk {
+    fn shown(&self) -> Shown {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Shows the packets of another store: pages are disconnected, and get these once they connect again.
+    pub(super) fn show(&self, store: Arc<Store>) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *shown, Shown::new(store));
+        before.replaced.stop("another capture was opened");
+    }
+
     fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
         if !self.access.admits_host(request.headers()) {
             return refusal(
@@ -212,9 +250,11 @@ impl Desk {
             let Ok(_place) = Arc::clone(&desk.places).try_acquire_owned() else {
                 return client.refuse(desk.options.audience.too_many()).await;
             };
+            let shown = desk.shown();
             tokio::select! {
-                () = client.run() => {}
-                () = desk.stop.stopped() => client.dismiss().await,
+                () = client.run(&shown) => {}
+                () = desk.stop.stopped() => client.dismiss("the run has ended").await,
+                () = shown.replaced.stopped() => client.dismiss("another capture was opened").await,
             }
         });
         let mut response = Response::new(Full::default());

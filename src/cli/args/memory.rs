@@ -6,7 +6,7 @@ use crate::cli::output::Output;
 use crate::cli::plural::count;
 
 /// `--max-memory`, the ceiling of what grows with traffic.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Memory {
     /// Upper limit of the memory for packets. Data beyond it is forwarded in pieces, or left out
     /// with a message, and not decoded

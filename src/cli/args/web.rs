@@ -32,7 +32,7 @@ pub(crate) struct Web {
     #[arg(long, requires = "web")]
     open: bool,
 
-    /// Whether each run has a new URL, or all have the one whose token is kept in the state folder, so that open pages
+    /// The token in the URL of the page: `new` in each run, or `keep` the one in the state folder, so that open pages
     /// find the next run
     #[arg(
         long,
@@ -65,8 +65,8 @@ impl Web {
         let Some(address) = self.web else { return Ok(None) };
         let mut options = options;
         if self.web_token == WebToken::Keep {
-            let path = state_folder()?.join("web-token");
-            let token = kept_token(&path).context("cannot keep the token, see `--web-token`")?;
+            let token = kept_token(&state_folder()?);
+            let token = token.context("cannot keep the token, see `--web-token`")?;
             options.token = Some(Arc::new(token));
         }
         let listener = bind(address, WebServer::MAX_CONNECTIONS, "--web").await?;

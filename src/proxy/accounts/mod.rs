@@ -3,7 +3,6 @@
 mod account_store;
 mod auth_endpoint;
 mod authority;
-mod endpoint_key;
 mod http;
 mod keys;
 mod lent_joins;
@@ -11,7 +10,6 @@ mod lent_joins;
 pub use account_store::{AccountStore, AccountsError, Keeper, walk};
 pub use auth_endpoint::AuthEndpoint;
 pub use authority::{Authority, Tokens};
-pub use endpoint_key::endpoint_key;
 pub(super) use http::{ForwardedRequest, ForwardedResponse};
 pub use http::{Http, HttpError};
 pub(crate) use keys::random_key;

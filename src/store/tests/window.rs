@@ -165,6 +165,42 @@ fn sessions_have_counts_states_and_ends_and_hidden_packets_are_left_out() {
 }
 
 #[test]
+fn the_state_of_every_listed_session_is_known_and_of_no_others() {
+    let store = store();
+    let legs = |state| LegState {
+        state,
+        client_threshold: None,
+        server_threshold: None,
+        client_encrypted: false,
+        server_encrypted: false,
+    };
+    let begin = |session, state| {
+        let maker = Maker::new(session);
+        store.push(&maker.event(EventKind::Open));
+        store.push(&maker.event(EventKind::State(legs(state))));
+        maker
+    };
+    // It stays open, while others come and go.
+    let first = begin(1, State::Login);
+    for session in 2..15_000 {
+        let reason = "the client has left".into();
+        let summary = Summary {
+            reason,
+            serverbound_packets: 0,
+            clientbound_packets: 0,
+            serverbound_bytes: 0,
+            clientbound_bytes: 0,
+        };
+        store.push(&begin(session, State::Status).event(EventKind::Close(summary)));
+    }
+    store.push(&first.event(EventKind::State(legs(State::Play))));
+    let sessions = store.sessions();
+    assert_eq!((sessions.len(), sessions[0].legs), (10_000, Some(legs(State::Play))));
+    assert!(sessions[1..].iter().all(|it| it.legs == Some(legs(State::Status))));
+    assert!(store.snapshot().legs.len() <= 11_000);
+}
+
+#[test]
 fn sessions_of_several_captures_get_numbers_of_their_own() {
     let store = store();
     for name in ["a.jsonl", "b.jsonl"] {

@@ -30,6 +30,8 @@ pub struct Hello {
     pub control: bool,
     /// `true` if there are filter files.
     pub rules: bool,
+    /// The most bytes of a capture that `open` takes; `null` if none can be opened.
+    pub opens: Option<u64>,
     /// The actions of the page with their keys, in the order in which people read them; programs have none.
     pub actions: Vec<ActionInfo>,
 }

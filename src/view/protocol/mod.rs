@@ -28,6 +28,7 @@ mod message;
 mod offsets;
 mod packet_json;
 mod push;
+mod query;
 mod request;
 mod row;
 mod rules;
@@ -45,9 +46,8 @@ pub use message::{ActionInfo, Hello, Login, Message};
 pub use offsets::{bytes, units};
 pub use packet_json::PacketJson;
 pub use push::{Progress, Push, StoreState};
-pub use request::{
-    ConditionSource, ExportFormat, Exported, HeldDecision, MarkedPackets, Query, Request,
-};
+pub use query::Query;
+pub use request::{ConditionSource, ExportFormat, Exported, HeldDecision, MarkedPackets, Request};
 pub use row::Row;
 pub use rules::RuleFile;
 pub use session::{LegInfo, LegsInfo, SessionInfo, SessionKind, SessionMark, SessionOrder};

@@ -30,7 +30,13 @@ pub enum Push {
     /// The packets of the list over time are counted.
     Chart(ChartData),
     /// More of a session's chunks are found.
-    Map(MapState),
+    Map {
+        /// The row as of which they are shown; `null` as of now.
+        row: Option<u64>,
+        /// The map.
+        #[serde(flatten)]
+        map: MapState,
+    },
     /// Packets to which the interface has [subscribed](super::Request::Subscribe), in the order in which they were
     /// recorded.
     Packets {
@@ -62,6 +68,8 @@ pub struct StoreState {
     pub first: u64,
     /// The row that the next packet gets.
     pub end: u64,
+    /// The number of packets that were sent in place of others: parts of their rows in a list without filter and search.
+    pub replacements: u64,
     /// `true` if no more packets come.
     pub complete: bool,
     /// The part of the files that was read, from 0 to 1; `None` if none are read.

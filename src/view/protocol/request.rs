@@ -1,19 +1,10 @@
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
-use super::{Failure, FormChange, SessionKind, SessionMark, SessionOrder};
+use super::{FormChange, SessionKind, SessionMark, SessionOrder};
 use crate::view::{Combination, Highlight};
 use mitmcraft_engine::link::Side;
 use mitmcraft_protocol::schema::{Direction, State};
-
-/// A request of a user interface, with the number that its answer repeats.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Query {
-    /// The number.
-    pub id: Option<u64>,
-    /// The request.
-    pub request: Request,
-}
 
 /// A request of a user interface.
 ///
@@ -327,6 +318,18 @@ pub enum Request {
         /// Its row.
         row: u64,
     },
+    /// Begins to send a capture. Once it is complete, it takes the place of what is shown, and interfaces must connect again.
+    Open {
+        /// The name of its file.
+        name: String,
+        /// Its length in bytes.
+        size: u64,
+    },
+    /// Sends more of that capture.
+    OpenMore {
+        /// At most 1 MiB, in base64.
+        bytes: String,
+    },
     /// Returns the filter files, and what their rules did.
     Rules {},
     /// Returns what the rules did.
@@ -534,55 +537,4 @@ pub enum Exported {
 pub enum MarkedPackets {
     /// The marked packets.
     Marked,
-}
-
-impl Query {
-    /// Reads a request.
-    ///
-    /// # Errors
-    /// If it is not JSON, or not a request: with its number, if it has one, and what is wrong with which of its keys.
-    pub fn read(text: &str) -> Result<Self, (Option<u64>, Failure)> {
-        let mut object = serde_json::from_str::<Map<String, Json>>(text)
-            .map_err(|error| (None, Failure::new(format!("not a JSON object: {error}"))))?;
-        let id = match object.remove("id") {
-            None | Some(Json::Null) => None,
-            Some(id) => {
-                Some(id.as_u64().ok_or_else(|| (None, Failure::new("`id`: not a number")))?)
-            }
-        };
-        match Request::read(object) {
-            Ok(request) => Ok(Self { id, request }),
-            Err(failure) => Err((id, failure)),
-        }
-    }
-}
-
-impl Request {
-    /// Reads a request from an object without `id`.
-    ///
-    /// # Errors
-    /// If it is not a request: with what is wrong with which of its keys.
-    pub fn read(mut object: Map<String, Json>) -> Result<Self, Failure> {
-        let read = |object: &Map<String, Json>| {
-            serde_json::from_value::<Self>(object.clone().into()).map_err(|error| error.to_string())
-        };
-        read(&object).map_err(|reason| {
-            // That key is to blame without which the reason is another one.
-            let missing = |reason: &str| reason.starts_with("missing field");
-            let keys: Vec<String> = object.keys().filter(|key| *key != "do").cloned().collect();
-            let culprit = keys.into_iter().find(|key| {
-                let Some(value) = object.remove(key) else { return false };
-                let without = read(&object).err();
-                object.insert(key.clone(), value);
-                without
-                    .is_none_or(|other| other != reason && !(missing(&other) && missing(&reason)))
-            });
-            match culprit {
-                Some(key) if !reason.contains(&format!("`{key}`")) => {
-                    Failure::new(format!("`{key}`: {reason}"))
-                }
-                _ => Failure::new(reason),
-            }
-        })
-    }
 }

@@ -248,7 +248,7 @@ export class Columns {
       make("div", { class: "column-sort" }, make("label", { for: "sort-by" }, "Sorted"), by, make("label", {}, down, " descending")),
       make("div", { class: "column-list" }, ...lines),
       make("div", { class: "column-add" }, make("label", { for: "column-field" }, "Add a field"), text, make("button", { type: "button", onclick: add }, "Add")),
-      wrong, make("button", { type: "button", id: "columns-reset", onclick: () => this.reset() }, "As at first"));
+      wrong, make("button", { type: "button", id: "columns-reset", onclick: () => this.reset() }, "Reset"));
     if (focused && this.menu.querySelector(`[id="${CSS.escape(focused)}"]`)) document.getElementById(focused)?.focus();
   }
 }

@@ -80,6 +80,18 @@ export class Connection {
     this.delay = Math.min(this.delay * 2, LONGEST);
   }
 
+  /** Ends the connection for good. */
+  end() {
+    const { current } = this;
+    this.socket = this.current = null;
+    if (current) {
+      current.onmessage = current.onclose = null;
+      current.close();
+    }
+    for (const { reject } of this.waiting.values()) reject(new ConnectionLost());
+    this.waiting.clear();
+  }
+
   /** Asks whether mitmcraft is there after it has said nothing for a while; a link that stays silent is dead. */
   beat() {
     const now = Date.now();

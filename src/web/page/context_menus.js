@@ -8,14 +8,16 @@ import { Menu } from "./menu.js";
 
 export class ContextMenus {
   /**
-   * @param {Record<string, () => any>} functions what each action does, by its name
-   * @param {(name: string) => void} run runs an action
+   * @param {Record<string, (session?: number) => any>} functions what each action does, by its name
+   * @param {(name: string, session?: number) => void} run runs an action, about a session if the menu is that of one
    * @param {HTMLElement} list which is meant when nothing has the focus
+   * @param {(name: string) => boolean} can says whether an action has something to act on
    */
-  constructor(functions, run, list) {
+  constructor(functions, run, list, can = () => true) {
     this.functions = functions;
     this.run = run;
     this.list = list;
+    this.can = can;
     /** The actions that the program has told. @type {ActionInfo[]} */
     this.actions = [];
     this.menu = new Menu();
@@ -23,12 +25,12 @@ export class ContextMenus {
     this.thing = null;
   }
 
-  /** The lines of the context menu of a thing, by the headings of the table. @param {Thing} thing */
-  menuOf(thing) {
-    const here = this.actions.filter((it) => it.on.includes(thing) && this.functions[it.name]);
+  /** The lines of the context menu of a thing, by the headings of the table. @param {Thing} thing @param {number} [session] */
+  menuOf(thing, session) {
+    const here = this.actions.filter((it) => it.on.includes(thing) && this.functions[it.name] && this.can(it.name));
     const groups = [...new Set(here.map((it) => it.group))];
     return groups.map((group) => here.filter((it) => it.group === group)
-      .map(({ name, help, names }) => ({ text: sentence(help), keys: names.split(" ")[0], run: () => this.run(name) })));
+      .map(({ name, help, names }) => ({ text: sentence(help), keys: names.split(" ")[0], run: () => this.run(name, session) })));
   }
 
   /** Opens the menu of what is selected where the focus is. */
@@ -45,8 +47,9 @@ export class ContextMenus {
    * @param {HTMLElement} element what has such things
    * @param {Thing} thing
    * @param {(line: HTMLElement) => string | null} select selects it, and returns its title
+   * @param {(line: HTMLElement) => number | undefined} [sessionOf] returns the session that it is, or is of
    */
-  offer(element, thing, select) {
+  offer(element, thing, select, sessionOf = () => undefined) {
     element.addEventListener("contextmenu", (event) => {
       const line = event.target instanceof Element ? event.target.closest(".line:not(.head), li") : null;
       const target = line instanceof HTMLElement && element.contains(line) ? line : null;
@@ -58,7 +61,7 @@ export class ContextMenus {
       // The key of the menu has no place of its own.
       const [x, y] = event.clientX || event.clientY ? [event.clientX, event.clientY] : [box.left + 40, box.bottom];
       this.thing = thing;
-      this.menu.open(title, this.menuOf(thing), x, y);
+      this.menu.open(title, this.menuOf(thing, sessionOf(target)), x, y);
     });
   }
 

@@ -348,12 +348,17 @@ export class ControlPanel {
     this.notice.say(`Press the key again to forward all ${plural(total, "held packet")}.`);
   }
 
-  /** Decides on the selected packets, or on the one that is held longest. @param {"forward" | "drop"} decision */
-  async decide(decision) {
-    const targets = await this.held.targets();
-    const { count } = this.held;
+  /**
+   * Decides on packets; if none are given, on the selected ones, or on the one that is held longest.
+   * @param {"forward" | "drop"} decision
+   * @param {import("./held.js").Targets} [given]
+   * @param {number} [count] how many they are
+   */
+  async decide(decision, given, count) {
+    const targets = given ?? await this.held.targets();
+    const wanted = count ?? this.held.count;
     this.held.select([]);
-    await this.decideSpans(decision, targets, count);
+    await this.decideSpans(decision, targets, wanted);
   }
 
   /**
@@ -373,9 +378,9 @@ export class ControlPanel {
     else this.notice.say(`${done} ${decided < wanted ? `${decided.toLocaleString("en")} of ` : ""}${plural(Math.max(decided, wanted), "packet")}.${decided < wanted ? ` The others are ${gone}.` : ""}`);
   }
 
-  /** Opens the editor of the selected packet, or of the one that is held longest. */
-  async editHeld() {
-    const { spans, one } = await opening.wait(this.held.targets());
+  /** Opens the editor of a packet; if none is given, of the selected one, or of the one that is held longest. @param {import("./held.js").Targets} [given] */
+  async editHeld(given) {
+    const { spans, one } = given ?? await opening.wait(this.held.targets());
     if (one) await opening.wait(this.edit(one));
     else this.notice.say(spans.length ? "Select one packet to edit it." : "Nothing is held.", true);
   }

@@ -131,30 +131,35 @@ export class Details {
     this.hex.redraw();
   }
 
-  /** The lines of the tree that have what is found in the fields. */
+  /** The lines of the tree that have what is found in the fields, as places in `nodes`. */
   found() {
     const { value } = this.sought;
     if (!value) return [];
-    return this.nodes.filter(({ field: index, source }) => {
+    return this.nodes.flatMap(({ field: index, source }, place) => {
       const field = this.packet?.fields[index];
-      return field && !source && [field.name, field.value, field.meaning ?? "", ...(field.text ?? []).map((it) => it.text)].some((it) => has(it, value));
+      const texts = field && !source ? [field.name, field.value, field.meaning ?? "", ...(field.text ?? []).map((it) => it.text)] : [];
+      return texts.some((it) => has(it, value)) ? [place] : [];
     });
+  }
+
+  /** The place of the selected line in `nodes`; negative if none is. */
+  get place() {
+    return this.nodes.findIndex((it) => it.field === this.field && it.source === this.source);
   }
 
   /** Selects the next field that has what is sought, the previous one, or the selected one if it has it. @param {-1 | 0 | 1} step */
   find(step) {
-    const all = this.found();
-    const places = all.map((it) => this.nodes.indexOf(it));
-    const at = this.nodes.findIndex((it) => it.field === this.field && it.source === this.source);
+    const places = this.found();
+    const at = this.place;
     const next = step < 0 ? places.filter((it) => it < at).at(-1) ?? places.at(-1) : places.find((it) => (step ? it > at : it >= at)) ?? places[0];
     const node = this.nodes[next ?? -1];
     if (node) this.selectField(node.field, node.source);
-    this.drawFound(all);
+    this.drawFound(places);
     this.tree.redraw();
   }
 
   drawFound(all = this.found()) {
-    const at = all.findIndex((it) => it.field === this.field && it.source === this.source);
+    const at = all.indexOf(this.place);
     this.soughtCount.textContent = this.sought.value ? all.length ? `${at < 0 ? "" : `${at + 1} of `}${all.length.toLocaleString("en")}` : "none" : "";
   }
 
@@ -261,7 +266,7 @@ export class Details {
     /** @type {Record<string, number>} */
     const steps = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
     if (!this.packet || event.ctrlKey || event.metaKey || event.altKey) return;
-    const place = this.nodes.findIndex((it) => it.field === this.field && it.source === this.source);
+    const { place } = this;
     const line = this.open.indexOf(place);
     const node = this.nodes[place];
     const step = steps[event.key];

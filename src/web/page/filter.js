@@ -174,16 +174,16 @@ export class FilterLine {
     event.stopPropagation();
   }
 
-  /** Gives it the elements with which filters are kept. @param {HTMLButtonElement} star @param {HTMLSelectElement} choice */
+  /** Gives it the elements with which filters are saved. @param {HTMLButtonElement} star @param {HTMLSelectElement} choice */
   keepIn(star, choice) {
     /** @type {string[]} */
     let kept = JSON.parse(localStorage.getItem("kept-filters") ?? "[]");
     const draw = () => {
       const on = kept.includes(this.input.value.trim());
-      star.textContent = on ? "★ Keep" : "☆ Keep";
+      star.textContent = on ? "★ Saved" : "☆ Save";
       star.setAttribute("aria-pressed", String(on));
       choice.hidden = kept.length === 0;
-      choice.replaceChildren(make("option", { value: "" }, "Kept filters"), ...kept.map((it) => make("option", { value: it }, it)));
+      choice.replaceChildren(make("option", { value: "" }, "Saved filters"), ...kept.map((it) => make("option", { value: it }, it)));
     };
     star.addEventListener("click", () => {
       const text = this.input.value.trim();

@@ -1,22 +1,25 @@
 // What can be written in a filter: names, operators and examples, and what other tools call the same.
 
+import { unlessLost } from "./connection.js";
 import { make } from "./dom.js";
 
 /** A form or an example, and what it means. @typedef {[string, string]} Form */
 
+/** Prefixes after which mitmcraft has names. */
+const PREFIXES = ["role", "state", "pkt", "session"];
+
 /** @type {Form[]} */
 const NAMES = [
   ["chat", "packets of a type; map_* and *chat* are several types"],
-  ["role.chat", "packets with a role in every version: chat, command, disconnect, join, keep_alive, plugin_message, position, resource_pack, spawn, title, transfer"],
+  ["role.chat", "packets with a role in every version"],
   ["clientbound", "packets to the client; serverbound are those to the server"],
-  ["state.login", "packets of a state: handshaking, status, login, configuration, play"],
+  ["state.login", "packets of a state"],
   ["message.exists", "packets with a field of this name"],
   ["chat.message.exists", "the field of one packet type"],
   ["items[0].itemId == 1", "an element of a list; [-1] is the last one, [*] is any"],
   ["payload.brand == \"vanilla\"", "a field of a plugin message"],
-  ["pkt.n == 12", "the number of a packet in its session"],
-  ["pkt.size > 1000", "its size; also pkt.wire, time, id, name, dir, state, origin, verdict, comment, marked, error, diagnostic, body, version"],
-  ["session.player == \"Steve\"", "its session; also session.id, client, server"],
+  ["pkt.n == 12", "a property of every packet, here its number in its session"],
+  ["session.player == \"Steve\"", "a property of its session"],
 ];
 
 /** @type {Form[]} */
@@ -54,8 +57,16 @@ export const OTHERS = [
   ["~marked", "pkt.marked"],
 ];
 
-/** Makes the list of what can be written. @param {(expression: string) => void} onuse called with one that is to be used */
-export function filterHelp(onuse) {
+/** Makes the list of what can be written. @param {import("./connection.js").Connection} connection @param {(expression: string) => void} onuse called with one that is to be used */
+export function filterHelp(connection, onuse) {
+  /** Makes a list of the names after a prefix, of which mitmcraft tells. */
+  const names = (/** @type {string} */ prefix) => {
+    const list = make("span", {});
+    unlessLost(connection.ask("complete", { filter: `${prefix}.`, at: prefix.length + 1 }).then(({ names = [] }) => {
+      list.textContent = `: ${names.join(", ")}`;
+    }));
+    return list;
+  };
   const use = (/** @type {string} */ text) => make("button", { type: "button", title: "Use this filter", onclick: () => onuse(text) }, make("code", {}, text));
   const group = (/** @type {string} */ title, /** @type {Form[]} */ forms, /** @type {(form: Form) => (Node | string)[]} */ row) => make("tbody", {},
     make("tr", {}, make("th", { scope: "rowgroup", colspan: 2 }, title)),
@@ -64,6 +75,9 @@ export function filterHelp(onuse) {
   return make("div", { class: "filter-help" },
     make("p", {}, "Tab completes names. The whole language is described by ", make("code", {}, "mitmcraft help filters"), "."),
     make("table", {},
-      group("Packets and fields", NAMES, plain), group("Operators", OPERATORS, plain), group("Examples", EXAMPLES, plain),
+      group("Packets and fields", NAMES, ([text, meaning]) => {
+        const prefix = PREFIXES.find((it) => text.startsWith(`${it}.`));
+        return [use(text), make("span", {}, meaning, prefix ? names(prefix) : null)];
+      }), group("Operators", OPERATORS, plain), group("Examples", EXAMPLES, plain),
       group("In Wireshark and mitmproxy, and here", OTHERS, ([theirs, ours]) => [make("code", {}, theirs), use(ours)])));
 }

@@ -5,6 +5,7 @@ import { make, plural, press } from "./dom.js";
 import { title } from "./held.js";
 
 /** @typedef {import("./control.js").ControlPanel} ControlPanel */
+/** @typedef {import("./held.js").Targets} Targets */
 
 export class HeldStrip {
   /** @param {HTMLElement} element @param {ControlPanel} control @param {() => void} onshow shows everything that is held */
@@ -12,14 +13,17 @@ export class HeldStrip {
     this.element = element;
     this.control = control;
     this.text = make("span", {});
+    /** What the text names, and how many packets that are: the buttons act on these, also if another packet is next by now. @type {Targets} */
+    this.named = { spans: [], one: null };
+    this.count = 0;
     this.asking = false;
     this.stale = false;
     const button = (/** @type {string} */ name, /** @type {() => any} */ act) => make("button", { type: "button", onclick: () => unlessLost(Promise.resolve(act())) }, name);
     this.all = button("Forward them all", () => control.forwardAll());
-    element.append(this.text, button("Forward", () => control.decide("forward")), button("Drop", () => control.decide("drop")),
+    element.append(this.text, button("Forward", () => control.decide("forward", this.named, this.count)), button("Drop", () => control.decide("drop", this.named, this.count)),
       button("Edit", () => {
         onshow();
-        return control.editHeld();
+        return control.editHeld(this.named);
       }), this.all, button("Show in Control", onshow));
   }
 
@@ -31,18 +35,21 @@ export class HeldStrip {
     try {
       while (this.stale) {
         this.stale = false;
-        const { holding } = this.control.held;
-        const { spans, one } = holding.total ? await this.control.held.targets() : { spans: [], one: null };
-        this.draw(holding.total, one ? `${title(one)} ${one.summary}` : spans.length ? "the selected packets" : "");
+        const { held } = this.control;
+        const { total } = held.holding;
+        this.draw(total, total ? await held.targets() : { spans: [], one: null }, held.count);
       }
     } finally {
       this.asking = false;
     }
   }
 
-  /** @param {number} total @param {string} target what commands act on */
-  draw(total, target) {
+  /** @param {number} total @param {Targets} named what the buttons act on @param {number} count how many these are */
+  draw(total, named, count) {
+    const { spans, one } = named;
+    const target = one ? `${title(one)} ${one.summary}` : spans.length ? "the selected packets" : "";
     press.draw(this, () => {
+      [this.named, this.count] = [named, count];
       this.element.hidden = total === 0;
       this.all.hidden = total < 2;
       this.text.textContent = `${plural(total, "packet")} held${target ? `. Next: ${target}` : ""}`;

@@ -83,7 +83,7 @@ export class Keyboard {
 export function keysDialog(actions) {
   const box = make("input", { type: "checkbox", id: "single-keys", onchange: () => localStorage.setItem("single-keys", box.checked ? "on" : "off") });
   box.checked = singleKeys();
-  return make("div", {}, make("p", {}, make("label", {}, box, " Keys that are single characters act")), help(actions));
+  return make("div", {}, make("p", {}, make("label", {}, box, " Use single-character keys")), help(actions));
 }
 
 /** `false` if keys that are single characters do nothing: programs that type what is said press them by mistake. */

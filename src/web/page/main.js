@@ -18,6 +18,7 @@ import { Listing } from "./listing.js";
 import { MapPanel } from "./map.js";
 import { Memory, settings } from "./memory.js";
 import { Notice } from "./notice.js";
+import { CaptureOpener } from "./open_capture.js";
 import { PacketCommands } from "./packet_commands.js";
 import { Packets } from "./packets.js";
 import { PairView } from "./pair.js";
@@ -63,9 +64,13 @@ const stateLine = new StateLine();
 const connection = new Connection(onPush, onStatus);
 const notice = new Notice(byId("notice", HTMLElement));
 const dialog = new Dialog(byId("dialog", HTMLDialogElement));
+const opener = new CaptureOpener(connection, dialog, notice);
 const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement), byId("field-tools", HTMLElement));
 const columns = new Columns(byId("column-menu", HTMLElement), byId("columns", HTMLButtonElement));
-const packets = new Packets(connection, list, (row) => unlessLost(selectedPacket.show(row)), columns);
+const packets = new Packets(connection, list, (row) => {
+  unlessLost(selectedPacket.show(row));
+  if (tabs.current === "map") unlessLost(map.askFor(packets, sessions.selected));
+}, columns);
 const pair = new PairView(byId("pair", HTMLElement));
 const memory = new Memory();
 const filter = new FilterLine(connection, byId("filter", HTMLInputElement), byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(listing.apply({ filter: text })));
@@ -105,7 +110,6 @@ const palette = new Palette(run);
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
 function onStatus(status, hello) {
-  stateLine.element.classList.toggle("bad", status !== "open");
   if (status === "refused") stateLine.fail("mitmcraft does not know this page: open the URL that it has printed");
   else if (!hello) stateLine.fail("disconnected: mitmcraft has ended, or cannot be reached");
   else greet(hello);
@@ -113,9 +117,17 @@ function onStatus(status, hello) {
 
 /** @param {Hello} hello */
 function greet(hello) {
-  // Rows and sessions are those of a run: of another one, nothing that is shown is true.
-  if (!memory.open(hello.run)) location.reload();
+  if (!memory.open(hello.run)) {
+    // Rows and sessions are those of a run: of another one, nothing that is shown is true. A person whose text would be
+    // lost can refuse to load the page again.
+    connection.end();
+    stateLine.fail("disconnected: mitmcraft shows other packets now; load the page again to see them");
+    location.reload();
+    return;
+  }
   ({ live, listening } = hello);
+  opener.limit = hello.opens;
+  byId("open", HTMLElement).hidden = hello.opens === null;
   actions = menus.actions = keyboard.actions = hello.actions;
   commands.controls = hello.control;
   control.setReadOnly(!hello.control);
@@ -173,7 +185,7 @@ function onState(message) {
   if (state?.noted !== message.noted) unlessLost(selectedPacket.askAgain());
   state = message;
   unlessLost(packets.update(message.list, shifted, message.newest));
-  stateLine.show(message, listing.everything, live, listening);
+  stateLine.show(message, listing.everything, Boolean(listing.view.filter.trim()), live, listening);
   const now = Date.now();
   if (now - sessionsAsked > SESSIONS_AGAIN) {
     sessionsAsked = now;
@@ -194,7 +206,7 @@ async function askSessions() {
 function refresh() {
   if (tabs.current === "conversation") unlessLost(conversation.show());
   if (tabs.current === "timeline") unlessLost(timeline.ask());
-  if (tabs.current === "map") unlessLost(map.ask({ row: packets.follow ? null : packets.selected, session: sessions.selected > 0 ? sessions.selected : null }));
+  if (tabs.current === "map") unlessLost(map.askFor(packets, sessions.selected));
   if (tabs.current === "statistics") unlessLost(statistics.ask());
 }
 
@@ -243,9 +255,9 @@ function back() {
   list.focus();
 }
 
-/** Runs an action; one on selected packets once the selection is that of the last key or press. @param {string} name */
-function run(name) {
-  const act = async () => ACTIONS[name]?.();
+/** Runs an action; one on selected packets once the selection is that of the last key or press. @param {string} name @param {number} [session] the one that it is about, if not the selected one */
+function run(name, session) {
+  const act = async () => ACTIONS[name]?.(session);
   const waits = packets.moving !== null && ON_SELECTED.includes(name);
   const acted = waits ? packets.moving?.then(act) ?? act() : act();
   unlessLost(waits && FORMS.includes(name) ? opening.wait(acted) : acted);
@@ -255,7 +267,7 @@ function run(name) {
 const FORMS = ["comment", "edit", "export", "rule"];
 const ON_SELECTED = [...FORMS, "compare", "explain", "hide", "hide_type", "mark", "next_mark", "only_type", "open", "previous_mark", "resend", "select"];
 
-/** What each action does, by its name in the program's table. @type {Record<string, () => any>} */
+/** What each action does, by its name in the program's table. @type {Record<string, (session?: number) => any>} */
 const ACTIONS = {
   packets: () => tabs.show("packets"),
   sessions: () => sessions.element.focus(),
@@ -310,7 +322,7 @@ const ACTIONS = {
   next_mark: () => commands.nextMark(false),
   previous_mark: () => commands.nextMark(true),
   comment: () => commands.comment(),
-  explain: () => commands.explain(),
+  explain: (session) => commands.explain(session),
   save: () => connection.ask("save", {}),
   compare: () => commands.compare(),
   export: () => commands.export(),
@@ -336,7 +348,7 @@ const ACTIONS = {
   kick: () => withControl((it) => it.text.focus()),
 };
 
-const menus = new ContextMenus(ACTIONS, run, list);
+const menus = new ContextMenus(ACTIONS, run, list, (name) => name !== "compare" || commands.comparable);
 const keyboard = new Keyboard(run, (name) => Boolean(ACTIONS[name]), () => dialog.isOpen || palette.element.open);
 keyboard.own(list, (event, isControl) => {
   if (isControl && event.key === "a") return packets.chooseAll();
@@ -349,6 +361,7 @@ filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTML
 timeline.expressions = settings.get("series", null);
 packets.onfollow = () => {
   followButton.setAttribute("aria-pressed", String(packets.follow));
+  if (tabs.current === "map") unlessLost(map.askFor(packets, sessions.selected));
   listing.remember();
 };
 packets.onchoose = () => {
@@ -366,7 +379,7 @@ pair.onselect = (path) => details.selectField(details.packet?.fields.findIndex((
 followButton.addEventListener("click", () => packets.setFollow(!packets.follow));
 timeButton.addEventListener("click", nextTime);
 for (const [id, name] of [["export", "export"], ["actions", "palette"], ["help", "keys"]]) byId(id ?? "", HTMLElement).addEventListener("click", () => run(name ?? ""));
-byId("filter-help", HTMLElement).addEventListener("click", () => dialog.show("Filters", filterHelp((text) => {
+byId("filter-help", HTMLElement).addEventListener("click", () => dialog.show("Filters", filterHelp(connection, (text) => {
   dialog.close();
   tabs.show("packets");
   filter.apply(text);
@@ -381,7 +394,7 @@ menus.offer(list, "packet", (line) => {
   if (!packets.chosen.has(row)) packets.select(Number(line.id.slice("row-".length)), row);
   const { size } = packets.chosen;
   return size > 1 ? plural(size, "packet") : packets.current?.name ?? "Packet";
-});
+}, () => packets.current?.session);
 menus.offer(byId("tree", HTMLElement), "field", (line) => {
   details.selectLine(Number(line.dataset.line));
   return details.packet?.fields[details.field]?.path || "Field";
@@ -401,7 +414,9 @@ menus.offer(sessions.element, "session", (line) => {
   if (!(session > 0)) return null;
   control.chooseSession(session);
   return `Session #${session}`;
-});
+}, (line) => Number(line.dataset.session));
+byId("open", HTMLElement).addEventListener("click", () => opener.show());
+opener.watch(document.body);
 press.watch(document);
 opening.watch(document);
 setInterval(() => {

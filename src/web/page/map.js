@@ -4,11 +4,11 @@ import { unlessLost } from "./connection.js";
 import { make, patch, plural } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
-/** @typedef {import("./protocol.d.ts").MapState} MapState */
+/** @typedef {Extract<import("./protocol.d.ts").Push, { push: "map" }>} MapState */
 /** @typedef {import("./protocol.d.ts").MapDimension} MapDimension */
 /** @typedef {import("./protocol.d.ts").MapPlace} MapPlace */
 /** @typedef {{ x: number, z: number }} Point in blocks */
-/** What is shown of a tile: the picture, and which one it is. @typedef {{ version: number, image: ImageBitmap | null, used: number }} Tile */
+/** What is shown of a tile: the picture, and as of which row and version it is. @typedef {{ row: number | null, version: number, image: ImageBitmap | null, used: number }} Tile */
 /** The packet as of which the map is; `null` as of now. @typedef {{ row: number | null, session: number | null }} Wanted */
 
 /** Blocks of a tile in each direction. */
@@ -36,6 +36,8 @@ export class MapPanel {
     this.connection = connection;
     /** @type {MapState | null} */
     this.state = null;
+    /** All that has come of a map, which pushes add to. @type {MapState | null} */
+    this.received = null;
     /** @type {Wanted} */
     this.wanted = { row: null, session: null };
     /** The number of the dimension that a person has chosen; `null` for that of the player. @type {number | null} */
@@ -87,6 +89,13 @@ export class MapPanel {
     return SCALES[this.zoom] ?? 1;
   }
 
+  /** Asks for the map as of the selected packet; as of now while the list follows, or if another session is selected. @param {import("./packets.js").Packets} packets @param {number} selected the session, if it is positive */
+  askFor({ follow, selected: row, current }, selected) {
+    const session = selected > 0 ? selected : null;
+    const other = session !== null && current !== undefined && current.session !== session;
+    return this.ask({ row: follow || other ? null : row, session });
+  }
+
   /** Asks for the map as of a packet, or as of now. @param {Wanted} wanted */
   async ask(wanted) {
     if (wanted.row !== this.wanted.row || wanted.session !== this.wanted.session) {
@@ -126,19 +135,34 @@ export class MapPanel {
     for (const tile of this.tiles.values()) tile.image?.close();
     this.tiles.clear();
     this.asked.clear();
-    this.state = null;
+    [this.state, this.received] = [null, null];
   }
 
   /** @param {MapState} state */
   take(state) {
-    this.state = state.whole || !this.state ? state : merged(this.state, state);
-    if (state.complete) this.busy = false;
+    const { row, session } = this.wanted;
+    // What a push leaves out is in the push before it, wanted or not.
+    this.received = state.whole || !this.received ? state : merged(this.received, state);
+    // Another packet or session was selected meanwhile.
+    const late = state.row !== row || (row === null && session !== null && state.session !== session);
+    if (state.complete || late) this.busy = false;
+    if (late) {
+      if (this.stale) unlessLost(this.ask(this.wanted));
+      return;
+    }
+    const moved = this.state?.row !== state.row;
+    this.state = this.received;
     patch(this.dimension, ...state.dimensions.map((it) => make("option", { value: it.number, "data-key": it.number }, it.name)));
     const shown = this.shown();
     if (shown) this.dimension.value = String(shown.number);
     if (this.follows) this.toPlace();
     this.describe();
     this.draw();
+    if (moved && this.pointed) {
+      // The block there may be another one.
+      this.pointed = { ...this.pointed };
+      unlessLost(this.look());
+    }
     if (this.stale) unlessLost(this.ask(this.wanted));
   }
 
@@ -184,7 +208,7 @@ export class MapPanel {
     const name = (/** @type {MapPlace} */ { dimension }) => state.dimensions.find((it) => it.number === dimension)?.name ?? "another dimension";
     const place = (/** @type {MapPlace} */ it) => `x ${it.x}, ${it.y === null ? "" : `y ${it.y}, `}z ${it.z} in ${name(it)}`;
     const text = [
-      `${plural(shown.chunks, "chunk")} of ${shown.name} in session ${state.session}, ${this.wanted.row === null ? "as of now" : "as of the selected packet"}.`,
+      `${plural(shown.chunks, "chunk")} of ${shown.name} in session ${state.session}, ${state.row === null ? "as of now" : "as of the selected packet"}.`,
       state.player ? `● The player is at ${place(state.player)}.` : "",
       state.packet ? `◆ The packet is about ${place(state.packet)}.` : "",
       state.left_out ? `${plural(state.left_out, "packet")} left out: too many.` : "",
@@ -273,13 +297,14 @@ export class MapPanel {
   }
 
   async look() {
-    const shown = this.shown();
-    if (this.pointing || !shown) return;
+    if (this.pointing) return;
     this.pointing = true;
     try {
       for (let asked = null; this.pointed && this.pointed !== asked;) {
+        const shown = this.shown();
+        if (!shown) return;
         asked = this.pointed;
-        const { y = null, name = null } = await this.connection.ask("map_block", { dimension: shown.number, ...asked, row: this.wanted.row });
+        const { y = null, name = null } = await this.connection.ask("map_block", { dimension: shown.number, x: asked.x, z: asked.z, row: this.state?.row });
         if (this.pointed) this.under.textContent = `x ${asked.x}, z ${asked.z}: ${name === null ? "nothing known" : `${name} at y ${y}`}`;
       }
     } finally {
@@ -300,27 +325,35 @@ export class MapPanel {
   /** Asks for tiles that can be seen, and are not there or have changed. @param {[number, number, number][]} visible */
   fetch(visible) {
     const shown = this.shown();
+    const row = this.state?.row ?? null;
     if (!shown) return;
     for (const [x, z, version] of visible) {
       if (this.asked.size >= MOST_ASKED) return;
       const key = `${shown.number}:${x},${z}`;
-      if (this.asked.has(key) || this.tiles.get(key)?.version === version) continue;
+      const tile = this.tiles.get(key);
+      if (this.asked.has(key) || (tile && tile.version === version && this.fits(tile, version))) continue;
       this.asked.add(key);
-      unlessLost(this.fetchTile(key, shown.number, x, z, version));
+      unlessLost(this.fetchTile(key, shown.number, x, z, row, version));
     }
   }
 
-  /** @param {string} key @param {number} dimension @param {number} x @param {number} z @param {number} version */
-  async fetchTile(key, dimension, x, z, version) {
+  /** Returns `true` if a tile can be shown now: as of now, an earlier one until the next comes; what was drawn as of now may be newer than its version says. @param {Tile} tile @param {number} version the one that is wanted */
+  fits(tile, version) {
+    const row = this.state?.row ?? null;
+    return tile.row === row || (tile.row !== null && row !== null && tile.version === version);
+  }
+
+  /** @param {string} key @param {number} dimension @param {number} x @param {number} z @param {number | null} row @param {number} version */
+  async fetchTile(key, dimension, x, z, row, version) {
     let image = null;
     try {
-      const { png = null } = await this.connection.ask("map_tile", { dimension, x, z, row: this.wanted.row });
+      const { png = null } = await this.connection.ask("map_tile", { dimension, x, z, row });
       image = png === null ? null : await createImageBitmap(new Blob([Uint8Array.from(atob(png), (it) => it.charCodeAt(0))], { type: "image/png" }));
     } finally {
       this.asked.delete(key);
     }
     this.tiles.get(key)?.image?.close();
-    this.tiles.set(key, { version, image, used: this.turn });
+    this.tiles.set(key, { row, version, image, used: this.turn });
     this.draw();
   }
 
@@ -351,9 +384,9 @@ export class MapPanel {
     const top = (/** @type {number} */ z) => (z - this.centre.z) * scale + height / 2;
     const visible = this.visible();
     this.turn += 1;
-    for (const [x, z] of visible) {
+    for (const [x, z, version] of visible) {
       const tile = this.tiles.get(`${shown.number}:${x},${z}`);
-      if (!tile) continue;
+      if (!tile || !this.fits(tile, version)) continue;
       tile.used = this.turn;
       // Whole pixels, so that no line is between tiles.
       const [from, to] = [[left(x * TILE), top(z * TILE)], [left((x + 1) * TILE), top((z + 1) * TILE)]].map((it) => it.map(Math.round));

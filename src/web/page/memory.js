@@ -6,13 +6,12 @@ export class Memory {
     this.values = {};
   }
 
-  /** Begins with what was kept while the same mitmcraft ran. Returns `false` if another one has begun meanwhile. @param {string} run which is another one in every run */
+  /** Begins with what was kept while the same mitmcraft ran. Returns `false` if another one has begun since the page was loaded. @param {string} run which is another one in every run */
   open(run) {
-    if (this.values.run === run) return true;
-    const first = this.values.run === undefined;
+    if (this.values.run !== undefined) return this.values.run === run;
     const kept = read(sessionStorage, "view");
     this.values = kept.run === run ? kept : { run };
-    return first;
+    return true;
   }
 
   /**

@@ -46,6 +46,11 @@ export class PacketCommands {
     return this.packets.mark();
   }
 
+  /** `true` if a packet was marked with which the selected one can be compared. */
+  get comparable() {
+    return this.marked !== null && this.marked !== this.packets.selected;
+  }
+
   /** Goes to the next marked packet, or to the previous one. @param {boolean} back */
   async nextMark(back) {
     const row = this.packets.selected ?? (back ? Number.MAX_SAFE_INTEGER : 0);
@@ -69,7 +74,7 @@ export class PacketCommands {
       event.preventDefault();
       unlessLost(keep());
     });
-    this.dialog.show("Comment", make("p", {}, input, " ", make("button", { type: "button", onclick: () => unlessLost(keep()) }, "Keep")));
+    this.dialog.show("Comment", make("p", {}, input, " ", make("button", { type: "button", onclick: () => unlessLost(keep()) }, "Save")));
     input.focus();
   }
 
@@ -87,9 +92,8 @@ export class PacketCommands {
     if (answer.fields) this.dialog.show("Comparison", comparison(answer.fields));
   }
 
-  /** Asks why the selected session ended, or that of the selected packet. */
-  async explain() {
-    const session = this.sessions.selected > 0 ? this.sessions.selected : this.packets.current?.session;
+  /** Asks why a session ended. @param {number} [session] the selected one if absent, or that of the selected packet */
+  async explain(session = this.sessions.selected > 0 ? this.sessions.selected : this.packets.current?.session) {
     if (session === undefined) return this.notice.say("Select a session, or a packet of one.", true);
     await this.connection.ask("explain", { session });
   }

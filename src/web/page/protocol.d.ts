@@ -201,7 +201,7 @@ export type ChartData = {
   step: number,
   /** The series, in the order in which they were asked for. */
   series: Array<ChartSeries>,
-  /** The mean round trip of the keep-alives answered in each bin, in seconds; `null` where there is none. */
+  /** The slowest round trip of the keep-alives answered in each bin, in seconds; `null` where there is none. */
   trips: Array<number | null>, };
 
 /** The packets that match an expression, in each bin. */
@@ -492,6 +492,8 @@ export type Hello = {
   control: boolean,
   /** `true` if there are filter files. */
   rules: boolean,
+  /** The most bytes of a capture that `open` takes; `null` if none can be opened. */
+  opens: number | null,
   /** The actions of the page with their keys, in the order in which people read them; programs have none. */
   actions: Array<ActionInfo>, };
 
@@ -564,23 +566,6 @@ export type MapPlace = {
   y: number | null,
   /** See `x`. */
   z: number, };
-
-/** The maps of a session, as of a packet. */
-export type MapState = {
-  /** The session; `null` if none has chunks. */
-  session: number | null,
-  /** `true` once all packets were looked at that there are now. */
-  complete: boolean,
-  /** `false` if the tiles and paths are left out that have not changed since the last push. */
-  whole: boolean,
-  /** The dimensions of which chunks were sent, in the order in which the player came there. */
-  dimensions: Array<MapDimension>,
-  /** The place of the player, and the dimension. */
-  player: MapPlace | null,
-  /** The place that the packet itself names, and the dimension; its height is `null` if it is about a whole chunk. */
-  packet: MapPlace | null,
-  /** Packets that are not on the map, because there are too many. */
-  left_out: number, };
 
 /** The word for the packets that people have marked. */
 export type MarkedPackets = "marked";
@@ -835,7 +820,22 @@ export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   session: number,
   /** The lines of the explanation, as `mitmcraft explain` prints them. */
   lines: Array<string>, }
-| { "push": "chart" } & ChartData | { "push": "map" } & MapState | { "push": "packets",
+| { "push": "chart" } & ChartData | { "push": "map",
+  /** The row as of which they are shown; `null` as of now. */
+  row: number | null,
+  /** The session; `null` if none has chunks. */
+  session: number | null,
+  /** `true` once all packets were looked at that there are now. */
+  complete: boolean,
+  /** The dimensions of which chunks were sent, in the order in which the player came there. */
+  dimensions: Array<MapDimension>,
+  /** The place of the player, and the dimension. */
+  player: MapPlace | null,
+  /** The place that the packet itself names, and the dimension; its height is `null` if it is about a whole chunk. */
+  packet: MapPlace | null,
+  /** Packets that are not on the map, because there are too many. */
+  left_out: number, }
+| { "push": "packets",
   /** The packets, each as its line in a JSONL capture, with its `row`. */
   packets: ({ row: number } & Record<string, any>)[],
 /**
@@ -1077,6 +1077,14 @@ text?: string | null,
 | { "do": "form_of",
   /** Its row. */
   row: number, }
+| { "do": "open",
+  /** The name of its file. */
+  name: string,
+  /** Its length in bytes. */
+  size: number, }
+| { "do": "open_more",
+  /** At most 1 MiB, in base64. */
+  bytes: string, }
 | { "do": "rules", }
 | { "do": "rule_counts", }
 | { "do": "check_rules",
@@ -1354,6 +1362,8 @@ export type StoreState = {
   first: number,
   /** The row that the next packet gets. */
   end: number,
+  /** The number of packets that were sent in place of others: parts of their rows in a list without filter and search. */
+  replacements: number,
   /** `true` if no more packets come. */
   complete: boolean,
   /** The part of the files that was read, from 0 to 1; `null` if none are read. */

@@ -27,6 +27,7 @@ export class StateLine {
   /** Says that there is no connection. @param {string} why */
   fail(why) {
     this.element.textContent = why;
+    this.element.className = "bad";
     this.kind = why;
     this.speak(why);
   }
@@ -34,12 +35,14 @@ export class StateLine {
   /**
    * @param {StoreState} message
    * @param {boolean} everything `true` if no filter, session or time leaves packets out
+   * @param {boolean} filtered `true` if a filter does
    * @param {boolean} live
    * @param {string | null} listening the address at which the game reaches a running proxy
    */
-  show(message, everything, live, listening) {
+  show(message, everything, filtered, live, listening) {
     const { total, done, all } = message.list;
-    const held = message.end - message.first;
+    // Only filters and searches list a rewritten packet and what was sent in its place apart.
+    const held = message.end - message.first - (filtered || message.search ? 0 : message.replacements);
     // What is left out then is said apart, or is part of a row.
     const parts = [total === held || everything ? plural(held, "packet") : `${total.toLocaleString("en")} of ${plural(held, "packet")}`];
     if (message.first > 0) {
@@ -56,14 +59,17 @@ export class StateLine {
     if (message.sorting === "too_many") parts.push("not sorted: filter the list to at most 1,000,000 packets");
     if (message.saved) parts.push(message.saved);
     this.element.textContent = parts.join(", ");
+    this.element.className = "";
     const kind = [phase, message.fault ? "packets are missing" : "", message.sorting === "busy" ? "sorting…" : "", message.saved ?? ""].filter(Boolean).join(", ");
     if (kind !== this.kind) this.speak(kind);
     this.kind = kind;
     const { empty } = this;
     const waiting = live && listening !== null && message.end === 0;
+    const nothing = !live && message.complete && message.end === 0;
     const unmatched = held > 0 && total === 0 && done === all && !everything;
-    empty.hidden = !waiting && !unmatched;
+    empty.hidden = !waiting && !nothing && !unmatched;
     if (waiting) empty.replaceChildren("No packets yet. In the game, choose Multiplayer, Direct Connection, and connect to ", make("code", {}, listening), ".");
+    else if (nothing) empty.textContent = "No packets. Drop a capture here, or open one.";
     else if (unmatched) empty.textContent = `None of ${plural(held, "packet")} is listed: clear the filter, or choose all sessions, to see them.`;
     // Of the filter, or of the files while they are read.
     const found = all ? done / all : 1;

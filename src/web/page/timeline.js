@@ -203,7 +203,7 @@ export class TimelinePanel {
     const what = this.what.value === "wire" ? "wire" : "packets";
     const count = (/** @type {number} */ value) => (what === "wire" ? size(value) : value.toLocaleString("en"));
     const trip = this.trips.checked ? chart.trips[place] ?? null : null;
-    const parts = [...chart.series.map((it) => `${it.name} ${count(it[what][place] ?? 0)}`), ...(trip === null ? [] : [`round trip ${(trip * 1000).toFixed(1)} ms`])];
+    const parts = [...chart.series.map((it) => `${it.name} ${count(it[what][place] ?? 0)}`), ...(trip === null ? [] : [`slowest round trip ${(trip * 1000).toFixed(1)} ms`])];
     const begin = chart.begin + place * step;
     this.value.textContent = `${clock(begin)} to ${clock(begin + step)}: ${parts.join(", ")}`;
   }
@@ -372,10 +372,8 @@ export function inIntervals(chart, seconds) {
   if (count === 1) return chart;
   const groups = (/** @type {any[]} */ all) => Array.from({ length: Math.ceil(all.length / count) }, (_, at) => all.slice(at * count, (at + 1) * count));
   const sums = (/** @type {number[]} */ all) => groups(all).map((group) => group.reduce((sum, it) => sum + it, 0));
-  const trips = groups(chart.trips).map((group) => {
-    const known = group.filter((it) => it !== null);
-    return known.length ? known.reduce((sum, it) => sum + it, 0) / known.length : null;
-  });
+  // The slowest of each.
+  const trips = groups(chart.trips).map((group) => group.reduce((slowest, it) => (it === null || slowest > it ? slowest : it), null));
   return { begin: chart.begin, step: chart.step * count, trips, series: chart.series.map((it) => ({ name: it.name, packets: sums(it.packets), wire: sums(it.wire) })) };
 }
 

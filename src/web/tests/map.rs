@@ -1,29 +1,15 @@
-use std::path::Path;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use super::*;
-use mitmcraft_engine::capture::open_capture;
 
 /// The store of a sample capture, and the row of its only chunk.
 fn sample() -> (Arc<Store>, u64) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures/session-1.8.jsonl");
-    let store = Store::new(StoreOptions::whole());
-    let (mut rows, mut row) = (0, None);
-    for entry in open_capture(&path, Catalog::embedded()).unwrap().map(Result::unwrap) {
-        if let Some(record) = entry.record() {
-            let kind = record.packet.kind();
-            let is_chunk = kind.is_some_and(|it| &**it.name() == "map_chunk");
-            if is_chunk {
-                row = Some(rows);
-            }
-            rows += 1;
-        }
-        store.push(&entry);
-    }
-    store.set_complete();
-    (Arc::new(store), row.unwrap())
+    let store = captured("session-1.8.jsonl");
+    let snapshot = store.snapshot();
+    let is_chunk = |row| snapshot.kind(row).is_some_and(|it| &**it.name() == "map_chunk");
+    let row = (0..snapshot.end()).rfind(|row| is_chunk(*row));
+    (store, row.unwrap())
 }
 
 fn map(viewer: &mut Viewer, request: Json) -> Json {
@@ -63,6 +49,7 @@ fn a_page_gets_the_map_as_of_any_packet() {
     // Before the chunk came, there was none; a packet about it says where it is.
     let before = map(&mut viewer, json!({ "do": "map", "row": row - 1 }));
     assert_eq!((&before["session"], &before["dimensions"]), (&session, &json!([])));
+    assert_eq!([&now["row"], &before["row"]], [&Json::Null, &json!(row - 1)]);
     let then = map(&mut viewer, json!({ "do": "map", "row": row }));
     assert_eq!((&then["dimensions"][0]["chunks"], &then["packet"]["y"]), (&json!(1), &Json::Null));
 

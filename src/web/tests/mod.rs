@@ -4,6 +4,7 @@ mod server;
 mod subscription;
 mod viewer;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -13,7 +14,7 @@ use crate::view::protocol::{Message, Push, Query};
 use crate::view::tests::checked_answer;
 use crate::view::words;
 use crate::web::{Viewer, rules};
-use mitmcraft_engine::capture::{Entry, Event, EventKind, LegState, Record, Summary};
+use mitmcraft_engine::capture::{Entry, Event, EventKind, LegState, Record, Summary, open_capture};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft_protocol::schema::{Catalog, Direction, State, Value};
@@ -50,6 +51,17 @@ fn as_json(message: &Message) -> Json {
 fn store(packets: u64) -> Arc<Store> {
     let store = Store::new(StoreOptions::whole());
     fill(&store, 0, packets);
+    store.set_complete();
+    Arc::new(store)
+}
+
+/// A store with the packets of a sample capture.
+fn captured(name: &str) -> Arc<Store> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(name);
+    let store = Store::new(StoreOptions::whole());
+    for entry in open_capture(&path, Catalog::embedded()).unwrap() {
+        store.push(&entry.unwrap());
+    }
     store.set_complete();
     Arc::new(store)
 }

@@ -1,3 +1,5 @@
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -8,7 +10,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use super::*;
 use crate::proxy::{ControlHandle, FilterFiles, Listener, RuleEditor, Stop};
 use crate::web::files::FILES;
-use crate::web::{Audience, WebOptions, WebServer};
+use crate::web::{Audience, Opener, WebOptions, WebServer};
 
 /// A running server, with its port and token.
 struct Running {
@@ -28,6 +30,15 @@ impl Running {
     }
 
     async fn with(audience: Audience, rules: Option<RuleEditor>) -> Self {
+        Self::opening(audience, rules, None).await
+    }
+
+    /// Returns a server that lets pages open captures.
+    async fn opening(
+        audience: Audience,
+        rules: Option<RuleEditor>,
+        opener: Option<Opener>,
+    ) -> Self {
         let address = ([127, 0, 0, 1], 0).into();
         let listener = Listener::bind(address, WebServer::MAX_CONNECTIONS).await.unwrap();
         let store = store(1000);
@@ -36,6 +47,7 @@ impl Running {
         options.control = Some(ControlHandle::start(catalog, None));
         options.audience = audience;
         options.rules = rules;
+        options.opener = opener;
         let server = WebServer::new(listener, options).unwrap();
         let port = server.local_addr().unwrap().port();
         let token = server.url().split_once('#').unwrap().1.to_owned();
@@ -495,7 +507,7 @@ async fn a_program_with_the_token_is_answered_and_told_what_it_subscribes_to() {
         hello,
         json!({ "hello": {
             "version": env!("CARGO_PKG_VERSION"), "protocol": 1, "live": false, "listening": null, "control": true,
-            "rules": false, "actions": [],
+            "rules": false, "opens": null, "actions": [],
         } })
     );
     let subscribe = json!({ "do": "subscribe", "filter": "chat", "from": 500 });
@@ -538,4 +550,72 @@ async fn programs_need_the_token_and_are_not_pages() {
     let mut last = program(&running, &json!({ "token": running.token })).await;
     let told = next(&mut last).await.unwrap();
     assert_eq!(told["error"]["message"], "too many programs are connected: end one");
+}
+
+#[tokio::test]
+async fn a_capture_that_a_page_sends_takes_the_place_of_what_all_pages_show() {
+    let opener = Opener::new(2 << 20, |sent, name| {
+        let text = std::fs::read_to_string(sent.path()).unwrap();
+        match text.strip_prefix("capture of ") {
+            Some(packets) => Ok(store(packets.parse().unwrap())),
+            None => Err(format!("cannot read `{name}`: not a capture")),
+        }
+    });
+    let running = Running::opening(Audience::Page, None, Some(opener)).await;
+    let token = json!({ "token": running.token }).to_string();
+    let mut first = running.page(&token).await;
+    let hello = next(&mut first).await.unwrap()["hello"].clone();
+    assert_eq!(hello["opens"], 2 << 20);
+    let mut second = running.welcome_page().await;
+    let open = |name: &str, size: u64| json!({ "do": "open", "name": name, "size": size });
+    let more = |text: &[u8]| json!({ "do": "open_more", "bytes": BASE64_STANDARD.encode(text) });
+    let failure = |answer: Json| answer["error"]["message"].as_str().unwrap().to_owned();
+
+    // Pages name no path, and send no more than what fits.
+    assert_eq!(failure(ask(&mut first, more(b"x")).await), "`open` must come first");
+    let large = failure(ask(&mut first, open("a.pcapng", (2 << 20) + 1)).await);
+    assert!(large.starts_with("`a.pcapng` is too large: 2097153 bytes, of at most 2M;"), "{large}");
+    assert_eq!(failure(ask(&mut first, open("none", 0)).await), "`none` is empty");
+    assert_eq!(ask(&mut first, open("../../b\n", 3)).await["answer"], "done");
+    let busy = failure(ask(&mut second, open("c", 3)).await);
+    assert_eq!(busy, "another page is opening a capture");
+    assert!(failure(ask(&mut first, more(b"1234")).await).starts_with("`../../b` has changed"));
+    assert_eq!(failure(ask(&mut first, more(b"123")).await), "`open` must come first");
+    assert_eq!(ask(&mut first, open("c.txt", 3)).await["answer"], "done");
+    assert!(
+        failure(ask(&mut first, json!({ "do": "open_more", "bytes": "!" })).await)
+            .contains("`bytes`")
+    );
+    assert_eq!(ask(&mut first, open("c.txt", 3)).await["answer"], "done");
+    let refused = failure(ask(&mut first, more(b"abc")).await);
+    assert_eq!(refused, "cannot read `c.txt`: not a capture");
+
+    // What is shown stays until then.
+    let text = b"capture of 70";
+    assert_eq!(ask(&mut first, open("d", text.len() as u64)).await["answer"], "done");
+    assert_eq!(ask(&mut first, more(&text[..5])).await["answer"], "done");
+    let rows = json!({ "do": "rows", "start": 0, "count": 0 });
+    assert_eq!(ask(&mut first, rows.clone()).await["total"], 1000);
+    assert_eq!(ask(&mut first, more(&text[5..])).await["answer"], "done");
+    for page in [&mut first, &mut second] {
+        while next(page).await.is_some() {}
+    }
+    let mut again = running.page(&token).await;
+    assert_ne!(next(&mut again).await.unwrap()["hello"]["run"], hello["run"]);
+    ask(&mut again, json!({ "do": "view", "filter": "", "sessions": [] })).await;
+    loop {
+        let total = ask(&mut again, rows.clone()).await["total"].clone();
+        if total == 70 {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_run_opens_no_capture() {
+    let running = Running::new().await;
+    let mut page = running.welcome_page().await;
+    let answer = ask(&mut page, json!({ "do": "open", "name": "a", "size": 1 })).await;
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert_eq!(message, "captures are opened where captures are viewed, not while a proxy runs");
 }

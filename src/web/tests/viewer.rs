@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::control::tests::Room;
 use crate::proxy::ColorStore;
@@ -219,6 +221,31 @@ fn statistics_of_the_list_follow_when_they_are_counted() {
     let chat = names.iter().find(|it| it["name"] == "chat").unwrap();
     let packets = chat["packets"].as_array().unwrap().iter().filter_map(Json::as_u64);
     assert_eq!((names.len(), packets.sum::<u64>()), (1, 10));
+}
+
+#[test]
+fn all_views_count_a_rewritten_packet_once() {
+    let samples = ["session-1.20.4-wire.pcapng", "session-1.6.4.jsonl", "session-alpha.jsonl"];
+    for (sample, packets) in samples.into_iter().zip([37, 126, 45]) {
+        let mut viewer = Viewer::new(captured(sample), Arc::new(Catalog::embedded().clone()));
+        viewer.ask(&json!({ "do": "view", "filter": "", "sessions": [], "fold": true }));
+        viewer.ask(&json!({ "do": "statistics" }));
+        viewer.ask(&json!({ "do": "chart" }));
+        let pushed = viewer.settle();
+        let last = |push: &str| pushed.iter().rfind(|it| it["push"] == push).unwrap();
+        let number = |of: &Json| of.as_u64().unwrap();
+        let state = last("state");
+        let stored = number(&state["end"]) - number(&state["replacements"]);
+        assert_eq!((stored, number(&state["list"]["total"])), (packets, packets), "{sample}");
+        let statistics = &last("statistics")["report"]["total"]["packets"];
+        assert_eq!(number(statistics), packets, "{sample}");
+        let sum = |counts: &Json| counts.as_array().unwrap().iter().map(number).sum::<u64>();
+        let series = last("chart")["series"].as_array().unwrap();
+        assert_eq!(series.iter().map(|it| sum(&it["packets"])).sum::<u64>(), packets, "{sample}");
+        let sessions = viewer.ask(&json!({ "do": "sessions" }));
+        let sessions = sessions["sessions"].as_array().unwrap().iter();
+        assert_eq!(sessions.map(|it| number(&it["packets"])).sum::<u64>(), packets, "{sample}");
+    }
 }
 
 #[test]
@@ -714,7 +741,15 @@ fn several_packets_are_marked_and_hidden_at_once() {
         (&shown["rows"][0]["marked"], &shown["rows"][0]["note"]),
         (&json!(true), &json!("kept"))
     );
+    let counted = |viewer: &mut Viewer| {
+        viewer.ask(&json!({ "do": "statistics" }));
+        let pushed = viewer.settle();
+        let counted = pushed.iter().find(|it| it["push"] == "statistics").unwrap();
+        counted["report"]["total"]["packets"].clone()
+    };
+    assert_eq!(counted(&mut viewer), 200);
     ask(&mut viewer, &json!({ "do": "hide_all", "rows": rows }));
+    assert_eq!(counted(&mut viewer), 197);
     assert_eq!(ask(&mut viewer, &asked)["rows"], json!([53, 54, 55]));
     // As a page asks after its connection was lost.
     ask(&mut viewer, &json!({ "do": "clear", "before": 190 }));
@@ -731,12 +766,36 @@ fn what_the_page_says_about_filters_is_right() {
         answer["error"].is_null() && answer["warnings"] == json!([])
     };
     let help = include_str!("../page/filter_help.js");
-    let pairs = help.lines().filter_map(|line| {
-        serde_json::from_str::<[String; 2]>(line.trim().trim_end_matches(',')).ok()
-    });
-    let pairs: Vec<[String; 2]> = pairs.collect();
+    let pairs_of = |text: &str| -> Vec<[String; 2]> {
+        let pairs = text
+            .lines()
+            .filter_map(|it| serde_json::from_str(it.trim().trim_end_matches(',')).ok());
+        pairs.collect()
+    };
+    let pairs = pairs_of(help);
     assert!(pairs.len() > 25, "{pairs:?}");
-    for [form, meaning] in pairs {
-        assert!(is_right(&form) || is_right(&meaning), "{form}: {meaning}");
+    for [form, meaning] in &pairs {
+        assert!(is_right(form) || is_right(meaning), "{form}: {meaning}");
+    }
+    let told = |what: &str| {
+        pairs.iter().find_map(|[_, meaning]| meaning.strip_prefix(what)).unwrap().split(' ')
+    };
+    for comparison in told("comparisons: ") {
+        assert!(is_right(&format!("pkt.n {comparison} 1")), "{comparison}");
+    }
+    // All functions, as the language itself says.
+    let mut hint = |filter: &str| {
+        let answer = viewer.ask(&json!({ "do": "check", "filter": filter }));
+        answer["error"]["hint"].as_str().unwrap_or_default().to_owned()
+    };
+    let all: BTreeSet<String> =
+        hint("zzzzzzzz(1) == 1").split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    assert_eq!(told("functions: ").map(str::to_owned).collect::<BTreeSet<_>>(), all);
+    // Errors about what other tools write lead to the same names.
+    let (_, others) = help.split_once("OTHERS = [").unwrap();
+    for [theirs, ours] in pairs_of(others) {
+        let [theirs, ours] = [&theirs, &ours].map(|it| it.split(' ').next().unwrap());
+        let hint = hint(&format!("{theirs} == 1"));
+        assert!(hint.contains(&format!("`{ours}")), "{theirs}: {hint}");
     }
 }

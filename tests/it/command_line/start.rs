@@ -194,7 +194,7 @@ fn the_page_has_the_same_url_in_all_runs_only_if_its_token_is_kept() {
     command.env("MITMCRAFT_STATE_DIR", &state);
     let (status, said) = Program::start("mitmcraft", command).fail();
     assert_eq!(status.code(), Some(2), "{said}");
-    assert!(said.contains("web-token` has no token: delete it"), "{said}");
+    assert!(said.contains("web-token` does not contain 32 hex digits: delete it"), "{said}");
 }
 
 /// Runs a command line that must fail before it touches the capture of its first `-w`; stderr.

@@ -190,3 +190,15 @@ test('a request that is insisted on waits for a connection, and is sent again wh
   sockets[1].receive({ id: 2, rows: [] })
   assert.deepStrictEqual((await answer).rows, [])
 })
+
+test('a connection that was ended says and asks nothing more', async () => {
+  const connection = connected()
+  const asked = assert.rejects(connection.ask('rows'), ConnectionLost)
+  const [socket] = sockets
+  connection.end()
+  await asked
+  assert.deepStrictEqual([socket.readyState, socket.onmessage], [3, null])
+  mock.timers.tick(60_000)
+  assert.deepStrictEqual([sockets.length, statuses.length], [1, 1])
+  await assert.rejects(connection.ask('rows'), ConnectionLost)
+})

@@ -107,6 +107,22 @@ test('fields are found by their names and values, one after the other, also in w
   assert.deepStrictEqual([selected(), details.soughtCount.textContent], ['stones', 'none'])
 })
 
+test('many fields are found by looking at each a few times', () => {
+  const count = 5000
+  show([...Array(count).keys()].map(it => field(`field ${it}`, 0, 1, 2)))
+  let looks = 0
+  const look = (all, name) => {
+    looks++
+    return Reflect.get(all, name)
+  }
+  details.nodes = new Proxy(details.nodes, { get: look })
+  details.sought.value = 'field'
+  details.selectField(count - 1)
+  details.find(-1)
+  assert.strictEqual(details.soughtCount.textContent, `${count - 1} of 5,000`)
+  assert(looks < 20 * count, `${looks} looks`)
+})
+
 test('what is searched in all packets is marked in fields and bytes', () => {
   details.setSearched('ABC')
   show([field('text', 0, 0, 1, { value: '"xabc"' })])

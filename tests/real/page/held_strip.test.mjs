@@ -28,7 +28,6 @@ test('what is held longest is shown above the list, and decided on there', async
   await connection.answer('held_rows', { packets: [held(4, { decided: 'drop' }), held(5)] })
   assert.deepStrictEqual([strip.element.hidden, strip.text.textContent], [false, '2 packets held. Next: packet 5, chat, of session #1 message="5"'])
   press('Drop')
-  await connection.answer('held_rows', { packets: [held(4, { decided: 'drop' }), held(5)] })
   assert.deepStrictEqual(await connection.answer('decide', { decided: 1 }), { spans: [[5, 5]], decision: 'drop' })
   control.takeHolding({ total: 0, changes: 2, last: 5 })
   await settled()
@@ -46,4 +45,18 @@ test('many changes ask once more, and not each time', async () => {
   assert.strictEqual(asks(), 1)
   await connection.answer('held_rows', { packets: [held(1)] })
   assert.deepStrictEqual([asks(), strip.text.textContent], [0, '19 packets held. Next: packet 1, chat, of session #1 message="1"'])
+})
+
+test('the packet that is named is decided on and edited, also if another one is next by now', async () => {
+  control.takeHolding({ total: 2, changes: 1, last: 5 })
+  await connection.answer('held_rows', { packets: [held(4), held(5)] })
+  assert.match(strip.text.textContent, /Next: packet 4,/)
+  // Packet 4 has been released, which is not shown yet.
+  control.takeHolding({ total: 1, changes: 2, last: 5 })
+  await settled()
+  press('Forward')
+  assert.deepStrictEqual(await connection.answer('decide', { decided: 0 }), { spans: [[4, 4]], decision: 'forward' })
+  assert.match(control.notice.element.textContent, /^It was too late: packet 4,/)
+  press('Edit')
+  assert.deepStrictEqual(await connection.answer('held', { problem: 'gone' }), { session: 1, held: 4 })
 })

@@ -25,7 +25,7 @@ beforeEach(() => {
 })
 
 const dimension = (number, more) => ({ number, name: number ? 'minecraft:the_nether' : 'minecraft:overworld', chunks: 2, tiles: [[0, 0, 7], [9, 9, 3]], path: [[[0, 0], [4, 0]]], ...more })
-const state = more => ({ session: 1, complete: true, whole: true, dimensions: [dimension(0), dimension(1, { tiles: [] })], player: { dimension: 0, x: 4, y: 64, z: -3 }, packet: null, left_out: 0, ...more })
+const state = more => ({ row: null, session: 1, complete: true, whole: true, dimensions: [dimension(0), dimension(1, { tiles: [] })], player: { dimension: 0, x: 4, y: 64, z: -3 }, packet: null, left_out: 0, ...more })
 
 async function shown (more) {
   panel.ask({ row: null, session: null })
@@ -55,6 +55,17 @@ test('what has not changed is not sent again', async () => {
   assert.strictEqual(panel.state.complete, false)
   panel.take(state({ dimensions: [changed] }))
   assert.deepStrictEqual(panel.shown().tiles, changed.tiles)
+})
+
+test('a push that is not wanted any more is what the next one adds to', async () => {
+  await shown()
+  panel.ask({ row: 5, session: null })
+  panel.ask({ row: null, session: null })
+  panel.take(state({ row: 5, dimensions: [dimension(0, { tiles: [[1, 1, 1]] })] }))
+  assert.deepStrictEqual(panel.shown().tiles, dimension(0).tiles)
+  panel.ask({ row: 5, session: null })
+  panel.take(state({ row: 5, whole: false, dimensions: [dimension(0, { tiles: [[2, 2, 1]], path: null })] }))
+  assert.deepStrictEqual(panel.shown().tiles, [[2, 2, 1], [1, 1, 1]])
 })
 
 test('few tiles wait for an answer at a time, and few are kept', async () => {
@@ -108,7 +119,7 @@ test('another dimension can be chosen, and another packet shows that of its play
   assert.strictEqual(panel.dimension.value, '1')
   panel.ask({ row: 12, session: null })
   assert.deepStrictEqual(await connection.answer('map', { answer: 'done' }), { row: 12, session: null })
-  panel.take(state())
+  panel.take(state({ row: 12 }))
   assert.strictEqual(panel.shown().number, 0)
 })
 
@@ -126,4 +137,64 @@ test('without chunks, the map says so, and a lost connection leaves nothing behi
   assert.strictEqual(connection.waiting.length, 0)
   panel.take(state({ dimensions: [] }))
   assert.deepStrictEqual(connection.waiting.map(it => it.what), ['map'], 'what came meanwhile is asked for then')
+})
+
+test('the map is that of the selected packet, or of the selected session as of now if the packet is of another one', async () => {
+  const asks = async (packets, session) => {
+    panel.askFor({ follow: false, selected: 7, current: { session: 2 }, ...packets }, session)
+    const asked = await connection.answer('map', { answer: 'done' })
+    panel.take(state({ row: asked.row, session: asked.session ?? 2 }))
+    return [asked.row, asked.session]
+  }
+  assert.deepStrictEqual(await asks({}, 0), [7, null])
+  assert.deepStrictEqual(await asks({}, 2), [7, 2])
+  assert.deepStrictEqual(await asks({}, 3), [null, 3])
+  assert.deepStrictEqual(await asks({ follow: true }, 0), [null, null])
+  assert.deepStrictEqual(await asks({ current: undefined }, -1), [7, null], 'pings are selected, and the row is not known yet')
+})
+
+test('an answer about a packet that is not selected any more is passed over, and the map of the other one is asked for', async () => {
+  await shown()
+  panel.ask({ row: 5, session: null })
+  await connection.answer('map', { answer: 'done' })
+  panel.take(state({ row: 5, complete: false }))
+  panel.ask({ row: 6, session: null })
+  panel.take(state({ row: 5, complete: false, dimensions: [] }))
+  assert.match(panel.where.textContent, /as of the selected packet/)
+  assert.deepStrictEqual(await connection.answer('map', { answer: 'done' }), { row: 6, session: null })
+  panel.take(state({ row: 6, dimensions: [] }))
+  assert.match(panel.where.textContent, /^No chunks/)
+  panel.ask({ row: null, session: 3 })
+  await connection.answer('map', { answer: 'done' })
+  panel.take(state({ session: 1 }))
+  assert.match(panel.where.textContent, /^No chunks/, 'it is of another session')
+})
+
+test('a tile is drawn as of the row for which it was asked, and again if its version is the same', async () => {
+  const seen = () => {
+    drawn = []
+    panel.draw()
+    return drawn.filter(([name]) => name === 'drawImage').length
+  }
+  const at = async (row, version) => {
+    panel.ask({ row, session: null })
+    await connection.answer('map', { answer: 'done' })
+    panel.take(state({ row, dimensions: [dimension(0, { tiles: [[0, 0, version]] })] }))
+  }
+  await at(9, 7)
+  // The answer comes once another row is shown.
+  await at(3, 2)
+  await connection.answer('map_tile', { png: btoa('of 9') })
+  assert.strictEqual(seen(), 0)
+  assert.strictEqual((await connection.answer('map_tile', { png: btoa('of 3') })).row, 3)
+  assert.strictEqual(seen(), 1)
+  await at(4, 2)
+  assert.deepStrictEqual([seen(), connection.waiting.length], [1, 0])
+  // As of now, more may have come than the version says.
+  await at(null, 2)
+  assert.strictEqual(seen(), 0)
+  await connection.answer('map_tile', { png: btoa('now') })
+  assert.strictEqual(seen(), 1)
+  await at(4, 2)
+  assert.strictEqual(seen(), 0)
 })

@@ -22,7 +22,7 @@ async function marks ({ page, context, apply, selected, shows, until, click, pre
   await shows('#facts', /Comment the <b>first<\/b> words; #marked/)
   await press(';')
   await page.fill('#comment', 'the <i>first</i> words')
-  await click('text="Keep"')
+  await click('#dialog >> text="Save"')
   await shows('#facts', /Comment the <i>first<\/i> words; #marked/)
   await press(';')
   await page.fill('#comment', 'the <b>first</b> words')

@@ -115,7 +115,7 @@ async function details ({ page, apply, shows, until, picture, click, press }) {
 async function filter ({ page, accessible, apply, applied, rows, selected, shows, text, until, picture, click, press }) {
   // What can be written is listed, and used by a press.
   await click('#filter-help')
-  await shows('#dialog', /frame\.number == 12.*pkt\.n == 12/s)
+  await shows('#dialog', /packets of a state: configuration, .*frame\.number == 12.*pkt\.n == 12/s)
   await accessible('help on filters')
   await picture('filters')
   await click(page.getByRole('button', { name: 'role.chat or role.command' }))

@@ -2,6 +2,7 @@
 // Captures: there is nothing to control.
 
 const assert = require('assert')
+const { join } = require('path')
 
 module.exports = { recording, sent }
 
@@ -26,7 +27,7 @@ async function recording ({ page, apply, selected, shows, accessible, press }) {
 }
 
 // The capture of a run in which a person has sent packets.
-async function sent ({ page, shows, until, click, press }) {
+async function sent ({ page, apply, selected, accessible, shows, until, click, press }) {
   await shows('#state', /^[\d,]+ packets, complete$/)
   await page.focus('#list')
   await press('8')
@@ -38,4 +39,17 @@ async function sent ({ page, shows, until, click, press }) {
   await press('Enter', page.locator('#sent'))
   await page.locator('#panel-packets').waitFor({ state: 'visible' })
   await shows('#facts', /packet \d+ again, sent by hand/)
+  // Another capture is opened in its place.
+  await click('#open')
+  await accessible('open a capture')
+  await page.setInputFiles('#open-file', { name: 'text.txt', mimeType: 'text/plain', buffer: Buffer.from('no capture') })
+  await shows('#open-problem', /^Cannot read `text\.txt`: /)
+  await page.setInputFiles('#open-file', join(__dirname, '../../../captures/session-1.20.4-wire.pcapng'))
+  await shows('#state', /^37 packets, complete$/)
+  await shows('#session-list', /1\.20\.4/)
+  await apply('keep_alive')
+  await page.focus('#list')
+  await press('Home')
+  await selected(0, /keep_alive/)
+  await shows('#tree', /keepAliveId/)
 }

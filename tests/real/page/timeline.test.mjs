@@ -12,6 +12,7 @@ test('intervals are whole bins together, and the last one has what is left', () 
     begin: 1000, step: 1, series: [{ name: 'chat', packets: [3, 7, 5], wire: [30, 70, 50] }], trips: [0.1, null, 0.3]
   })
   assert.deepStrictEqual(inIntervals(chart, 60).series[0].packets, [15])
+  assert.deepStrictEqual(inIntervals(chart, 60).trips, [0.3], 'the slowest round trip')
 })
 
 let panel
@@ -36,10 +37,10 @@ test('what is under the pointer is said, of the interval that is chosen', () => 
   const point = clientX => panel.canvas.dispatchEvent(event('pointermove', { clientX }))
   assert.strictEqual(panel.value.textContent, '')
   point(72 + 850)
-  assert.match(panel.value.textContent, /^\d\d:\d\d:03\.000 to \d\d:\d\d:03\.500: chat 5, round trip 300\.0 ms$/)
+  assert.match(panel.value.textContent, /^\d\d:\d\d:03\.000 to \d\d:\d\d:03\.500: chat 5, slowest round trip 300\.0 ms$/)
   panel.interval.value = '1000'
   point(72 + 250)
-  assert.match(panel.value.textContent, /:01\.000 to \d\d:\d\d:02\.000: chat 3, round trip 100\.0 ms$/)
+  assert.match(panel.value.textContent, /:01\.000 to \d\d:\d\d:02\.000: chat 3, slowest round trip 100\.0 ms$/)
   panel.what.value = 'wire'
   point(72 + 450)
   assert.match(panel.value.textContent, /:02\.000 to \d\d:\d\d:03\.000: chat 70 B$/)

@@ -92,7 +92,7 @@ async function fields ({ page, context, apply, selected, shows, until, accessibl
   await selected(0, /hello from a real client/)
   await shows('#tree', /message/)
   await click(page.locator('#tree .line').first(), 100, { button: 'right' })
-  await shows('#menu', /message.*Filter: and this value.*Add or remove this field as a column.*Copy the value as JSON/s)
+  await shows('#menu', /message.*Narrow the filter to this value.*Add or remove this field as a column.*Copy the value as JSON/s)
   await accessible('menu of a field')
   await click(page.getByRole('menuitem', { name: 'Copy the value as JSON' }), 100)
   await copied('"hello from a real client"')

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::attribute::Attribute;
 use super::packets::RoleName;
+use super::parser::{OPERATORS, function_names};
 use mitmcraft_protocol::schema::{Direction, Protocol, Shape, State, payload_name};
 
 /// The names that can follow at a place in an expression.
@@ -49,7 +50,8 @@ impl Completion {
 
 /// Returns the names with which an operand begins.
 fn first(protocols: &[Arc<Protocol>]) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = WORDS.iter().map(|word| (*word).to_owned()).collect();
+    let words = OPERATORS.into_iter().chain(function_names()).chain(WORDS);
+    let mut names: BTreeSet<String> = words.map(str::to_owned).collect();
     names.extend(Direction::ALL.iter().map(|it| it.name().to_owned()));
     names.extend(State::ALL.iter().map(|it| it.name().to_owned()));
     names.insert(payload_name().to_string());
@@ -95,11 +97,8 @@ fn below(path: &str, protocols: &[Arc<Protocol>]) -> BTreeSet<String> {
     names
 }
 
-/// Keywords, functions, and the beginnings of properties.
-const WORDS: [&str; 16] = [
-    "abs", "and", "contains", "false", "hex", "in", "len", "lower", "matches", "not", "or", "pkt.",
-    "session.", "text", "true", "upper",
-];
+/// The other words, and prefixes of names.
+const WORDS: [&str; 7] = ["false", "not", "pkt.", "role.", "session.", "state.", "true"];
 
 #[cfg(test)]
 mod tests {
@@ -124,6 +123,8 @@ mod tests {
         has("chat.mes", "mes", "message");
         has("chat.", "", "position");
         has("pkt.ver", "ver", "verdict");
+        has("dist", "dist", "distance");
+        has("chat and rol", "rol", "role.");
         has("not session.", "", "player");
         has("state.lo", "lo", "login");
         has("role.ch", "ch", "chat");

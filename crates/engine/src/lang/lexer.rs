@@ -293,7 +293,11 @@ impl<'t> Lexer<'t> {
             '&' => error.hint("write `and` or `&&`"),
             '|' => error.hint("write `or` or `||`"),
             '\'' => error.hint("put text in double quotes"),
-            '~' => error.hint("write `matches`"),
+            // As mitmproxy writes.
+            '~' => error.hint(
+                "`~q` is `serverbound`, `~s` is `clientbound`, `~b TEXT` is `pkt.body contains \"TEXT\"`, `~marked` is \
+                 `pkt.marked`; for a regular expression, write `matches`",
+            ),
             _ => error,
         })
     }

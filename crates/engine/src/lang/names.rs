@@ -293,7 +293,7 @@ const DIRECTIONS: [(&str, Direction); 8] = [
 ];
 
 /// Words for properties that every packet or session has.
-const PROPERTIES: [(&str, &str); 21] = [
+const PROPERTIES: [(&str, &str); 22] = [
     ("packet", "pkt.name"),
     ("name", "pkt.name"),
     ("kind", "pkt.name"),
@@ -315,6 +315,7 @@ const PROPERTIES: [(&str, &str); 21] = [
     ("protocol", "pkt.protocol"),
     ("version", "pkt.version"),
     ("player", "session.player"),
+    ("session", "session.id"),
 ];
 
 /// Resolves `prefix.name`; `more` says whether further parts follow.
@@ -442,10 +443,13 @@ fn who_have(releases: &str, old: BTreeSet<Family>) -> String {
 /// What Wireshark and mitmproxy call things, and what to write instead.
 const FOREIGN: [(&str, &str); 7] = [
     ("frame", "a packet's number is `pkt.n`, its time `pkt.time`, its length `pkt.wire`"),
-    ("tcp", "the peers are `session.client` and `session.server`"),
-    ("ip", "the peers are `session.client` and `session.server`"),
-    ("ipv6", "the peers are `session.client` and `session.server`"),
-    ("udp", "the peers are `session.client` and `session.server`"),
+    ("tcp", SESSION),
+    ("ip", SESSION),
+    ("ipv6", SESSION),
+    ("udp", SESSION),
     ("minecraft", "a packet is its name, `chat`, and a field `chat.message`"),
     ("data", "the bytes of a packet are `pkt.body`"),
 ];
+
+const SESSION: &str =
+    "a connection is a session, `session.id`, between `session.client` and `session.server`";

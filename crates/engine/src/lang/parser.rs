@@ -216,9 +216,8 @@ impl<'t> Parser<'t> {
         if name == SLICE {
             return self.slice(span);
         }
-        let mut names = Function::ALL.map(Function::name).to_vec();
-        names.extend([REPLACE, SLICE, DISTANCE, BLOCK]);
         let Some(function) = Function::ALL.into_iter().find(|it| it.name() == name) else {
+            let names: Vec<&str> = function_names().collect();
             let error = ExprError::new(span, format!("no function `{name}`"));
             let near = did_you_mean(name, names.iter().copied());
             return Err(
@@ -514,8 +513,13 @@ fn too_deep(span: &Span) -> ExprError {
     ExprError::new(span, format!("nested deeper than {MAX_DEPTH} levels"))
 }
 
+/// Iterates over the names of all functions.
+pub(super) fn function_names() -> impl Iterator<Item = &'static str> {
+    Function::ALL.map(Function::name).into_iter().chain([REPLACE, SLICE, DISTANCE, BLOCK])
+}
+
 /// The operators that are words.
-const OPERATORS: [&str; 6] = ["and", "or", "in", "contains", "matches", "is"];
+pub(super) const OPERATORS: [&str; 6] = ["and", "or", "in", "contains", "matches", "is"];
 
 // The functions with several arguments.
 const DISTANCE: &str = "distance";

@@ -19,13 +19,14 @@ impl FieldContext<'_> {
         Self { kept: packet.kind().map(|kind| Kept::of(release, kind)), name: "" }
     }
 
-    /// Returns `true` for values of the game: a sound, the name of a plugin channel, registries, blocks.
+    /// Returns `true` if redaction keeps a part, because its values are those of the game: sounds, names of plugin
+    /// channels, registries, blocks.
     pub(super) fn keeps(self, part: Part) -> bool {
         self.kept.is_some_and(|kept| kept.has(part, self.name))
     }
 }
 
-/// Returns `true` if the payload of a plugin channel is harmless: brands and lists of channels.
+/// Returns `true` if redaction keeps the payload of a plugin channel, which is harmless: brands and lists of channels.
 pub(super) fn keeps_payload(channel: &str) -> bool {
     GameWords::get().channels.iter().any(|it| it == channel)
 }

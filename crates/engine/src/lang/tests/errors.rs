@@ -502,6 +502,7 @@ fn a_word_for_a_property_of_every_packet_is_understood() {
         ("packet == \"chat\"", "`pkt.name`"),
         ("direction == \"clientbound\"", "`pkt.dir`"),
         ("player == \"Notch\"", "`session.player`"),
+        ("session == 1", "`session.id`"),
     ] {
         let hint = Expr::parse(text, Catalog::embedded()).unwrap_err().hint.unwrap();
         assert_eq!(hint, format!("did you mean {meant}?"), "{text}");
