@@ -827,6 +827,8 @@ export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   session: number | null,
   /** `true` once all packets were looked at that there are now. */
   complete: boolean,
+  /** `false` if the tiles and paths are left out that have not changed since the last push. */
+  whole: boolean,
   /** The dimensions of which chunks were sent, in the order in which the player came there. */
   dimensions: Array<MapDimension>,
   /** The place of the player, and the dimension. */
