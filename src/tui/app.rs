@@ -20,7 +20,7 @@ use super::{Column, History, Inbox, Purpose, Shared, View, summary};
 use crate::proxy::ColorStore;
 use crate::store::{SavedNotes, Store};
 use crate::view::protocol::Request;
-use crate::view::{Action, Binding, Group, Interface, words};
+use crate::view::{Action, Binding, Combination, Interface, Thing, words};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::schema::Catalog;
 
@@ -67,9 +67,9 @@ impl App {
             conversation: ConversationPane::default(),
             sent: SentPane::default(),
             statistics: StatisticsPane::default(),
-            comparison: TextPane::new(summary::comparison),
+            comparison: TextPane::default(),
             explanation: ExplanationPane::default(),
-            help: TextPane::new(summary::keys),
+            help: TextPane::new(summary::keys()),
             history: History::default(),
             saved: None,
             quits: false,
@@ -223,6 +223,8 @@ impl App {
 
     /// Does what a key means in every pane that has no meaning of its own for it.
     fn act_anywhere(&mut self, action: Action) {
+        let (pane, shared) = self.pane();
+        let row = pane.row(shared);
         let shared = &mut self.shared;
         match action {
             Action::Quit => self.leave(),
@@ -235,24 +237,30 @@ impl App {
             Action::Timeline => self.show(View::Timeline),
             Action::Held => self.show(View::Held),
             Action::Sent => self.show(View::Sent),
-            Action::Compare => self.show(View::Comparison),
             Action::Explain => self.explain(),
+            Action::Mark
+            | Action::Comment
+            | Action::Compare
+            | Action::HideType
+            | Action::OnlyType
+            | Action::Hide
+            | Action::Resend
+            | Action::Edit
+            | Action::EditInEditor => self.act_on_packets(action),
             Action::Follow => shared.cursor.set_follows(!shared.cursor.follows()),
             Action::Filter => shared.ask(Purpose::Filter, shared.filter().to_owned()),
             Action::Search => shared.ask(Purpose::Search, String::new()),
-            Action::NextMatch => shared.find(false),
-            Action::PreviousMatch => shared.find(true),
+            Action::NextMatch => shared.find(row, false),
+            Action::PreviousMatch => shared.find(row, true),
             Action::ShowHidden => shared.show_hidden(),
             Action::Sort => shared.ask(Purpose::Sort, self.packets.sort.clone()),
             Action::Colors => self.packets.ask_colors(shared),
             Action::Series => self.timeline.ask(shared),
             Action::Clear => shared.clear(),
-            Action::NextMark => shared.go_to_mark(false),
-            Action::PreviousMark => shared.go_to_mark(true),
+            Action::NextMark => shared.go_to_mark(row, false),
+            Action::PreviousMark => shared.go_to_mark(row, true),
             Action::Times => shared.time = shared.time.next(),
             Action::Columns => shared.ask(Purpose::Columns, Column::text(&shared.columns)),
-            Action::Mark => shared.mark(shared.targets()),
-            Action::Comment => shared.comment(),
             Action::Save => self.save(),
             Action::Hold => {
                 let condition = self.held.list.condition.as_ref();
@@ -270,9 +278,37 @@ impl App {
                 self.ask_about_session(|session| (Purpose::Kick(session), String::new()));
             }
             action => {
-                if Binding::of(action).is_some_and(|it| it.group == Group::Field) {
-                    NO_FIELD.clone_into(&mut shared.status);
-                }
+                let on = Binding::of(action).and_then(|it| it.on.first());
+                let missing = match on {
+                    Some(Thing::Field) => NO_FIELD,
+                    Some(Thing::Held) => "select a packet that is held: 6 shows them",
+                    Some(Thing::Packet) => NO_PACKET,
+                    Some(Thing::Session) | None => return,
+                };
+                missing.clone_into(&mut shared.status);
+            }
+        }
+    }
+
+    /// Does something with what is selected in the pane that is shown, and says so if that is no packet.
+    fn act_on_packets(&mut self, action: Action) {
+        let (pane, shared) = self.pane();
+        let rows = pane.rows(shared);
+        let Some(row) = pane.row(shared) else {
+            return NO_PACKET.clone_into(&mut shared.status);
+        };
+        match action {
+            Action::Mark => shared.mark(rows),
+            Action::Comment => shared.comment(row),
+            Action::HideType => shared.filter_type(row, Combination::Not),
+            Action::OnlyType => shared.filter_type(row, Combination::Only),
+            Action::Hide => shared.hide(rows),
+            Action::Resend => shared.resend(rows),
+            Action::Edit => shared.edit(false),
+            Action::EditInEditor => shared.edit(true),
+            _ => {
+                self.comparison.lines = summary::comparison(shared, row);
+                self.show(View::Comparison);
             }
         }
     }
@@ -309,14 +345,11 @@ impl App {
 
     /// Explains the selected session, or that of the selected packet.
     fn explain(&mut self) {
-        let shared = &mut self.shared;
-        let selected = self.sessions.session(shared);
-        let row = shared.cursor.selected().filter(|_| self.view != View::Sessions);
-        let of_packet = row.and_then(|row| shared.list.snapshot().context(row));
-        let session = of_packet.map(|it| it.session).or(selected);
-        match self.explanation.explain(shared, session) {
-            true => self.show(View::Explanation),
-            false => "there is no session to explain".clone_into(&mut shared.status),
+        let (pane, shared) = self.pane();
+        let selected = pane.session(shared);
+        let Some(session) = shared.session(selected, |_| true) else { return };
+        if self.explanation.explain(&self.shared, session) {
+            self.show(View::Explanation);
         }
     }
 
@@ -330,6 +363,9 @@ impl App {
         }
     }
 }
+
+/// The status after an action on a packet while none is selected.
+const NO_PACKET: &str = "select a packet first: 1 shows the list";
 
 /// Returns what a key does.
 fn action_of(key: KeyCode) -> Option<Action> {

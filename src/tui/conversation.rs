@@ -67,6 +67,10 @@ impl Pane for ConversationPane {
             painter.row(y, &said(&line), style);
         }
     }
+
+    fn row(&self, _shared: &Shared) -> Option<u64> {
+        self.opened.as_ref()?.1.selected()
+    }
 }
 
 /// A line of the conversation.

@@ -88,6 +88,8 @@ impl App {
     /// Does what the line says, if it is right.
     fn enter(&mut self) {
         let Some(line) = self.shared.check() else { return };
+        let (pane, shared) = self.pane();
+        let row = pane.row(shared);
         if let Some(Prompt { purpose, text, .. }) = self.shared.prompt.take() {
             self.history.add(&purpose, &text);
         }
@@ -100,7 +102,7 @@ impl App {
             Line::Search(text) => match search_expression(&text, &shared.catalog) {
                 Ok(condition) => {
                     shared.list.search(Some(condition));
-                    shared.find(false);
+                    shared.find(row, false);
                 }
                 Err(error) => shared.status = error.message,
             },

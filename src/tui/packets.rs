@@ -8,7 +8,7 @@ use super::lines::order;
 use super::pane::{Input, Pane};
 use super::{Column, Painter, Purpose, Shared};
 use crate::proxy::ColorStore;
-use crate::view::{Action, Combination, Highlights, PickedField, has_name};
+use crate::view::{Action, Combination, Highlights, PickedField};
 
 /// The list of packets, above the fields and bytes of the selected one.
 #[derive(Debug, Default)]
@@ -52,13 +52,6 @@ impl Pane for PacketsPane {
             Action::Open | Action::NextPane => {
                 self.focused = !self.focused && shared.details.is_some();
             }
-            Action::HideType => filter_type(shared, Combination::Not),
-            Action::OnlyType => filter_type(shared, Combination::Only),
-            Action::Hide => {
-                shared.targets().into_iter().for_each(|row| shared.list.hide(row));
-                shared.chosen.clear();
-                shared.cursor.set_follows(false);
-            }
             Action::Select => choose(shared),
             Action::FieldFilter
             | Action::FieldAnd
@@ -69,9 +62,6 @@ impl Pane for PacketsPane {
             | Action::CopyPath
             | Action::CopyBytes
             | Action::CopyJson => act_on_field(shared, action),
-            Action::Resend => shared.resend(shared.targets()),
-            Action::Edit => shared.edit(false),
-            Action::EditInEditor => shared.edit(true),
             _ => return false,
         }
         true
@@ -111,6 +101,17 @@ impl Pane for PacketsPane {
         }
         if let Some(details) = shared.details.as_ref().filter(|_| layout.fields.height > 0) {
             details.draw(painter, layout, self.focused);
+        }
+    }
+
+    fn row(&self, shared: &Shared) -> Option<u64> {
+        shared.cursor.selected()
+    }
+
+    fn rows(&self, shared: &Shared) -> Vec<u64> {
+        match shared.chosen.is_empty() {
+            true => self.row(shared).into_iter().collect(),
+            false => shared.chosen.iter().copied().collect(),
         }
     }
 }
@@ -180,14 +181,6 @@ impl PacketsPane {
             (Ok(()), Some(path)) => format!("kept in `{}`", path.display()),
             (Ok(()), None) => "until this ends: an option or the configuration sets colours".into(),
         })
-    }
-}
-
-/// Hides packets of the selected packet's type, or lists only those.
-fn filter_type(shared: &mut Shared, how: Combination) {
-    let row = shared.cursor.selected();
-    if let Some(kind) = row.and_then(|row| shared.list.snapshot().kind(row)) {
-        shared.combine(how, has_name(kind.name()));
     }
 }
 

@@ -44,10 +44,6 @@ impl Pane for SentPane {
             }
             Input::Do(Action::Follow) => cursor.set_follows(!cursor.follows()),
             Input::Do(Action::Open) => row.into_iter().for_each(|row| shared.go_to(row)),
-            Input::Do(Action::Mark) => shared.mark(row.into_iter().collect()),
-            Input::Do(Action::Resend) => shared.resend(row.into_iter().collect()),
-            Input::Do(Action::Edit) => shared.edit(false),
-            Input::Do(Action::EditInEditor) => shared.edit(true),
             _ => return false,
         }
         true
@@ -93,11 +89,8 @@ impl Pane for SentPane {
         }
     }
 
-    fn row(&self, shared: &Shared) -> Option<u64> {
-        match &self.sent {
-            Some(sent) => sent.cursor.selected(),
-            None => shared.cursor.selected(),
-        }
+    fn row(&self, _shared: &Shared) -> Option<u64> {
+        self.sent.as_ref()?.cursor.selected()
     }
 }
 

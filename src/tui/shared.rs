@@ -6,7 +6,7 @@ use super::lines::placed;
 use super::{Column, DetailsPane, Prompt, Purpose, TimeMode, View};
 use crate::store::{Annotation, Store, StoredSession};
 use crate::view::protocol::Request;
-use crate::view::{Combination, Cursor, FindResult, List, SLICE};
+use crate::view::{Combination, Cursor, FindResult, List, SLICE, has_name};
 use mitmcraft_engine::lang::{Condition, Expr, Vocabulary};
 use mitmcraft_protocol::schema::Catalog;
 
@@ -132,9 +132,24 @@ impl Shared {
         }
     }
 
-    /// Goes to the next packet that the search finds, or to the previous one.
-    pub(super) fn find(&mut self, back: bool) {
-        let Some(row) = self.cursor.selected() else { return };
+    /// Hides packets of the type of a packet, or lists only those.
+    pub(super) fn filter_type(&mut self, row: u64, how: Combination) {
+        if let Some(kind) = self.list.snapshot().kind(row) {
+            self.combine(how, has_name(kind.name()));
+        }
+    }
+
+    /// Hides packets.
+    pub(super) fn hide(&mut self, rows: Vec<u64>) {
+        rows.into_iter().for_each(|row| self.list.hide(row));
+        self.chosen.clear();
+        self.cursor.set_follows(false);
+    }
+
+    /// Goes to the next packet that the search finds after that of a row, or of the list's cursor; or to the previous
+    /// one.
+    pub(super) fn find(&mut self, row: Option<u64>, back: bool) {
+        let Some(row) = row.or(self.cursor.selected()) else { return };
         match self.list.find(row, back) {
             FindResult::Found(row) => self.go_to(row),
             FindResult::Searching => self.status = "nothing found yet: searching".to_owned(),
@@ -142,19 +157,11 @@ impl Shared {
         }
     }
 
-    /// Returns the rows of the list that commands act on.
-    pub(super) fn targets(&self) -> Vec<u64> {
-        match self.chosen.is_empty() {
-            true => self.cursor.selected().into_iter().collect(),
-            false => self.chosen.iter().copied().collect(),
-        }
-    }
-
     /// Marks packets, or unmarks them if all are marked.
     pub(super) fn mark(&mut self, rows: Vec<u64>) {
         let noted = self.store.annotations();
         let marked = !rows.iter().all(|row| noted.get(row).is_some_and(|it| it.marked));
-        self.marked = self.cursor.selected();
+        self.marked = rows.last().copied();
         for row in rows {
             let note = noted.get(&row).cloned().unwrap_or_default();
             self.store.annotate(row, Annotation { marked, ..note });
@@ -162,18 +169,17 @@ impl Shared {
         self.details = None;
     }
 
-    /// Goes to the next marked packet, or to the previous one.
-    pub(super) fn go_to_mark(&mut self, back: bool) {
-        let Some(row) = self.cursor.selected() else { return };
+    /// Goes to the next marked packet after that of a row, or of the list's cursor; or to the previous one.
+    pub(super) fn go_to_mark(&mut self, row: Option<u64>, back: bool) {
+        let Some(row) = row.or(self.cursor.selected()) else { return };
         match self.list.next_mark(row, back) {
             Some(row) => self.go_to(row),
             None => self.status = "there is no other marked packet in the list".to_owned(),
         }
     }
 
-    /// Asks for a comment on the selected packet.
-    pub(super) fn comment(&mut self) {
-        let Some(row) = self.cursor.selected() else { return };
+    /// Asks for a comment on a packet.
+    pub(super) fn comment(&mut self, row: u64) {
         let note = self.list.snapshot().annotation(row);
         let text = note.map(|it| it.comment.clone()).unwrap_or_default();
         self.ask(Purpose::Comment(row), text);

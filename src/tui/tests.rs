@@ -65,6 +65,18 @@ impl Table {
         })
     }
 
+    /// Records an event of another session.
+    fn event(&self, session: u64, player: &str, kind: EventKind) {
+        let client = ([127, 0, 0, 1], 50000).into();
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let context = Context {
+            player: Some(player.into()),
+            ..Context::new(session, Timestamp(1_000_000_000), client, protocol)
+        };
+        let at = Timestamp(1_000_000_000);
+        self.store.push(&Entry::Event(Event { context: Arc::new(context), at, kind }));
+    }
+
     fn chats(&mut self, text: &str) {
         self.puts(Direction::Serverbound, &json!({ "message": text }), |record| record);
     }
@@ -735,18 +747,8 @@ fn statistics_have_shares_and_are_sorted() {
 #[test]
 fn sessions_are_searched_and_clicked() {
     let mut table = Table::new(120, 24);
-    let open = |number: u64, player: &str| {
-        let client = ([127, 0, 0, 1], 50000).into();
-        let protocol = Catalog::embedded().find(47).unwrap().protocol;
-        let context = Context {
-            player: Some(player.into()),
-            ..Context::new(number, Timestamp(1_000_000_000), client, protocol)
-        };
-        let at = Timestamp(1_000_000_000);
-        Entry::Event(Event { context: Arc::new(context), at, kind: EventKind::Open })
-    };
     for (number, player) in [(2, "Alex"), (3, "Notch"), (4, "alexa")] {
-        table.store.push(&open(number, player));
+        table.event(number, player, EventKind::Open);
     }
     table.types("2s");
     assert!(table.lines()[22].starts_with("sessions with:"));
@@ -925,6 +927,53 @@ fn held_packets_are_listed_decided_and_edited() {
     table.app.edited(purpose, "{ \"body\": \"AQFi\" }\n");
     let body = Some("AQFi".to_owned());
     assert_eq!(table.requests(), [Request::Edit { session: 2, held: 1, fields: None, body }]);
+}
+
+/// Commands acted on the packet that was selected in the list, which another view does not show.
+#[test]
+fn commands_act_on_what_is_selected_in_the_view_that_is_shown() {
+    let mut table = Table::new(80, 24);
+    for text in ["one", "two", "three"] {
+        table.chats(text);
+    }
+    table.key(KeyCode::Home);
+    table.types("3m");
+    let marked = |table: &Table| table.store.annotations().keys().copied().collect::<Vec<_>>();
+    assert_eq!(marked(&table), [2], "the newest line of the conversation");
+    table.types("kx");
+    assert_eq!(table.lines()[1], "  chat (no 3) | chat (no 2)");
+    table.types("3r");
+    let resent = |request| match request {
+        Request::Send { resent, .. } => resent,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(table.requests().into_iter().map(resent).collect::<Vec<_>>(), [Some(3)]);
+    table.types(";");
+    table.types("last");
+    table.key(KeyCode::Enter);
+    assert_eq!(table.store.annotations()[&2].comment, "last");
+    // Where no packet is shown, none is meant.
+    table.is_pushed(held(1, 1));
+    for view in ["2", "4", "6", "?"] {
+        table.types(view);
+        for command in ["m", ";", "x", "r", "h"] {
+            table.types(command);
+            let last = table.lines()[23].clone();
+            assert_eq!(last, "select a packet first: 1 shows the list", "{view}{command}");
+            table.app.shared.status.clear();
+        }
+    }
+    assert_eq!(marked(&table), [2]);
+    table.types("1D");
+    assert_eq!(table.lines()[23], "select a packet that is held: 6 shows them");
+    assert_eq!(table.requests(), []);
+    // One of several sessions is meant only if it is selected.
+    table.event(2, "Alex", EventKind::Open);
+    table.types("4K");
+    assert_eq!(table.lines()[23], "select a session first: 2 shows them");
+    table.is_pushed(held(2, 1));
+    table.types("6jK");
+    assert!(table.lines()[22].starts_with("kick #2"), "{:#?}", table.lines());
 }
 
 /// Messages were dropped when very many came while an editor ran: a lost `released` left a packet on the list for ever.
@@ -1319,7 +1368,7 @@ fn the_list_of_keys_fits_80_columns_and_its_last_screen_is_full() {
     let mut table = Table::new(80, 24);
     table.types("?");
     table.lines();
-    let whole = table.app.help.text.lines.clone();
+    let whole = table.app.help.lines.clone();
     assert!(whole.iter().all(|line| line.chars().count() <= 80), "{whole:#?}");
     for _ in 0..9 {
         table.key(KeyCode::PageDown);
