@@ -117,7 +117,7 @@ impl App {
                     shared.status = kept;
                 }
             }
-            Line::Sessions(words) => self.sessions.search(shared, &words),
+            Line::Sessions(words) => self.sessions.search(shared, words),
             Line::Comment(row, comment) => {
                 let note = shared.list.snapshot().annotation(row).cloned().unwrap_or_default();
                 shared.store.annotate(row, Annotation { comment, ..note });

@@ -22,7 +22,7 @@ use crate::store::{Limit, Store, StoreOptions};
 use crate::view::protocol::{Answer, Failure, Message, Request};
 use crate::view::tests::{Driver, HeldDriver, color_name};
 use crate::view::{Combination, Highlights, words};
-use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome, Record};
+use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome, Record, Summary};
 use mitmcraft_engine::link::{Release, Side};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, Timestamp};
@@ -752,7 +752,7 @@ fn sessions_are_searched_and_clicked() {
     }
     table.types("2s");
     assert!(table.lines()[22].starts_with("sessions with:"));
-    table.types("ALEX opening");
+    table.types("ALEX open");
     table.key(KeyCode::Enter);
     let lines = table.lines();
     assert!(lines[2].contains("Alex") && lines[3].contains("alexa") && lines[4].is_empty());
@@ -974,6 +974,38 @@ fn commands_act_on_what_is_selected_in_the_view_that_is_shown() {
     table.is_pushed(held(2, 1));
     table.types("6jK");
     assert!(table.lines()[22].starts_with("kick #2"), "{:#?}", table.lines());
+}
+
+/// The selection was a place in the list: what left above it moved it to another packet.
+#[test]
+fn what_is_selected_stays_selected_while_others_leave() {
+    let mut table = Table::new(120, 24);
+    let gone = |session, held| Push::Released { session, held, how: Release::Forwarded };
+    for push in [held(1, 1), held(1, 2), held(1, 3), held(2, 1)] {
+        table.is_pushed(push);
+    }
+    table.types("6j");
+    table.is_pushed(gone(1, 1));
+    assert!(table.reversed(2).contains("#1    2"), "{:#?}", table.lines());
+    table.types("D");
+    assert_eq!(table.requests(), [Request::Drop { session: 1, held: 2 }]);
+    // The next one, once it has left itself; or the last.
+    table.is_pushed(gone(1, 2));
+    assert!(table.reversed(2).contains("#1    3"));
+    table.types("j");
+    table.is_pushed(gone(2, 1));
+    assert!(table.reversed(2).contains("#1    3"));
+
+    for (number, player) in [(2, "Alex"), (3, "Notch")] {
+        table.event(number, player, EventKind::Open);
+    }
+    table.types("2jj");
+    table.event(2, "Alex", EventKind::Close(Summary::default()));
+    table.app.advance();
+    table.types("L");
+    assert!(table.reversed(3).contains("Notch"), "{:#?}", table.lines());
+    table.types("K");
+    assert!(table.lines()[22].starts_with("kick #3"));
 }
 
 /// Messages were dropped when very many came while an editor ran: a lost `released` left a packet on the list for ever.
