@@ -171,7 +171,10 @@ impl App {
     pub(super) fn on_mouse(&mut self, mouse: MouseEvent, area: Rect) {
         self.fit(area);
         let at = Position::new(mouse.column, mouse.row);
+        // What is below a line that is typed is not seen, or not what the person is about.
+        let types = self.shared.prompt.is_some();
         let input = match mouse.kind {
+            MouseEventKind::Down(_) if types => return,
             MouseEventKind::Down(MouseButton::Left) if at.y == 0 => {
                 let mut tabs = tabs(self, area.width).into_iter().rev();
                 if let Some((_, view, _)) =
@@ -195,7 +198,7 @@ impl App {
 
     /// Takes the size of the screen.
     pub(super) fn fit(&mut self, area: Rect) {
-        self.shared.width = area.width.into();
+        self.shared.area = area;
         let (pane, shared) = self.pane();
         pane.fit(shared, area);
     }
@@ -204,7 +207,8 @@ impl App {
         if !self.shared.live && Binding::of(action).is_some_and(Binding::needs_proxy) {
             return;
         }
-        let page = i64::try_from(self.shared.height).unwrap_or(1).max(1);
+        let (pane, shared) = self.pane();
+        let page = i64::try_from(pane.page(shared)).unwrap_or(1).max(1);
         let input = match action {
             Action::Next => Input::Move(1),
             Action::Previous => Input::Move(-1),
@@ -322,6 +326,7 @@ impl App {
 
     fn show(&mut self, view: View) {
         self.view = view;
+        self.fit(self.shared.area);
         let (pane, shared) = self.pane();
         pane.open(shared);
     }

@@ -29,8 +29,7 @@ impl Pane for ConversationPane {
         match input {
             Input::Move(rows) => cursor.move_by(conversation.list(), rows),
             Input::Click(at) if at.y > 0 => {
-                let index = cursor.top() + u64::from(at.y - 1);
-                cursor.select_index(conversation.list(), index);
+                cursor.select_shown(conversation.list(), usize::from(at.y - 1));
             }
             Input::Do(Action::Follow) => cursor.set_follows(!cursor.follows()),
             Input::Do(Action::Open) => {

@@ -293,7 +293,7 @@ pub(super) fn tabs(app: &App, width: u16) -> Vec<(u16, View, String)> {
 
 /// Returns the columns for which there is room.
 pub(super) fn columns(shared: &Shared) -> Vec<Column> {
-    let wide = shared.width >= 70;
+    let wide = shared.area.width >= 70;
     let columns = shared.columns.iter().cloned();
     columns.filter(|column| wide || Column::NARROW.contains(column)).collect()
 }

@@ -69,10 +69,16 @@ impl Pane for PacketsPane {
 
     fn fit(&mut self, shared: &mut Shared, area: Rect) {
         self.area = area;
-        let layout = self.layout();
-        match layout.list.height {
-            0 => shared.height = layout.fields.height.into(),
-            height => shared.set_height(height.into()),
+        let height = self.layout().list.height;
+        if height > 0 {
+            shared.set_height(height.into());
+        }
+    }
+
+    fn page(&self, shared: &Shared) -> usize {
+        match &shared.details {
+            Some(details) if self.focused => details.page(self.layout().fields),
+            _ => shared.height,
         }
     }
 
@@ -125,13 +131,11 @@ impl PacketsPane {
         let layout = self.layout();
         if layout.list.contains(at) {
             self.focused = false;
-            let row = u64::from(at.y - layout.list.y);
-            shared.cursor.select_index(&shared.list, shared.cursor.top() + row);
+            shared.cursor.select_shown(&shared.list, usize::from(at.y - layout.list.y));
         } else if at.y + 1 == layout.list.y && layout.list.height > 0 {
             self.sort_by(shared, at.x);
         } else if let Some(details) = &mut shared.details {
-            details.click(layout, at, self.focused);
-            self.focused = true;
+            self.focused |= details.click(layout, at, self.focused);
         }
     }
 

@@ -21,6 +21,11 @@ pub(super) trait Pane {
         shared.set_height(area.height.saturating_sub(4).into());
     }
 
+    /// Returns the rows by which a page moves: those that are shown.
+    fn page(&self, shared: &Shared) -> usize {
+        shared.height
+    }
+
     /// Draws the pane below the line of the tabs.
     fn draw(&self, painter: &mut Painter<'_>, shared: &Shared);
 

@@ -5,6 +5,7 @@ use ratatui_core::style::Style;
 
 use super::draw::{Layout, row_line};
 use super::pane::{Input, Pane};
+use super::selected_row::FIRST_ROW;
 use super::{Painter, Shared};
 use crate::view::{Action, Cursor, List, SLICE, replies, sent_packets};
 
@@ -39,8 +40,8 @@ impl Pane for SentPane {
         let row = cursor.selected();
         match input {
             Input::Move(rows) => cursor.move_by(list, rows),
-            Input::Click(at) if (2..2 + shared.height).contains(&usize::from(at.y)) => {
-                cursor.select_index(list, cursor.top() + u64::from(at.y - 2));
+            Input::Click(at) if at.y >= FIRST_ROW => {
+                cursor.select_shown(list, usize::from(at.y - FIRST_ROW));
             }
             Input::Do(Action::Follow) => cursor.set_follows(!cursor.follows()),
             Input::Do(Action::Open) => row.into_iter().for_each(|row| shared.go_to(row)),

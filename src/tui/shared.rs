@@ -1,6 +1,8 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
+use ratatui_core::layout::Rect;
+
 use super::commands::Asked;
 use super::lines::placed;
 use super::{Column, DetailsPane, Prompt, Purpose, TimeMode, View};
@@ -47,8 +49,8 @@ pub(super) struct Shared {
     pub(super) asked: HashMap<u64, Asked>,
     /// The number of the last request.
     pub(super) number: u64,
-    /// The columns of the screen.
-    pub(super) width: usize,
+    /// The screen.
+    pub(super) area: Rect,
     /// The rows of the pane that fit on the screen.
     pub(super) height: usize,
 }
@@ -78,7 +80,7 @@ impl Shared {
             requests: VecDeque::new(),
             asked: HashMap::new(),
             number: 0,
-            width: 0,
+            area: Rect::default(),
             height: 10,
         }
     }

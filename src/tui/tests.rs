@@ -692,6 +692,29 @@ fn both_of_two_long_values_that_belong_together_are_read_to_their_ends() {
     assert!(column(27).contains("went\""), "{lines:#?}");
 }
 
+/// A page was as long as the list, not as the fields below it.
+#[test]
+fn a_page_of_a_long_value_begins_where_the_one_before_it_ends() {
+    let mut table = Table::new(80, 24);
+    let words: Vec<String> = (100..400).map(|number| number.to_string()).collect();
+    for outcome in [Outcome::Rewrite, Outcome::Send] {
+        let of = (outcome == Outcome::Send).then_some(1);
+        let change = |record| Record { outcome, of, ..record };
+        let message = json!({ "message": words.join(" ") });
+        table.puts(Direction::Serverbound, &message, change);
+    }
+    table.key(KeyCode::Tab);
+    let mut seen = String::new();
+    for _ in 0..30 {
+        seen.extend(
+            table.lines()[14..22].iter().map(|it| it.chars().skip(12).take(14).collect::<String>()),
+        );
+        table.key(KeyCode::PageDown);
+    }
+    let missing: Vec<&String> = words.iter().filter(|it| !seen.contains(*it)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn a_narrow_screen_has_the_list_or_the_packet() {
     let mut table = Table::new(40, 10);
@@ -1006,6 +1029,44 @@ fn what_is_selected_stays_selected_while_others_leave() {
     assert!(table.reversed(3).contains("Notch"), "{:#?}", table.lines());
     table.types("K");
     assert!(table.lines()[22].starts_with("kick #3"));
+}
+
+#[test]
+fn a_click_beside_what_is_listed_selects_nothing() {
+    let mut table = Table::new(80, 24);
+    table.chats("one");
+    table.chats("two");
+    table.lines();
+    let layout = Layout::new(Rect::new(0, 0, 80, 24));
+    let line = layout.fields.y - 1;
+    table.key(KeyCode::Home);
+    for (x, y) in [(1, 7), (1, line), (1, layout.fields.y + 4), (1, 22), (1, 23)] {
+        table.clicks(x, y);
+        assert!(!table.app.packets.focused, "{y}");
+        assert_eq!(table.app.shared.cursor.selected(), Some(0), "{y}");
+    }
+    table.types("3");
+    table.lines();
+    for y in [9, 22, 23] {
+        table.clicks(1, y);
+        table.key(KeyCode::Up);
+        assert!(table.reversed(1).contains("one"), "{y}");
+    }
+    table.types("6");
+    for push in [held(1, 1), held(1, 2)] {
+        table.is_pushed(push);
+    }
+    table.lines();
+    for y in [1, 9, 22] {
+        table.clicks(1, y);
+        assert!(table.reversed(2).contains("#1    1"), "{y}");
+    }
+    table.clicks(1, 3);
+    assert!(table.reversed(3).contains("#1    2"));
+    // Nor does one while a line is typed.
+    table.types("i");
+    table.clicks(1, 2);
+    assert!(table.reversed(3).contains("#1    2"));
 }
 
 /// Messages were dropped when very many came while an editor ran: a lost `released` left a packet on the list for ever.

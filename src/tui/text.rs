@@ -31,7 +31,8 @@ impl Pane for TextPane {
 
     fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
         let Input::Move(rows) = input else { return false };
-        let all: usize = self.lines.iter().map(|it| wrapped(it, shared.width).count()).sum();
+        let all: usize =
+            self.lines.iter().map(|it| wrapped(it, shared.area.width.into()).count()).sum();
         // The last screen is full.
         let last = all.saturating_sub(shared.height.max(1));
         let rows = isize::try_from(rows).unwrap_or_default();
@@ -45,7 +46,7 @@ impl Pane for TextPane {
     }
 
     fn draw(&self, painter: &mut Painter<'_>, shared: &Shared) {
-        let lines = self.lines.iter().flat_map(|line| wrapped(line, shared.width));
+        let lines = self.lines.iter().flat_map(|line| wrapped(line, shared.area.width.into()));
         for (y, line) in (1..).zip(lines.skip(self.above).take(shared.height)) {
             painter.text(0, y, line, Style::new());
         }
