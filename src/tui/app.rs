@@ -116,6 +116,7 @@ impl App {
     pub fn advance(&mut self) -> bool {
         self.take(self.inbox.read());
         let mut busy = self.shared.advance();
+        self.go_on();
         let (pane, shared) = self.pane();
         busy |= pane.advance(shared);
         shared.select(pane.row(shared));
@@ -141,7 +142,6 @@ impl App {
         match key.code {
             // Enter, typed before the terminal was taken over.
             KeyCode::Char('j') if control => self.on_code(KeyCode::Enter),
-            KeyCode::Char('k') if control && !types => self.act(Action::Palette),
             KeyCode::Char('c') if control => self.leave(),
             KeyCode::Char('z') if control => {
                 self.suspends = !self.shared.live;
@@ -149,6 +149,10 @@ impl App {
                     "Ctrl-Z would stop the game's traffic, too: q ends the run"
                         .clone_into(&mut self.shared.status);
                 }
+            }
+            KeyCode::Char(letter) if control && !types => {
+                let action = Action::of(&format!("Control+{letter}"), Interface::Terminal);
+                action.into_iter().for_each(|action| self.act(action));
             }
             KeyCode::Char(letter) if control || key.modifiers.contains(KeyModifiers::ALT) => {
                 self.type_as_shell(letter, !control);
@@ -227,8 +231,7 @@ impl App {
 
     /// Does what a key means in every pane that has no meaning of its own for it.
     fn act_anywhere(&mut self, action: Action) {
-        let (pane, shared) = self.pane();
-        let row = pane.row(shared);
+        let row = self.row();
         let shared = &mut self.shared;
         match action {
             Action::Quit => self.leave(),
@@ -245,6 +248,7 @@ impl App {
             Action::Mark
             | Action::Comment
             | Action::Compare
+            | Action::Answer
             | Action::HideType
             | Action::OnlyType
             | Action::Hide
@@ -254,6 +258,7 @@ impl App {
             Action::Follow => shared.cursor.set_follows(!shared.cursor.follows()),
             Action::Filter => shared.ask(Purpose::Filter, shared.filter().to_owned()),
             Action::Search => shared.ask(Purpose::Search, String::new()),
+            Action::GoTo => shared.ask(Purpose::GoTo, String::new()),
             Action::NextMatch => shared.find(row, false),
             Action::PreviousMatch => shared.find(row, true),
             Action::ShowHidden => shared.show_hidden(),
@@ -304,6 +309,7 @@ impl App {
         match action {
             Action::Mark => shared.mark(rows),
             Action::Comment => shared.comment(row),
+            Action::Answer => shared.go_to_other(),
             Action::HideType => shared.filter_type(row, Combination::Not),
             Action::OnlyType => shared.filter_type(row, Combination::Only),
             Action::Hide => shared.hide(rows),
@@ -329,6 +335,12 @@ impl App {
         self.fit(self.shared.area);
         let (pane, shared) = self.pane();
         pane.open(shared);
+    }
+
+    /// Returns the row of the packet that is selected in the pane that is shown.
+    pub(super) fn row(&mut self) -> Option<u64> {
+        let (pane, shared) = self.pane();
+        pane.row(shared)
     }
 
     /// The pane that is shown.

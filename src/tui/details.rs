@@ -6,7 +6,7 @@ use ratatui_core::style::{Modifier, Style};
 use super::Painter;
 use super::draw::{HEX_ROW, Layout, WIDE_HEX_ROW, hex_width, wrapped};
 use crate::store::{Details, Snapshot};
-use crate::view::Comparison;
+use crate::view::{Comparison, RoundTrip, words};
 use mitmcraft_engine::text::Escaped;
 use mitmcraft_protocol::meaning::diagnose;
 use mitmcraft_protocol::packet::Outcome;
@@ -20,6 +20,8 @@ pub(super) struct DetailsPane {
     pub(super) field: usize,
     /// The rows of it that are above the pane, if it is longer than that.
     skipped: usize,
+    /// The request that it answers, or its answer.
+    pub(super) round_trip: Option<RoundTrip>,
     /// The fields of what came and of what was sent in its place, if the packet is one of the two.
     pub(super) pair: Option<Comparison>,
     /// The bytes that the other packet of the two does not have.
@@ -37,7 +39,8 @@ impl DetailsPane {
         });
         let side = usize::from(details.record.outcome != Outcome::Rewrite);
         let differing = pair.as_ref().map_or(0..0, |pair| pair.differing[side].clone());
-        Some(Self { row, details, field: 0, skipped: 0, pair, differing })
+        let round_trip = RoundTrip::of(snapshot, row);
+        Some(Self { row, details, field: 0, skipped: 0, round_trip, pair, differing })
     }
 
     /// Returns the line of the selected field.
@@ -128,6 +131,9 @@ impl DetailsPane {
             packet.size(),
             packet.wire_size()
         );
+        if let Some(other) = &self.round_trip {
+            head.push_str(&format!("; {} (l)", words::round_trip(other)));
+        }
         if let Some((why, at)) = &details.error {
             head.push_str(&format!("; ! {} (byte {at})", Escaped(why)));
         }

@@ -6,9 +6,9 @@ use ratatui_core::layout::Rect;
 use super::commands::Asked;
 use super::lines::placed;
 use super::{Column, DetailsPane, Prompt, Purpose, TimeMode, View};
-use crate::store::{Annotation, Store, StoredSession};
+use crate::store::{Annotation, Selection, Store, StoredSession};
 use crate::view::protocol::Request;
-use crate::view::{Combination, Cursor, FindResult, List, SLICE, has_name};
+use crate::view::{Combination, Cursor, FindResult, GoTo, List, RoundTrip, SLICE, has_name};
 use mitmcraft_engine::lang::{Condition, Expr, Vocabulary};
 use mitmcraft_protocol::schema::Catalog;
 
@@ -38,6 +38,8 @@ pub(super) struct Shared {
     pub(super) prompt: Option<Prompt>,
     /// The view to go to.
     pub(super) goes_to: Option<View>,
+    /// The packet to go to, until it is found.
+    pub(super) going: Option<GoTo>,
     /// The text for the terminal's clipboard.
     pub(super) copied: Option<String>,
     /// The text that is to be edited in the person's editor.
@@ -74,6 +76,7 @@ impl Shared {
             status: "? lists the keys".to_owned(),
             prompt: None,
             goes_to: None,
+            going: None,
             copied: None,
             in_editor: None,
             warning: None,
@@ -89,7 +92,7 @@ impl Shared {
     pub(super) fn advance(&mut self) -> bool {
         // Asked first: what comes between the two is not missed.
         let ended = self.store.is_complete();
-        let busy = self.list.advance(SLICE);
+        let busy = self.list.advance(SLICE) | self.look();
         self.cursor.settle(&self.list, ended);
         self.sessions = self.store.sessions();
         self.sessions.retain(|it| !self.cleared.contains(&it.context.session));
@@ -113,10 +116,43 @@ impl Shared {
         self.prompt = Some(Prompt::new(purpose, text));
     }
 
-    /// Shows a row in the list.
+    /// Shows a row in the list, without a filter or session that leaves it out.
     pub(super) fn go_to(&mut self, row: u64) {
+        let Selection { filter, sessions, times, hidden, since, .. } = self.list.selection();
+        if hidden.contains(&row) || row < *since {
+            return self.status = "that packet is hidden: U shows hidden packets".to_owned();
+        }
+        let is_all = filter.is_none() && sessions.is_empty() && times.is_none();
+        if !is_all && !self.list.matches().has(row) {
+            self.list.select(None, Vec::new(), None);
+            self.status = "all packets are listed: the filter left that one out".to_owned();
+        }
         self.cursor.select(&self.list, row);
         self.goes_to = Some(View::Packets);
+    }
+
+    /// Goes on looking for the packet to go to. Returns whether there is more to do at once.
+    fn look(&mut self) -> bool {
+        let Some(going) = &mut self.going else { return false };
+        let Some(found) = going.advance(&self.list, GoTo::SLICE) else { return true };
+        self.going = None;
+        match found {
+            Ok(row) => self.go_to(row),
+            Err(why) => self.status = why,
+        }
+        false
+    }
+
+    /// Goes to the answer to the selected packet, or to the request that it answers.
+    pub(super) fn go_to_other(&mut self) {
+        // The answer may have come since the packet was selected.
+        let row = self.details.as_ref().map(|it| it.row);
+        match row.and_then(|row| RoundTrip::of(self.list.snapshot(), row)) {
+            Some(other) => self.go_to(other.row),
+            None => {
+                "no packet answers this one, and it answers none".clone_into(&mut self.status);
+            }
+        }
     }
 
     /// The text of the list's filter; empty if it lists all packets.

@@ -83,8 +83,18 @@ impl Table {
 
     /// Records a packet `chat`.
     fn puts(&mut self, way: Direction, fields: &Json, change: impl FnOnce(Record) -> Record) {
+        self.puts_any(way, "chat", fields, change);
+    }
+
+    fn puts_any(
+        &mut self,
+        way: Direction,
+        name: &str,
+        fields: &Json,
+        change: impl FnOnce(Record) -> Record,
+    ) {
         let context = self.context();
-        let kind = context.protocol.named(State::Play, way, "chat").unwrap();
+        let kind = context.protocol.named(State::Play, way, name).unwrap();
         let body = context.protocol.encode(kind, &Value::from_json(fields)).unwrap();
         self.packets += 1;
         let at = Timestamp(1_000_000_000 + self.packets * 500_000_000);
@@ -999,6 +1009,18 @@ fn commands_act_on_what_is_selected_in_the_view_that_is_shown() {
     assert!(table.lines()[22].starts_with("kick #2"), "{:#?}", table.lines());
 }
 
+#[test]
+fn the_details_of_a_packet_say_which_one_answers_it() {
+    let mut table = Table::new(100, 24);
+    for way in [Direction::Clientbound, Direction::Serverbound] {
+        table.puts_any(way, "keep_alive", &json!({ "keepAliveId": 7 }), |record| record);
+    }
+    assert!(table.lines()[12].contains("; answers packet 1 after 500.0 ms (l)"));
+    table.types("l");
+    assert!(table.lines()[12].contains("; answered by packet 2 after 500.0 ms (l)"));
+    assert!(table.reversed(2).contains("keep_alive"));
+}
+
 /// The selection was a place in the list: what left above it moved it to another packet.
 #[test]
 fn what_is_selected_stays_selected_while_others_leave() {
@@ -1210,6 +1232,22 @@ impl Driver for Driven {
 
     fn sort(&mut self, by: &str) {
         self.enter('z', by);
+    }
+
+    fn go_to(&mut self, text: &str) -> Option<u64> {
+        self.enter(':', text);
+        let selected = self.selected();
+        let status = self.0.lines().pop().unwrap();
+        self.0.app.shared.status.clear();
+        selected.filter(|_| !status.starts_with("there is no packet"))
+    }
+
+    fn answer(&mut self) -> Option<u64> {
+        self.0.types("l");
+        let selected = self.selected();
+        let status = self.0.lines().pop().unwrap();
+        self.0.app.shared.status.clear();
+        selected.filter(|_| !status.starts_with("no packet answers"))
     }
 
     fn clear(&mut self) {

@@ -86,6 +86,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "filter.js",
     "filter_help.js",
     "finder.js",
+    "go_to.js",
     "selected_packet.js",
     "sent.js",
     "sessions.js",

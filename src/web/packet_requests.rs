@@ -3,13 +3,45 @@ use std::sync::Arc;
 use super::packet_form::packet_form;
 use super::{Export, Viewer};
 use crate::control::HeldContent;
-use crate::view::protocol::{Answer, ConditionSource, ExportFormat, Exported, Failure, FormPlace};
-use crate::view::{Combination, has_name, next_rule, packet_expression, packet_rule, rule_choices};
+use crate::store::Details;
+use crate::view::protocol::{
+    Answer, ConditionSource, ExportFormat, Exported, Failure, FormPlace, OtherPacket, PacketDetails,
+};
+use crate::view::{
+    Combination, GoTo, RoundTrip, has_name, next_rule, packet_expression, packet_rule,
+    rule_choices, words,
+};
 use mitmcraft_engine::lang::{Condition, Path};
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::{Direction, State};
 
 impl Viewer {
+    /// Returns the details of a row with the packets that belong to it.
+    pub(super) fn details(&self, row: u64, details: &Details) -> PacketDetails {
+        let snapshot = self.list.snapshot();
+        let trip = RoundTrip::of(snapshot, row);
+        let round_trip = trip.map(|it| OtherPacket { row: it.row, text: words::round_trip(&it) });
+        PacketDetails { counterpart: snapshot.counterpart(row), round_trip, ..details.into() }
+    }
+
+    /// Goes on looking for the packet to go to if that was asked for before, and begins to otherwise.
+    pub(super) fn go_to(
+        &mut self,
+        to: String,
+        row: Option<u64>,
+        zone: i64,
+    ) -> Result<Answer, Failure> {
+        let mut going = match self.going.take() {
+            Some((before, going)) if before == to => going,
+            _ => GoTo::new(&to, &self.list, row, zone).map_err(Failure::new)?,
+        };
+        let Some(found) = going.advance(&self.list, GoTo::SLICE) else {
+            self.going = Some((to, going));
+            return Ok(Answer::GoTo { row: None, searching: true });
+        };
+        Ok(Answer::GoTo { row: Some(found.map_err(Failure::new)?), searching: false })
+    }
+
     /// Begins to export packets: those rows, or the list.
     pub(super) fn begin_export(
         &mut self,

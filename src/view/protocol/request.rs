@@ -116,6 +116,17 @@ pub enum Request {
         /// `true` to look before it instead.
         back: bool,
     },
+    /// Finds a packet by its number, or the one of the list that is nearest to a time. While the answer is `searching`,
+    /// the same request goes on.
+    GoTo {
+        /// The number of a packet in its session (`452`), seconds since the session began (`12.5 s`), or a time
+        /// (`14:05:30`, `2026-11-21T02:20:01Z`).
+        to: String,
+        /// The row of the packet whose session and day are meant.
+        row: Option<u64>,
+        /// The minutes by which the person's clock is ahead of UTC; 0 if absent.
+        zone: Option<i64>,
+    },
     /// Returns where a packet is in the list.
     Index {
         /// Its row.

@@ -12,6 +12,7 @@ import { byId, plural, press } from "./dom.js";
 import { FilterLine } from "./filter.js";
 import { filterHelp } from "./filter_help.js";
 import { Finder } from "./finder.js";
+import { GoTo } from "./go_to.js";
 import { HeldStrip } from "./held_strip.js";
 import { isTyping, Keyboard, keysDialog, opening } from "./keys.js";
 import { Listing } from "./listing.js";
@@ -102,6 +103,7 @@ const selectedPacket = new SelectedPacket({ connection, packets, details, pair, 
 const commands = new PacketCommands({ connection, packets, sessions, listing, control, rules, dialog, tabs, notice });
 const strip = new HeldStrip(byId("held-strip", HTMLElement), control, () => tabs.show("control"));
 const palette = new Palette(run);
+const goTo = new GoTo({ connection, packets, dialog }, openRow);
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
 function onStatus(status, hello) {
@@ -253,7 +255,7 @@ function run(name) {
 
 /** The actions on selected packets, and those of them that open a form. */
 const FORMS = ["comment", "edit", "export", "rule"];
-const ON_SELECTED = [...FORMS, "compare", "explain", "hide", "hide_type", "mark", "next_mark", "only_type", "open", "previous_mark", "resend", "select"];
+const ON_SELECTED = [...FORMS, "answer", "compare", "explain", "hide", "hide_type", "mark", "next_mark", "only_type", "open", "previous_mark", "resend", "select"];
 
 /** What each action does, by its name in the program's table. @type {Record<string, () => any>} */
 const ACTIONS = {
@@ -284,6 +286,7 @@ const ACTIONS = {
   page_up: () => lines().step(-Math.floor(lines().list.visible)),
   first: () => lines().go(0),
   last: () => lines().go(Infinity),
+  go_to: () => goTo.show(),
   follow: () => (tabs.current === "conversation" ? conversation.goToEnd() : packets.setFollow(!packets.follow)),
   open: () => (tabs.current === "conversation" ? conversation.open() : (byId("pair", HTMLElement).hidden ? byId("tree", HTMLElement) : pair.grid).focus()),
   filter: () => filter.input.focus(),
@@ -309,6 +312,7 @@ const ACTIONS = {
   mark: () => commands.mark(),
   next_mark: () => commands.nextMark(false),
   previous_mark: () => commands.nextMark(true),
+  answer: () => commands.answer(),
   comment: () => commands.comment(),
   explain: () => commands.explain(),
   save: () => connection.ask("save", {}),
@@ -362,6 +366,7 @@ columns.onsort = () => {
   unlessLost(connection.ask("sort", columns.sort ?? {}));
   listing.remember();
 };
+details.onrow = (row) => unlessLost(openRow(row));
 pair.onselect = (path) => details.selectField(details.packet?.fields.findIndex((it) => it.path === path) ?? -1);
 followButton.addEventListener("click", () => packets.setFollow(!packets.follow));
 timeButton.addEventListener("click", nextTime);

@@ -55,6 +55,15 @@ export class PacketCommands {
     await this.packets.jump(found.index, () => found.row);
   }
 
+  /** Goes to the answer to the selected packet, or to the request that it answers. */
+  async answer() {
+    const row = this.packets.selected;
+    const other = row === null ? null : (await this.connection.ask("details", { row })).packet?.round_trip;
+    if (!other) return this.notice.say("No packet answers this one, and it answers none.", true);
+    this.tabs.show("packets");
+    await this.listing.open(other.row);
+  }
+
   /** Asks for a comment on the selected packet. */
   comment() {
     const row = this.packets.current;

@@ -26,6 +26,8 @@ export type ActionInfo = {
   names: string,
   /** A description for people. */
   help: string,
+  /** Other words by which people look for it. */
+  words: string,
   /** The heading above it. */
   group: string,
   /** The things that it does something to: it is in their context menus. */
@@ -86,6 +88,11 @@ export type Answer = { "answer": "done", }
   /** The packet, if there is one. */
   found: Found | null,
   /** `true` if not all packets were searched yet. */
+  searching: boolean, }
+| { "answer": "go_to",
+  /** Its row, once it is found. */
+  row: number | null,
+  /** `true` if not all packets were looked at yet. */
   searching: boolean, }
 | { "answer": "index",
   /** The number of packets of the list before it. */
@@ -641,6 +648,11 @@ export type Message = {
   found: Found | null,
   /** `true` if not all packets were searched yet. */
   searching: boolean, }
+| { "answer": "go_to",
+  /** Its row, once it is found. */
+  row: number | null,
+  /** `true` if not all packets were looked at yet. */
+  searching: boolean, }
 | { "answer": "index",
   /** The number of packets of the list before it. */
   index: number,
@@ -744,6 +756,13 @@ export type Message = {
   /** The reason. */
   error: Failure, } | Push;
 
+/** A packet that belongs to another one. */
+export type OtherPacket = {
+  /** Its row. */
+  row: number,
+  /** The relation between the two, for people. */
+  text: string, };
+
 /** Everything about one packet. */
 export type PacketDetails = {
   /** Its time, as RFC 3339. */
@@ -778,6 +797,8 @@ export type PacketDetails = {
   of: number | null,
   /** The row of the packet that was sent in its place, or in whose place it was sent. */
   counterpart: number | null,
+  /** The request that it answers, or its answer. */
+  round_trip: OtherPacket | null,
   /** All comments, as captures have them. */
   comment: string | null,
   /** The rules of the game that it breaks. */
@@ -916,6 +937,16 @@ by?: string | null,
   row: number,
   /** `true` to look before it instead. */
   back: boolean, }
+| { "do": "go_to",
+/**
+ * The number of a packet in its session (`452`), seconds since the session began (`12.5 s`), or a time
+ * (`14:05:30`, `2026-11-21T02:20:01Z`).
+ */
+to: string,
+  /** The row of the packet whose session and day are meant. */
+  row?: number | null,
+  /** The minutes by which the person's clock is ahead of UTC; 0 if absent. */
+  zone?: number | null, }
 | { "do": "index",
   /** Its row. */
   row: number, }
