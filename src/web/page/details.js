@@ -335,7 +335,7 @@ export function facts(packet) {
   if (packet.comment) pairs.push(["Comment", packet.comment]);
   for (const it of packet.diagnostics) pairs.push([it.name, it.description]);
   if (packet.left_out) pairs.push(["Bytes", `the first ${size(256 << 10)} are shown, ${size(packet.left_out)} are not`]);
-  const fact = (/** @type {string} */ name, /** @type {string} */ value, /** @type {string} */ kind, /** @type {(Node | string)[]} */ ...more) =>
+  const fact = (/** @type {string} */ name, /** @type {string} */ value, /** @type {string} */ kind, /** @type {(HTMLElement | string)[]} */ ...more) =>
     make("div", { class: `fact ${kind}` }, make("dt", {}, name), " ", make("dd", {}, value, ...more));
   const lines = pairs.map(([name, value]) => fact(name, value, ""));
   const { round_trip: other } = packet;
