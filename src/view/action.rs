@@ -63,6 +63,7 @@ pub enum Action {
     FieldOr,
     FieldNot,
     FieldColumn,
+    FieldRule,
     CopyValue,
     CopyPath,
     CopyBytes,
@@ -195,7 +196,7 @@ impl Binding {
     /// Returns whether it does something only while a proxy runs.
     #[must_use]
     pub fn needs_proxy(&self) -> bool {
-        self.group == Traffic || matches!(self.action, Held | Rules | Rule)
+        self.group == Traffic || matches!(self.action, Held | Rules | Rule | FieldRule)
     }
 
     /// Returns the keys as people read them: `j ↓`.
@@ -335,6 +336,15 @@ const TABLE: &[Binding] = &[
     field(FieldOr, "field_or", &["|"], "filter: or this value"),
     field(FieldNot, "field_not", &["!"], "filter: and not this value"),
     field(FieldColumn, "field_column", &["C"], "add or remove this field as a column"),
+    page(
+        FieldRule,
+        "field_rule",
+        &["M"],
+        "a rule that sets this field in packets like this",
+        Field,
+    )
+    .words("edit change modify rewrite replace")
+    .on(&[Thing::Field]),
     field(CopyValue, "copy_value", &["y"], "copy the value"),
     field(CopyPath, "copy_path", &["Y"], "copy the name, as filters have it"),
     field(CopyBytes, "copy_bytes", &["B"], "copy the bytes in hex"),

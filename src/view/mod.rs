@@ -45,7 +45,7 @@ pub use held_list::HeldList;
 pub use highlights::{Highlight, HighlightColor, HighlightError, Highlights};
 pub use list::{FindResult, List, Sorting};
 pub use packet_expression::{
-    PacketExpression, next_rule, packet_expression, packet_rule, rule_choices,
+    PacketExpression, answer_type, next_rule, packet_expression, packet_rule, rule_choices,
 };
 pub use picked_field::PickedField;
 pub use protocols::protocols;

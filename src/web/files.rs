@@ -83,6 +83,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "pages.js",
     "pair.js",
     "details.js",
+    "field_rule.js",
     "filter.js",
     "filter_help.js",
     "finder.js",

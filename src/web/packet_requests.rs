@@ -1,19 +1,23 @@
 use std::sync::Arc;
 
-use super::packet_form::packet_form;
+use serde_json::Value as Json;
+
+use super::packet_form::{first_fields, packet_form};
 use super::{Export, Viewer};
 use crate::control::HeldContent;
 use crate::store::Details;
 use crate::view::protocol::{
-    Answer, ConditionSource, ExportFormat, Exported, Failure, FormPlace, OtherPacket, PacketDetails,
+    Answer, ConditionSource, ExportFormat, Exported, Failure, FieldSetting, FormPlace, OtherPacket,
+    PacketDetails,
 };
 use crate::view::{
-    Combination, GoTo, RoundTrip, has_name, next_rule, packet_expression, packet_rule,
+    Combination, GoTo, RoundTrip, answer_type, has_name, next_rule, packet_expression, packet_rule,
     rule_choices, words,
 };
-use mitmcraft_engine::lang::{Condition, Path};
-use mitmcraft_protocol::packet::Context;
-use mitmcraft_protocol::schema::{Direction, State};
+use mitmcraft_engine::lang::{Condition, Literal, Path};
+use mitmcraft_protocol::meaning::is_component;
+use mitmcraft_protocol::packet::{Context, Packet};
+use mitmcraft_protocol::schema::{Direction, PacketType, State};
 
 impl Viewer {
     /// Returns the details of a row with the packets that belong to it.
@@ -73,16 +77,42 @@ impl Viewer {
     }
 
     /// Returns an expression, and a rule for the filter file with the text `rules`, for packets like one.
-    pub(super) fn expression(&self, row: u64, rules: &str) -> Answer {
+    pub(super) fn expression(
+        &self,
+        row: u64,
+        rules: &str,
+        set: Option<FieldSetting>,
+    ) -> Result<Answer, Failure> {
+        let set = set.map(|it| self.setting(row, it)).transpose()?;
         let packet = self.list.snapshot().record(row).map(|record| record.packet);
         let found = packet.as_ref().and_then(|packet| {
             Some((packet.kind()?.name(), packet_expression(packet, &self.catalog)?))
         });
         let rule = found.as_ref().map(|(name, like)| {
-            let rule = packet_rule(name, &like.condition, next_rule(name, rules));
-            format!("{rule}{}", rule_choices(like))
+            let rule = packet_rule(name, &like.condition, next_rule(name, rules), set.as_ref());
+            format!("{rule}{}", rule_choices(like, packet.as_ref().and_then(answer_to)))
         });
-        Answer::Expression { expression: found.map(|(_, it)| it.condition.to_string()), rule }
+        let expression = found.map(|(_, it)| it.condition.to_string());
+        Ok(Answer::Expression { expression, rule })
+    }
+
+    /// Returns the path and the value that a rule sets. A number or `true` stays one where the field has it.
+    fn setting(
+        &self,
+        row: u64,
+        FieldSetting { field, text }: FieldSetting,
+    ) -> Result<(String, Json), Failure> {
+        let details = self.list.snapshot().details(row);
+        let details = details.ok_or_else(|| Failure::new(words::MISSING))?;
+        let line =
+            details.fields.get(field).filter(|it| !it.path.is_empty() && !it.value.is_empty());
+        let why = "a rule cannot set this as a whole: select one of the fields in it";
+        let line = line.ok_or_else(|| Failure::new(why))?;
+        let is_text = line.component.is_some() || line.value.starts_with('"');
+        let value = serde_json::from_str(&text)
+            .ok()
+            .filter(|it: &Json| !is_text && (it.is_number() || it.is_boolean()));
+        Ok((line.path.clone(), value.unwrap_or_else(|| text.into())))
     }
 
     /// Adds a condition to a filter.
@@ -155,4 +185,21 @@ impl Viewer {
         let now = || session.legs.map_or(State::Play, |legs| legs.state);
         Ok((Arc::clone(&session.context), state.unwrap_or_else(now)))
     }
+}
+
+/// Returns the type and the fields of a packet with which a rule can answer: what both packets have is the same, and
+/// other fields have the simplest values.
+pub(super) fn answer_to(packet: &Packet) -> Option<(&PacketType, Json)> {
+    let protocol = &packet.context().protocol;
+    let kind = answer_type(protocol, packet.kind()?)?;
+    let own = packet.value().ok()?;
+    let mut fields = first_fields(protocol, kind);
+    for (name, value) in fields.as_object_mut()? {
+        if is_component(protocol.release(), kind, name) {
+            *value = "answer".into();
+        } else if own.get(name).and_then(Literal::of).is_some() {
+            *value = format!("={name}").into();
+        }
+    }
+    Some((kind, fields))
 }

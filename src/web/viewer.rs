@@ -247,8 +247,8 @@ impl Viewer {
             }
             Request::Export { format, rows } => self.begin_export(format, rows)?,
             Request::ExportMore {} => self.export_more()?,
-            Request::Expression { row, rules } => {
-                self.expression(row, rules.as_deref().unwrap_or_default())
+            Request::Expression { row, rules, set } => {
+                self.expression(row, rules.as_deref().unwrap_or_default(), set)?
             }
             Request::Packets { session, dir, state } => self.packet_names(session, dir, state)?,
             Request::Form { session, dir, state, packet, text, body, change } => {

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::{Failure, FormChange, SessionKind, SessionMark, SessionOrder};
+use super::{Failure, FieldSetting, FormChange, SessionKind, SessionMark, SessionOrder};
 use crate::view::{Combination, Highlight};
 use mitmcraft_engine::link::Side;
 use mitmcraft_protocol::schema::{Direction, State};
@@ -116,11 +116,9 @@ pub enum Request {
         /// `true` to look before it instead.
         back: bool,
     },
-    /// Finds a packet by its number, or the one of the list that is nearest to a time. While the answer is `searching`,
-    /// the same request goes on.
+    /// Finds a packet by its number, or the listed one nearest to a time; asked again while that is `searching`.
     GoTo {
-        /// The number of a packet in its session (`452`), seconds since the session began (`12.5 s`), or a time
-        /// (`14:05:30`, `2026-11-21T02:20:01Z`).
+        /// A number in a session (`452`), seconds since that began (`12.5 s`), or a time (`14:05`, as RFC 3339).
         to: String,
         /// The row of the packet whose session and day are meant.
         row: Option<u64>,
@@ -305,6 +303,8 @@ pub enum Request {
         row: u64,
         /// The text of the filter file that gets the rule, which has a name of its own there.
         rules: Option<String>,
+        /// What the rule sets; it adds a tag if absent.
+        set: Option<FieldSetting>,
     },
     /// Returns the names of the packets that a session can have.
     Packets {

@@ -9,6 +9,7 @@ import { Conversation } from "./conversation.js";
 import { Details } from "./details.js";
 import { Dialog, explanation } from "./dialogs.js";
 import { byId, plural, press } from "./dom.js";
+import { askFieldRule } from "./field_rule.js";
 import { FilterLine } from "./filter.js";
 import { filterHelp } from "./filter_help.js";
 import { Finder } from "./finder.js";
@@ -324,6 +325,7 @@ const ACTIONS = {
   field_or: () => selectedPacket.filterBy("or"),
   field_not: () => selectedPacket.filterBy("not"),
   field_column: () => selectedPacket.asColumn(),
+  field_rule: () => askFieldRule({ selectedPacket, commands, dialog, notice }),
   copy_value: () => selectedPacket.copy("text"),
   copy_path: () => selectedPacket.copy("column"),
   copy_bytes: () => selectedPacket.copy("hex"),

@@ -103,14 +103,16 @@ export class PacketCommands {
     await this.connection.ask("explain", { session });
   }
 
-  /** Adds a rule for packets like the selected one to the filter file. */
-  async rule() {
-    const row = this.packets.selected;
+  /**
+   * Adds a rule for packets like the selected one to the filter file.
+   * @param {import("./protocol.d.ts").FieldSetting} [set] the field that it sets
+   */
+  async rule(set, row = this.packets.selected) {
     if (row === null || !this.tabs.has("rules")) return;
     this.tabs.show("rules");
     let matched = "";
     const added = await opening.wait(this.rules.add(async (text) => {
-      const { expression = null, rule = null } = await this.connection.ask("expression", { row, rules: text });
+      const { expression = null, rule = null } = await this.connection.ask("expression", { row, rules: text, set });
       matched = expression ?? "";
       return rule;
     }, () => {

@@ -340,6 +340,13 @@ export type Field = {
   /** The text that a player reads, if it is a text component. */
   text: Array<TextPiece> | null, };
 
+/** Another value for a field, which a rule sets. */
+export type FieldSetting = {
+  /** The index of the field among the `fields` of the packet's details. */
+  field: number,
+  /** The value as a person writes it; an expression after `=`. */
+  text: string, };
+
 /** The form in which a person edits the fields of a packet. */
 export type Form = {
   /** The fields as JSON, as captures have them. */
@@ -938,11 +945,8 @@ by?: string | null,
   /** `true` to look before it instead. */
   back: boolean, }
 | { "do": "go_to",
-/**
- * The number of a packet in its session (`452`), seconds since the session began (`12.5 s`), or a time
- * (`14:05:30`, `2026-11-21T02:20:01Z`).
- */
-to: string,
+  /** A number in a session (`452`), seconds since that began (`12.5 s`), or a time (`14:05`, as RFC 3339). */
+  to: string,
   /** The row of the packet whose session and day are meant. */
   row?: number | null,
   /** The minutes by which the person's clock is ahead of UTC; 0 if absent. */
@@ -1074,7 +1078,9 @@ from?: number | null, }
   /** Its row. */
   row: number,
   /** The text of the filter file that gets the rule, which has a name of its own there. */
-  rules?: string | null, }
+  rules?: string | null,
+  /** What the rule sets; it adds a tag if absent. */
+  set?: FieldSetting | null, }
 | { "do": "packets",
   /** The session. */
   session: number,
