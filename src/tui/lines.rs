@@ -144,7 +144,8 @@ impl Shared {
         let parsed = match prompt.purpose {
             Purpose::GoTo if prompt.text.trim().is_empty() => Ok(Line::Nothing),
             Purpose::GoTo => {
-                let goal = GoTo::new(&prompt.text, &self.list, row.or(self.cursor.selected()), 0);
+                let goal =
+                    GoTo::new(&prompt.text, &self.list, row.or_else(|| self.cursor.selected()), 0);
                 goal.map(Line::GoTo).map_err(|error| (0, error))
             }
             _ => Line::parse(&prompt.purpose, &prompt.text, &self.catalog),

@@ -187,7 +187,7 @@ impl Shared {
     /// Goes to the next packet that the search finds after that of a row, or of the list's cursor; or to the previous
     /// one.
     pub(super) fn find(&mut self, row: Option<u64>, back: bool) {
-        let Some(row) = row.or(self.cursor.selected()) else { return };
+        let Some(row) = row.or_else(|| self.cursor.selected()) else { return };
         match self.list.find(row, back) {
             FindResult::Found(row) => self.go_to(row),
             FindResult::Searching => self.status = "nothing found yet: searching".to_owned(),
@@ -209,7 +209,7 @@ impl Shared {
 
     /// Goes to the next marked packet after that of a row, or of the list's cursor; or to the previous one.
     pub(super) fn go_to_mark(&mut self, row: Option<u64>, back: bool) {
-        let Some(row) = row.or(self.cursor.selected()) else { return };
+        let Some(row) = row.or_else(|| self.cursor.selected()) else { return };
         match self.list.next_mark(row, back) {
             Some(row) => self.go_to(row),
             None => self.status = "there is no other marked packet in the list".to_owned(),

@@ -69,8 +69,8 @@ impl GoTo {
             let distance = match self.goal {
                 Goal::Number(wanted) => {
                     if own {
-                        let (first, _) = self.numbers.unwrap_or((row.seq(), 0));
-                        self.numbers = Some((first, row.seq()));
+                        let seq = row.seq();
+                        self.numbers = Some((self.numbers.map_or(seq, |(first, _)| first), seq));
                     }
                     match row.seq() == wanted {
                         true if own => return Some(Ok(number)),
