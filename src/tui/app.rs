@@ -365,8 +365,9 @@ impl App {
         let (pane, shared) = self.pane();
         let selected = pane.session(shared);
         let Some(session) = shared.session(selected, |_| true) else { return };
-        if self.explanation.explain(&self.shared, session) {
-            self.show(View::Explanation);
+        match self.explanation.explain(&self.shared, session) {
+            true => self.show(View::Explanation),
+            false => self.shared.status = format!("session {session} is not stored any more"),
         }
     }
 
