@@ -116,7 +116,7 @@ pub enum Request {
         /// `true` to look before it instead.
         back: bool,
     },
-    /// Finds a packet by its number, or the listed one nearest to a time; asked again while that is `searching`.
+    /// Finds a packet by its number, or the listed one nearest to a time; ask again while the answer is `searching`.
     GoTo {
         /// A number in a session (`452`), seconds since that began (`12.5 s`), or a time (`14:05`, as RFC 3339).
         to: String,
