@@ -20,7 +20,7 @@ use super::{Column, History, Inbox, Purpose, Shared, View, summary};
 use crate::proxy::ColorStore;
 use crate::store::{SavedNotes, Store};
 use crate::view::protocol::Request;
-use crate::view::{Action, Binding, Group, Interface, words};
+use crate::view::{Action, Binding, Combination, Interface, Thing, words};
 use mitmcraft_engine::lang::Expr;
 use mitmcraft_protocol::schema::Catalog;
 
@@ -67,9 +67,9 @@ impl App {
             conversation: ConversationPane::default(),
             sent: SentPane::default(),
             statistics: StatisticsPane::default(),
-            comparison: TextPane::new(summary::comparison),
+            comparison: TextPane::default(),
             explanation: ExplanationPane::default(),
-            help: TextPane::new(summary::keys),
+            help: TextPane::new(summary::keys()),
             history: History::default(),
             saved: None,
             quits: false,
@@ -116,6 +116,7 @@ impl App {
     pub fn advance(&mut self) -> bool {
         self.take(self.inbox.read());
         let mut busy = self.shared.advance();
+        self.go_on();
         let (pane, shared) = self.pane();
         busy |= pane.advance(shared);
         shared.select(pane.row(shared));
@@ -141,7 +142,6 @@ impl App {
         match key.code {
             // Enter, typed before the terminal was taken over.
             KeyCode::Char('j') if control => self.on_code(KeyCode::Enter),
-            KeyCode::Char('k') if control && !types => self.act(Action::Palette),
             KeyCode::Char('c') if control => self.leave(),
             KeyCode::Char('z') if control => {
                 self.suspends = !self.shared.live;
@@ -149,6 +149,10 @@ impl App {
                     "Ctrl-Z would stop the game's traffic, too: q ends the run"
                         .clone_into(&mut self.shared.status);
                 }
+            }
+            KeyCode::Char(letter) if control && !types => {
+                let action = Action::of(&format!("Control+{letter}"), Interface::Terminal);
+                action.into_iter().for_each(|action| self.act(action));
             }
             KeyCode::Char(letter) if control || key.modifiers.contains(KeyModifiers::ALT) => {
                 self.type_as_shell(letter, !control);
@@ -171,7 +175,10 @@ impl App {
     pub(super) fn on_mouse(&mut self, mouse: MouseEvent, area: Rect) {
         self.fit(area);
         let at = Position::new(mouse.column, mouse.row);
+        // What is below a line that is typed is not seen, or not what the person is about.
+        let types = self.shared.prompt.is_some();
         let input = match mouse.kind {
+            MouseEventKind::Down(_) if types => return,
             MouseEventKind::Down(MouseButton::Left) if at.y == 0 => {
                 let mut tabs = tabs(self, area.width).into_iter().rev();
                 if let Some((_, view, _)) =
@@ -195,7 +202,7 @@ impl App {
 
     /// Takes the size of the screen.
     pub(super) fn fit(&mut self, area: Rect) {
-        self.shared.width = area.width.into();
+        self.shared.area = area;
         let (pane, shared) = self.pane();
         pane.fit(shared, area);
     }
@@ -204,7 +211,8 @@ impl App {
         if !self.shared.live && Binding::of(action).is_some_and(Binding::needs_proxy) {
             return;
         }
-        let page = i64::try_from(self.shared.height).unwrap_or(1).max(1);
+        let (pane, shared) = self.pane();
+        let page = i64::try_from(pane.page(shared)).unwrap_or(1).max(1);
         let input = match action {
             Action::Next => Input::Move(1),
             Action::Previous => Input::Move(-1),
@@ -223,6 +231,7 @@ impl App {
 
     /// Does what a key means in every pane that has no meaning of its own for it.
     fn act_anywhere(&mut self, action: Action) {
+        let row = self.row();
         let shared = &mut self.shared;
         match action {
             Action::Quit => self.leave(),
@@ -235,24 +244,32 @@ impl App {
             Action::Timeline => self.show(View::Timeline),
             Action::Held => self.show(View::Held),
             Action::Sent => self.show(View::Sent),
-            Action::Compare => self.show(View::Comparison),
             Action::Explain => self.explain(),
+            Action::Mark
+            | Action::Comment
+            | Action::Compare
+            | Action::Answer
+            | Action::HideType
+            | Action::OnlyType
+            | Action::Hide
+            | Action::Resend
+            | Action::Edit
+            | Action::EditInEditor => self.act_on_packets(action),
             Action::Follow => shared.cursor.set_follows(!shared.cursor.follows()),
             Action::Filter => shared.ask(Purpose::Filter, shared.filter().to_owned()),
             Action::Search => shared.ask(Purpose::Search, String::new()),
-            Action::NextMatch => shared.find(false),
-            Action::PreviousMatch => shared.find(true),
+            Action::GoTo => shared.ask(Purpose::GoTo, String::new()),
+            Action::NextMatch => shared.find(row, false),
+            Action::PreviousMatch => shared.find(row, true),
             Action::ShowHidden => shared.show_hidden(),
             Action::Sort => shared.ask(Purpose::Sort, self.packets.sort.clone()),
             Action::Colors => self.packets.ask_colors(shared),
             Action::Series => self.timeline.ask(shared),
             Action::Clear => shared.clear(),
-            Action::NextMark => shared.go_to_mark(false),
-            Action::PreviousMark => shared.go_to_mark(true),
+            Action::NextMark => shared.go_to_mark(row, false),
+            Action::PreviousMark => shared.go_to_mark(row, true),
             Action::Times => shared.time = shared.time.next(),
             Action::Columns => shared.ask(Purpose::Columns, Column::text(&shared.columns)),
-            Action::Mark => shared.mark(shared.targets()),
-            Action::Comment => shared.comment(),
             Action::Save => self.save(),
             Action::Hold => {
                 let condition = self.held.list.condition.as_ref();
@@ -270,9 +287,38 @@ impl App {
                 self.ask_about_session(|session| (Purpose::Kick(session), String::new()));
             }
             action => {
-                if Binding::of(action).is_some_and(|it| it.group == Group::Field) {
-                    NO_FIELD.clone_into(&mut shared.status);
-                }
+                let on = Binding::of(action).and_then(|it| it.on.first());
+                let missing = match on {
+                    Some(Thing::Field) => NO_FIELD,
+                    Some(Thing::Held) => "select a packet that is held: 6 shows them",
+                    Some(Thing::Packet) => NO_PACKET,
+                    Some(Thing::Session) | None => return,
+                };
+                missing.clone_into(&mut shared.status);
+            }
+        }
+    }
+
+    /// Does something with what is selected in the pane that is shown, and says so if that is no packet.
+    fn act_on_packets(&mut self, action: Action) {
+        let (pane, shared) = self.pane();
+        let rows = pane.rows(shared);
+        let Some(row) = pane.row(shared) else {
+            return NO_PACKET.clone_into(&mut shared.status);
+        };
+        match action {
+            Action::Mark => shared.mark(rows),
+            Action::Comment => shared.comment(row),
+            Action::Answer => shared.go_to_other(),
+            Action::HideType => shared.filter_type(row, Combination::Not),
+            Action::OnlyType => shared.filter_type(row, Combination::Only),
+            Action::Hide => shared.hide(rows),
+            Action::Resend => shared.resend(rows),
+            Action::Edit => shared.edit(false),
+            Action::EditInEditor => shared.edit(true),
+            _ => {
+                self.comparison.lines = summary::comparison(shared, row);
+                self.show(View::Comparison);
             }
         }
     }
@@ -286,8 +332,15 @@ impl App {
 
     fn show(&mut self, view: View) {
         self.view = view;
+        self.fit(self.shared.area);
         let (pane, shared) = self.pane();
         pane.open(shared);
+    }
+
+    /// Returns the row of the packet that is selected in the pane that is shown.
+    pub(super) fn row(&mut self) -> Option<u64> {
+        let (pane, shared) = self.pane();
+        pane.row(shared)
     }
 
     /// The pane that is shown.
@@ -309,14 +362,12 @@ impl App {
 
     /// Explains the selected session, or that of the selected packet.
     fn explain(&mut self) {
-        let shared = &mut self.shared;
-        let selected = self.sessions.session(shared);
-        let row = shared.cursor.selected().filter(|_| self.view != View::Sessions);
-        let of_packet = row.and_then(|row| shared.list.snapshot().context(row));
-        let session = of_packet.map(|it| it.session).or(selected);
-        match self.explanation.explain(shared, session) {
+        let (pane, shared) = self.pane();
+        let selected = pane.session(shared);
+        let Some(session) = shared.session(selected, |_| true) else { return };
+        match self.explanation.explain(&self.shared, session) {
             true => self.show(View::Explanation),
-            false => "there is no session to explain".clone_into(&mut shared.status),
+            false => self.shared.status = format!("session {session} is not stored any more"),
         }
     }
 
@@ -330,6 +381,9 @@ impl App {
         }
     }
 }
+
+/// The status after an action on a packet while none is selected.
+const NO_PACKET: &str = "select a packet first: 1 shows the list";
 
 /// Returns what a key does.
 fn action_of(key: KeyCode) -> Option<Action> {

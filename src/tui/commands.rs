@@ -9,6 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::inbox::News;
 use super::{App, DetailsPane, Prompt, Purpose, Shared};
 use crate::control::{HeldContent, HeldId};
+use crate::store::StoredSession;
 use crate::view::protocol::{Answer, Failure, Request};
 use mitmcraft_engine::link::{Side, signature_warning};
 use mitmcraft_protocol::codec::Frame;
@@ -64,7 +65,7 @@ impl App {
         signature_warning(&Packet::new(context, 0, at, held.dir, held.state, content))
     }
 
-    /// Asks for a line about an open session: the selected one, otherwise that of the selected packet.
+    /// Asks for a line about an open session: the selected one, or that of the selected packet.
     pub(super) fn ask_about_session(&mut self, ask: fn(u64) -> (Purpose, String)) {
         let (pane, shared) = self.pane();
         let selected = pane.session(shared);
@@ -93,18 +94,32 @@ impl Shared {
         self.prompt = Some(prompt);
     }
 
-    /// Returns the selected session if it is open; if none is selected, the newest open one.
+    /// Returns the selected session if it is open; if none is selected, the only open one.
     fn open_session(&mut self, selected: Option<u64>) -> Option<u64> {
-        let open = self.sessions.iter().filter(|it| it.closed.is_none());
-        let mut open = open.map(|it| it.context.session);
-        let found = match selected {
-            Some(selected) => open.find(|session| *session == selected),
-            None => open.next_back(),
-        };
-        if found.is_none() {
+        let session = self.session(selected, |it| it.closed.is_none())?;
+        let is_open = |it: &StoredSession| it.context.session == session && it.closed.is_none();
+        if !self.sessions.iter().any(is_open) {
             self.status = "the session is not open any more".to_owned();
+            return None;
         }
-        found
+        Some(session)
+    }
+
+    /// Returns the selected session, or the only one of which `is_one` is true if none is selected. Says so if it is not
+    /// clear which one is meant.
+    pub(super) fn session(
+        &mut self,
+        selected: Option<u64>,
+        is_one: fn(&StoredSession) -> bool,
+    ) -> Option<u64> {
+        let mut sessions =
+            self.sessions.iter().filter(|it| is_one(it)).map(|it| it.context.session);
+        let only = sessions.next().filter(|_| sessions.next().is_none());
+        let session = selected.or(only);
+        if session.is_none() {
+            self.status = "select a session first: 2 shows them".to_owned();
+        }
+        session
     }
 
     /// Sends packets again, as they are and in their order.

@@ -29,8 +29,7 @@ impl Pane for ConversationPane {
         match input {
             Input::Move(rows) => cursor.move_by(conversation.list(), rows),
             Input::Click(at) if at.y > 0 => {
-                let index = cursor.top() + u64::from(at.y - 1);
-                cursor.select_index(conversation.list(), index);
+                cursor.select_shown(conversation.list(), usize::from(at.y - 1));
             }
             Input::Do(Action::Follow) => cursor.set_follows(!cursor.follows()),
             Input::Do(Action::Open) => {
@@ -66,6 +65,10 @@ impl Pane for ConversationPane {
             let style = if chosen { Style::new().reversed() } else { Style::new() };
             painter.row(y, &said(&line), style);
         }
+    }
+
+    fn row(&self, _shared: &Shared) -> Option<u64> {
+        self.opened.as_ref()?.1.selected()
     }
 }
 

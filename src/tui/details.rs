@@ -6,7 +6,7 @@ use ratatui_core::style::{Modifier, Style};
 use super::Painter;
 use super::draw::{HEX_ROW, Layout, WIDE_HEX_ROW, hex_width, wrapped};
 use crate::store::{Details, Snapshot};
-use crate::view::Comparison;
+use crate::view::{Comparison, RoundTrip, words};
 use mitmcraft_engine::text::Escaped;
 use mitmcraft_protocol::meaning::diagnose;
 use mitmcraft_protocol::packet::Outcome;
@@ -20,6 +20,8 @@ pub(super) struct DetailsPane {
     pub(super) field: usize,
     /// The rows of it that are above the pane, if it is longer than that.
     skipped: usize,
+    /// The request that it answers, or its answer.
+    pub(super) round_trip: Option<RoundTrip>,
     /// The fields of what came and of what was sent in its place, if the packet is one of the two.
     pub(super) pair: Option<Comparison>,
     /// The bytes that the other packet of the two does not have.
@@ -37,7 +39,8 @@ impl DetailsPane {
         });
         let side = usize::from(details.record.outcome != Outcome::Rewrite);
         let differing = pair.as_ref().map_or(0..0, |pair| pair.differing[side].clone());
-        Some(Self { row, details, field: 0, skipped: 0, pair, differing })
+        let round_trip = RoundTrip::of(snapshot, row);
+        Some(Self { row, details, field: 0, skipped: 0, round_trip, pair, differing })
     }
 
     /// Returns the line of the selected field.
@@ -65,9 +68,14 @@ impl DetailsPane {
         }
     }
 
+    /// Returns the rows by which a page moves.
+    pub(super) fn page(&self, area: Rect) -> usize {
+        self.body(area).height.into()
+    }
+
     /// Selects another field, so many further. One that is longer than the pane is read to its end first.
     pub(super) fn move_by(&mut self, rows: isize, area: Rect) {
-        let height = usize::from(self.body(area).height);
+        let height = self.page(area);
         let hidden = self.rows(self.line(), area, true).saturating_sub(height);
         // Where another field is meant, as by the keys that go to the first and the last, none is read.
         if (1..=height.cast_signed()).contains(&rows) && self.skipped < hidden {
@@ -94,15 +102,21 @@ impl DetailsPane {
         self.details.fields.get(self.field).map_or(0..0, |field| field.bytes.clone())
     }
 
-    /// Selects what a click is on: a field, or a byte. The pane is drawn with `focused`.
-    pub(super) fn click(&mut self, layout: Layout, at: Position, focused: bool) {
-        if layout.fields.contains(at) {
-            if let Some(line) = self.line_at(layout.fields, at.y, focused) {
-                self.select_line(line);
-            }
-        } else if let Some(byte) = self.byte_at(layout.bytes, at) {
+    /// Selects what a click is on: a field, or a byte. The pane is drawn with `focused`. Returns `false` if it is on
+    /// neither.
+    pub(super) fn click(&mut self, layout: Layout, at: Position, focused: bool) -> bool {
+        if layout.fields.contains(at)
+            && let Some(line) = self.line_at(layout.fields, at.y, focused)
+        {
+            self.select_line(line);
+        } else if layout.bytes.contains(at)
+            && let Some(byte) = self.byte_at(layout.bytes, at)
+        {
             self.select_byte(byte);
+        } else {
+            return false;
         }
+        true
     }
 
     /// Draws the fields and bytes of the packet, below a line with its name.
@@ -117,6 +131,9 @@ impl DetailsPane {
             packet.size(),
             packet.wire_size()
         );
+        if let Some(other) = &self.round_trip {
+            head.push_str(&format!("; {} (l)", words::round_trip(other)));
+        }
         if let Some((why, at)) = &details.error {
             head.push_str(&format!("; ! {} (byte {at})", Escaped(why)));
         }
@@ -254,21 +271,23 @@ impl DetailsPane {
         (line + rows).saturating_sub(height).min(line)
     }
 
-    /// Returns the line of fields at a row of the screen.
+    /// Returns the line of fields at a row of the screen, if there is one.
     fn line_at(&self, area: Rect, y: u16, focused: bool) -> Option<usize> {
         let row = usize::from(y.checked_sub(self.body(area).y)?);
         let (first, selected) = (self.first_line(area, focused), self.line());
         // The rows of the selected line after its first one.
         let more = self.rows(selected, area, focused) - 1;
         let more = more.saturating_sub(self.skipped);
-        Some((first + row).saturating_sub(more).max(selected.min(first + row)))
+        let line = (first + row).saturating_sub(more).max(selected.min(first + row));
+        (line < self.lines()).then_some(line)
     }
 
     /// Returns the offset of the byte at a place of the screen, if there is one.
     fn byte_at(&self, area: Rect, at: Position) -> Option<usize> {
         let column = usize::from(at.x.checked_sub(area.x + 6)?) / 3;
         let row = usize::from(at.y.checked_sub(area.y)?) + self.first_hex_row(area);
-        (column < hex_row(area)).then_some(row * hex_row(area) + column)
+        let byte = row * hex_row(area) + column;
+        (column < hex_row(area) && byte < self.details.bytes.len()).then_some(byte)
     }
 
     /// Returns the first row of bytes that is shown: the marked ones are on the screen.

@@ -218,6 +218,11 @@ impl<'a> Painter<'a> {
             None if prompt.purpose == Purpose::Palette => {
                 self.text(0, error_y, "↑ ↓ choose, Enter: do it, Esc: leave it", Style::new());
             }
+            None if prompt.purpose == Purpose::GoTo => {
+                let forms =
+                    "a number, seconds since the session began (12.5 s), or a time in UTC (14:05)";
+                self.text(0, error_y, forms, Style::new());
+            }
             None => self.text(0, error_y, "Enter: do it, Esc: leave it", Style::new()),
         }
         Some((u16::try_from(before - shift).unwrap_or_default(), line_y))
@@ -293,7 +298,7 @@ pub(super) fn tabs(app: &App, width: u16) -> Vec<(u16, View, String)> {
 
 /// Returns the columns for which there is room.
 pub(super) fn columns(shared: &Shared) -> Vec<Column> {
-    let wide = shared.width >= 70;
+    let wide = shared.area.width >= 70;
     let columns = shared.columns.iter().cloned();
     columns.filter(|column| wide || Column::NARROW.contains(column)).collect()
 }

@@ -2,7 +2,7 @@ use ratatui_core::style::{Modifier, Style};
 
 use super::commands::Asked;
 use super::pane::{Input, Pane};
-use super::sessions::moved;
+use super::selected_row::{FIRST_ROW, SelectedRow};
 use super::{Painter, Shared};
 use crate::control::{HeldId, HeldPacket};
 use crate::view::protocol::Request;
@@ -14,18 +14,12 @@ use mitmcraft_protocol::schema::Direction;
 #[derive(Debug, Default)]
 pub(super) struct HeldPane {
     pub(super) list: HeldList,
-    /// The place of the selected one.
-    place: usize,
+    selected: SelectedRow,
 }
 
 impl Pane for HeldPane {
     fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
         match input {
-            Input::Move(rows) => self.place = moved(self.place, rows, self.list.packets().len()),
-            Input::Click(at) if at.y >= FIRST_ROW => {
-                let place = self.first(shared) + usize::from(at.y - FIRST_ROW);
-                self.place = place.min(self.list.packets().len().saturating_sub(1));
-            }
             Input::Do(Action::Forward) => {
                 self.decide(shared, |HeldId { session, held }| Request::Forward { session, held });
             }
@@ -38,7 +32,7 @@ impl Pane for HeldPane {
                 let in_editor = action == Action::EditInEditor;
                 shared.request(request, Some(Asked::Content(id, in_editor)));
             }
-            _ => return false,
+            input => return self.selected.act(&self.numbers(), shared, input),
         }
         true
     }
@@ -55,10 +49,12 @@ impl Pane for HeldPane {
         };
         painter.text(0, 1, &condition, Style::new().add_modifier(Modifier::UNDERLINED));
         let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
-        let shown = self.list.packets().enumerate().skip(self.first(shared)).take(shared.height);
+        let top = self.selected.top(shared);
+        let shown = self.list.packets().enumerate().skip(top).take(shared.height);
         for (y, (place, packet)) in (FIRST_ROW..).zip(shown) {
             let age = now.saturating_sub(packet.since.into()) / 1000;
-            let style = if place == self.place { Style::new().reversed() } else { Style::new() };
+            let selected = place == self.selected.place();
+            let style = if selected { Style::new().reversed() } else { Style::new() };
             painter.row(y, &line(packet, age), style);
         }
     }
@@ -72,7 +68,7 @@ impl HeldPane {
     /// Takes the packets that are held now.
     pub(super) fn take(&mut self, list: HeldList) {
         self.list = list;
-        self.place = moved(self.place, 0, self.list.packets().len());
+        self.selected.settle(&self.numbers());
     }
 
     /// Starts or stops letting later packets overtake held ones.
@@ -89,18 +85,16 @@ impl HeldPane {
         }
     }
 
-    /// Returns the first place on the screen: the selected one is on it.
-    fn first(&self, shared: &Shared) -> usize {
-        (self.place + 1).saturating_sub(shared.height)
+    fn selected(&self) -> Option<HeldId> {
+        let number = self.selected.number()?;
+        self.list.packets().find(|it| it.number == number).map(HeldPacket::id)
     }
 
-    fn selected(&self) -> Option<HeldId> {
-        self.list.packets().nth(self.place).map(HeldPacket::id)
+    /// Returns the numbers of the packets in the run.
+    fn numbers(&self) -> Vec<u64> {
+        self.list.packets().map(|it| it.number).collect()
     }
 }
-
-/// The row of the screen with the first packet.
-const FIRST_ROW: u16 = 2;
 
 /// Returns a packet that has been held for so many seconds as a line.
 fn line(packet: &HeldPacket, age: u128) -> String {

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::{App, Column, Prompt, Purpose, Shared, View};
 use crate::store::{Annotation, search_expression};
-use crate::view::{Chart, Highlight, HighlightError, Highlights, SortKey, protocols};
+use crate::view::{Chart, GoTo, Highlight, HighlightError, Highlights, SortKey, protocols};
 use mitmcraft_engine::lang::{Expr, ExprError, Vocabulary, split};
 use mitmcraft_protocol::schema::Catalog;
 
@@ -23,6 +23,8 @@ enum Line {
     Sessions(String),
     /// The comment on the packet of a row.
     Comment(u64, String),
+    /// The packet to go to.
+    GoTo(GoTo),
     /// Something about sessions.
     Command(Purpose, String),
     Nothing,
@@ -82,12 +84,14 @@ impl App {
 
     /// Marks what is wrong with the line that is being typed.
     pub(super) fn check(&mut self) {
-        self.shared.check();
+        let row = self.row();
+        self.shared.check(row);
     }
 
     /// Does what the line says, if it is right.
     fn enter(&mut self) {
-        let Some(line) = self.shared.check() else { return };
+        let row = self.row();
+        let Some(line) = self.shared.check(row) else { return };
         if let Some(Prompt { purpose, text, .. }) = self.shared.prompt.take() {
             self.history.add(&purpose, &text);
         }
@@ -100,7 +104,7 @@ impl App {
             Line::Search(text) => match search_expression(&text, &shared.catalog) {
                 Ok(condition) => {
                     shared.list.search(Some(condition));
-                    shared.find(false);
+                    shared.find(row, false);
                 }
                 Err(error) => shared.status = error.message,
             },
@@ -115,11 +119,15 @@ impl App {
                     shared.status = kept;
                 }
             }
-            Line::Sessions(words) => self.sessions.search(shared, &words),
+            Line::Sessions(words) => self.sessions.search(shared, words),
             Line::Comment(row, comment) => {
                 let note = shared.list.snapshot().annotation(row).cloned().unwrap_or_default();
                 shared.store.annotate(row, Annotation { comment, ..note });
                 shared.details = None;
+                self.advance();
+            }
+            Line::GoTo(goal) => {
+                shared.going = Some(goal);
                 self.advance();
             }
             Line::Command(purpose, text) => self.command(purpose, text),
@@ -130,10 +138,18 @@ impl App {
 }
 
 impl Shared {
-    /// Marks what is wrong with the line that is being typed. Returns what it says.
-    fn check(&mut self) -> Option<Line> {
+    /// Marks what is wrong with the line that is being typed while a row is selected. Returns what it says.
+    fn check(&mut self, row: Option<u64>) -> Option<Line> {
         let prompt = self.prompt.as_mut()?;
-        let parsed = Line::parse(&prompt.purpose, &prompt.text, &self.catalog);
+        let parsed = match prompt.purpose {
+            Purpose::GoTo if prompt.text.trim().is_empty() => Ok(Line::Nothing),
+            Purpose::GoTo => {
+                let goal =
+                    GoTo::new(&prompt.text, &self.list, row.or_else(|| self.cursor.selected()), 0);
+                goal.map(Line::GoTo).map_err(|error| (0, error))
+            }
+            _ => Line::parse(&prompt.purpose, &prompt.text, &self.catalog),
+        };
         let (line, error) = parsed.map_or_else(|error| (None, Some(error)), |it| (Some(it), None));
         prompt.error = error;
         line
@@ -163,8 +179,8 @@ impl Line {
             Purpose::Kick(_) | Purpose::Edit(_) | Purpose::Send(_) => {
                 Self::Command(purpose.clone(), line)
             }
-            // Enter runs the chosen action.
-            Purpose::Palette => Self::Nothing,
+            // Enter runs the chosen action; where to go depends on what is selected.
+            Purpose::Palette | Purpose::GoTo => Self::Nothing,
         })
     }
 }

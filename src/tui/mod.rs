@@ -21,6 +21,7 @@ mod palette;
 mod pane;
 mod prompt;
 mod screen;
+mod selected_row;
 mod sent;
 mod sessions;
 mod shared;

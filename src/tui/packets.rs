@@ -8,7 +8,7 @@ use super::lines::order;
 use super::pane::{Input, Pane};
 use super::{Column, Painter, Purpose, Shared};
 use crate::proxy::ColorStore;
-use crate::view::{Action, Combination, Highlights, PickedField, has_name};
+use crate::view::{Action, Combination, Highlights, PickedField};
 
 /// The list of packets, above the fields and bytes of the selected one.
 #[derive(Debug, Default)]
@@ -52,13 +52,6 @@ impl Pane for PacketsPane {
             Action::Open | Action::NextPane => {
                 self.focused = !self.focused && shared.details.is_some();
             }
-            Action::HideType => filter_type(shared, Combination::Not),
-            Action::OnlyType => filter_type(shared, Combination::Only),
-            Action::Hide => {
-                shared.targets().into_iter().for_each(|row| shared.list.hide(row));
-                shared.chosen.clear();
-                shared.cursor.set_follows(false);
-            }
             Action::Select => choose(shared),
             Action::FieldFilter
             | Action::FieldAnd
@@ -69,9 +62,6 @@ impl Pane for PacketsPane {
             | Action::CopyPath
             | Action::CopyBytes
             | Action::CopyJson => act_on_field(shared, action),
-            Action::Resend => shared.resend(shared.targets()),
-            Action::Edit => shared.edit(false),
-            Action::EditInEditor => shared.edit(true),
             _ => return false,
         }
         true
@@ -79,10 +69,16 @@ impl Pane for PacketsPane {
 
     fn fit(&mut self, shared: &mut Shared, area: Rect) {
         self.area = area;
-        let layout = self.layout();
-        match layout.list.height {
-            0 => shared.height = layout.fields.height.into(),
-            height => shared.set_height(height.into()),
+        let height = self.layout().list.height;
+        if height > 0 {
+            shared.set_height(height.into());
+        }
+    }
+
+    fn page(&self, shared: &Shared) -> usize {
+        match &shared.details {
+            Some(details) if self.focused => details.page(self.layout().fields),
+            _ => shared.height,
         }
     }
 
@@ -113,6 +109,17 @@ impl Pane for PacketsPane {
             details.draw(painter, layout, self.focused);
         }
     }
+
+    fn row(&self, shared: &Shared) -> Option<u64> {
+        shared.cursor.selected()
+    }
+
+    fn rows(&self, shared: &Shared) -> Vec<u64> {
+        match shared.chosen.is_empty() {
+            true => self.row(shared).into_iter().collect(),
+            false => shared.chosen.iter().copied().collect(),
+        }
+    }
 }
 
 impl PacketsPane {
@@ -124,13 +131,11 @@ impl PacketsPane {
         let layout = self.layout();
         if layout.list.contains(at) {
             self.focused = false;
-            let row = u64::from(at.y - layout.list.y);
-            shared.cursor.select_index(&shared.list, shared.cursor.top() + row);
+            shared.cursor.select_shown(&shared.list, usize::from(at.y - layout.list.y));
         } else if at.y + 1 == layout.list.y && layout.list.height > 0 {
             self.sort_by(shared, at.x);
         } else if let Some(details) = &mut shared.details {
-            details.click(layout, at, self.focused);
-            self.focused = true;
+            self.focused |= details.click(layout, at, self.focused);
         }
     }
 
@@ -180,14 +185,6 @@ impl PacketsPane {
             (Ok(()), Some(path)) => format!("kept in `{}`", path.display()),
             (Ok(()), None) => "until this ends: an option or the configuration sets colours".into(),
         })
-    }
-}
-
-/// Hides packets of the selected packet's type, or lists only those.
-fn filter_type(shared: &mut Shared, how: Combination) {
-    let row = shared.cursor.selected();
-    if let Some(kind) = row.and_then(|row| shared.list.snapshot().kind(row)) {
-        shared.combine(how, has_name(kind.name()));
     }
 }
 

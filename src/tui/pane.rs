@@ -21,17 +21,28 @@ pub(super) trait Pane {
         shared.set_height(area.height.saturating_sub(4).into());
     }
 
+    /// Returns the rows by which a page moves: those that are shown.
+    fn page(&self, shared: &Shared) -> usize {
+        shared.height
+    }
+
     /// Draws the pane below the line of the tabs.
     fn draw(&self, painter: &mut Painter<'_>, shared: &Shared);
 
-    /// Returns the row of the selected packet.
-    fn row(&self, shared: &Shared) -> Option<u64> {
-        shared.cursor.selected()
+    /// Returns the row of the selected packet; `None` if the pane shows none.
+    fn row(&self, _shared: &Shared) -> Option<u64> {
+        None
     }
 
-    /// Returns the selected session.
+    /// Returns the rows of the packets that commands act on.
+    fn rows(&self, shared: &Shared) -> Vec<u64> {
+        self.row(shared).into_iter().collect()
+    }
+
+    /// Returns the selected session: by default, that of the selected packet.
     fn session(&self, shared: &Shared) -> Option<u64> {
-        shared.details.as_ref().map(|it| it.details.record.packet.context().session)
+        let row = self.row(shared)?;
+        shared.list.snapshot().context(row).map(|it| it.session)
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) enum Purpose {
     Colors,
     /// Lists the sessions that have these words.
     Sessions,
+    /// Goes to a packet.
+    GoTo,
     /// Finds an action by what it does.
     Palette,
 }
@@ -54,6 +56,7 @@ impl Purpose {
             Self::Series => "series, with ; between them: ".to_owned(),
             Self::Colors => "colours, with ; between them: ".to_owned(),
             Self::Sessions => "sessions with: ".to_owned(),
+            Self::GoTo => "go to: ".to_owned(),
             Self::Palette => "action: ".to_owned(),
             Self::Kick(session) => format!("kick #{session}, saying: "),
         }

@@ -5,6 +5,7 @@ use ratatui_core::style::Style;
 
 use super::draw::{Layout, row_line};
 use super::pane::{Input, Pane};
+use super::selected_row::FIRST_ROW;
 use super::{Painter, Shared};
 use crate::view::{Action, Cursor, List, SLICE, replies, sent_packets};
 
@@ -39,15 +40,11 @@ impl Pane for SentPane {
         let row = cursor.selected();
         match input {
             Input::Move(rows) => cursor.move_by(list, rows),
-            Input::Click(at) if (2..2 + shared.height).contains(&usize::from(at.y)) => {
-                cursor.select_index(list, cursor.top() + u64::from(at.y - 2));
+            Input::Click(at) if at.y >= FIRST_ROW => {
+                cursor.select_shown(list, usize::from(at.y - FIRST_ROW));
             }
             Input::Do(Action::Follow) => cursor.set_follows(!cursor.follows()),
             Input::Do(Action::Open) => row.into_iter().for_each(|row| shared.go_to(row)),
-            Input::Do(Action::Mark) => shared.mark(row.into_iter().collect()),
-            Input::Do(Action::Resend) => shared.resend(row.into_iter().collect()),
-            Input::Do(Action::Edit) => shared.edit(false),
-            Input::Do(Action::EditInEditor) => shared.edit(true),
             _ => return false,
         }
         true
@@ -93,11 +90,8 @@ impl Pane for SentPane {
         }
     }
 
-    fn row(&self, shared: &Shared) -> Option<u64> {
-        match &self.sent {
-            Some(sent) => sent.cursor.selected(),
-            None => shared.cursor.selected(),
-        }
+    fn row(&self, _shared: &Shared) -> Option<u64> {
+        self.sent.as_ref()?.cursor.selected()
     }
 }
 

@@ -1,29 +1,25 @@
 use ratatui_core::style::{Modifier, Style};
 
 use super::pane::{Input, Pane};
+use super::selected_row::{FIRST_ROW, SelectedRow};
 use super::{Painter, Purpose, Shared, View};
 use crate::store::StoredSession;
-use crate::view::{Action, words};
+use crate::view::{Action, SessionQuery, words};
 use mitmcraft_engine::text::Escaped;
 
 /// The list of sessions.
 #[derive(Debug, Default)]
 pub(super) struct SessionsPane {
-    /// The place of the selected one.
-    place: usize,
-    /// The words that a session has to have; none for all of them.
-    words: Vec<String>,
+    /// The words that sessions are searched for.
+    query: SessionQuery,
+    listed: Vec<StoredSession>,
+    selected: SelectedRow,
 }
 
 impl Pane for SessionsPane {
     fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
         match input {
-            Input::Move(rows) => self.place = moved(self.place, rows, self.listed(shared).count()),
-            Input::Click(at) if at.y >= FIRST_ROW => {
-                let place = self.first(shared) + usize::from(at.y - FIRST_ROW);
-                self.place = place.min(self.listed(shared).count().saturating_sub(1));
-            }
-            Input::Do(Action::Search) => shared.ask(Purpose::Sessions, self.words.join(" ")),
+            Input::Do(Action::Search) => shared.ask(Purpose::Sessions, self.query.text.clone()),
             Input::Do(Action::Open) => {
                 let shown = &shared.list.selection().sessions;
                 let session = self.session(shared).filter(|it| !shown.contains(it));
@@ -31,13 +27,13 @@ impl Pane for SessionsPane {
                 shared.list.set_sessions(session.into_iter().collect());
                 shared.goes_to = Some(View::Packets);
             }
-            _ => return false,
+            input => return self.selected.act(&self.numbers(), shared, input),
         }
         true
     }
 
     fn advance(&mut self, shared: &mut Shared) -> bool {
-        self.place = moved(self.place, 0, self.listed(shared).count());
+        self.list(shared);
         false
     }
 
@@ -48,52 +44,40 @@ impl Pane for SessionsPane {
             "   #  player           version  packets      bytes  from -> to",
             Style::new().add_modifier(Modifier::UNDERLINED),
         );
-        let shown = self.listed(shared).enumerate().skip(self.first(shared)).take(shared.height);
+        let top = self.selected.top(shared);
+        let shown = self.listed.iter().enumerate().skip(top).take(shared.height);
         for (y, (place, session)) in (FIRST_ROW..).zip(shown) {
-            let style = if place == self.place { Style::new().reversed() } else { Style::new() };
+            let selected = place == self.selected.place();
+            let style = if selected { Style::new().reversed() } else { Style::new() };
             painter.row(y, &line(session, shared), style);
         }
     }
 
-    fn session(&self, shared: &Shared) -> Option<u64> {
-        self.listed(shared).nth(self.place).map(|it| it.context.session)
+    fn session(&self, _shared: &Shared) -> Option<u64> {
+        self.selected.number()
     }
 }
 
 impl SessionsPane {
-    /// Lists only sessions that have all of these words, in any letter case.
-    pub(super) fn search(&mut self, shared: &mut Shared, words: &str) {
-        self.words = words.split_whitespace().map(str::to_lowercase).collect();
-        self.place = 0;
-        let (listed, all) = (self.listed(shared).count(), shared.sessions.len());
-        shared.status = match self.words.is_empty() {
-            true => "all sessions are listed".to_owned(),
-            false => format!("{listed} of {all} sessions; an empty search lists all"),
+    /// Lists only sessions that have all words of a text.
+    pub(super) fn search(&mut self, shared: &mut Shared, text: String) {
+        self.query.text = text;
+        self.list(shared);
+        let (listed, all) = (self.listed.len(), shared.sessions.len());
+        shared.status = match self.query.text.trim() {
+            "" => "all sessions are listed".to_owned(),
+            _ => format!("{listed} of {all} sessions; an empty search lists all"),
         };
     }
 
-    fn listed<'a>(&'a self, shared: &'a Shared) -> impl Iterator<Item = &'a StoredSession> {
-        shared.sessions.iter().filter(|session| {
-            self.words.is_empty() || {
-                let line = line(session, shared).to_lowercase();
-                self.words.iter().all(|word| line.contains(word))
-            }
-        })
+    fn list(&mut self, shared: &Shared) {
+        self.listed = self.query.select(shared.sessions.clone());
+        self.selected.settle(&self.numbers());
     }
 
-    /// Returns the first place on the screen: the selected one is on it.
-    fn first(&self, shared: &Shared) -> usize {
-        (self.place + 1).saturating_sub(shared.height)
+    fn numbers(&self) -> Vec<u64> {
+        self.listed.iter().map(|it| it.context.session).collect()
     }
-}
-
-/// The row of the screen with the first session.
-const FIRST_ROW: u16 = 2;
-
-/// Returns the index `rows` further down than `place` (up if negative), within a list of `count` entries.
-pub(super) fn moved(place: usize, rows: i64, count: usize) -> usize {
-    let rows = isize::try_from(rows).unwrap_or_default();
-    place.saturating_add_signed(rows).min(count.saturating_sub(1))
 }
 
 /// Returns a session as a line.

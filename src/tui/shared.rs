@@ -1,12 +1,14 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
+use ratatui_core::layout::Rect;
+
 use super::commands::Asked;
 use super::lines::placed;
 use super::{Column, DetailsPane, Prompt, Purpose, TimeMode, View};
-use crate::store::{Annotation, Store, StoredSession};
+use crate::store::{Annotation, Selection, Store, StoredSession};
 use crate::view::protocol::Request;
-use crate::view::{Combination, Cursor, FindResult, List, SLICE};
+use crate::view::{Combination, Cursor, FindResult, GoTo, List, RoundTrip, SLICE, has_name};
 use mitmcraft_engine::lang::{Condition, Expr, Vocabulary};
 use mitmcraft_protocol::schema::Catalog;
 
@@ -36,6 +38,8 @@ pub(super) struct Shared {
     pub(super) prompt: Option<Prompt>,
     /// The view to go to.
     pub(super) goes_to: Option<View>,
+    /// The packet to go to, until it is found.
+    pub(super) going: Option<GoTo>,
     /// The text for the terminal's clipboard.
     pub(super) copied: Option<String>,
     /// The text that is to be edited in the person's editor.
@@ -47,8 +51,8 @@ pub(super) struct Shared {
     pub(super) asked: HashMap<u64, Asked>,
     /// The number of the last request.
     pub(super) number: u64,
-    /// The columns of the screen.
-    pub(super) width: usize,
+    /// The screen.
+    pub(super) area: Rect,
     /// The rows of the pane that fit on the screen.
     pub(super) height: usize,
 }
@@ -72,13 +76,14 @@ impl Shared {
             status: "? lists the keys".to_owned(),
             prompt: None,
             goes_to: None,
+            going: None,
             copied: None,
             in_editor: None,
             warning: None,
             requests: VecDeque::new(),
             asked: HashMap::new(),
             number: 0,
-            width: 0,
+            area: Rect::default(),
             height: 10,
         }
     }
@@ -87,7 +92,7 @@ impl Shared {
     pub(super) fn advance(&mut self) -> bool {
         // Asked first: what comes between the two is not missed.
         let ended = self.store.is_complete();
-        let busy = self.list.advance(SLICE);
+        let busy = self.list.advance(SLICE) | self.look();
         self.cursor.settle(&self.list, ended);
         self.sessions = self.store.sessions();
         self.sessions.retain(|it| !self.cleared.contains(&it.context.session));
@@ -111,10 +116,43 @@ impl Shared {
         self.prompt = Some(Prompt::new(purpose, text));
     }
 
-    /// Shows a row in the list.
+    /// Shows a row in the list, without a filter or session that leaves it out.
     pub(super) fn go_to(&mut self, row: u64) {
+        let Selection { filter, sessions, times, hidden, since, .. } = self.list.selection();
+        if hidden.contains(&row) || row < *since {
+            return self.status = "that packet is hidden: U shows hidden packets".to_owned();
+        }
+        let is_all = filter.is_none() && sessions.is_empty() && times.is_none();
+        if !is_all && !self.list.matches().has(row) {
+            self.list.select(None, Vec::new(), None);
+            self.status = "all packets are listed: the filter left that one out".to_owned();
+        }
         self.cursor.select(&self.list, row);
         self.goes_to = Some(View::Packets);
+    }
+
+    /// Goes on looking for the packet to go to. Returns whether there is more to do at once.
+    fn look(&mut self) -> bool {
+        let Some(going) = &mut self.going else { return false };
+        let Some(found) = going.advance(&self.list, GoTo::SLICE) else { return true };
+        self.going = None;
+        match found {
+            Ok(row) => self.go_to(row),
+            Err(why) => self.status = why,
+        }
+        false
+    }
+
+    /// Goes to the answer to the selected packet, or to the request that it answers.
+    pub(super) fn go_to_other(&mut self) {
+        // The answer may have come since the packet was selected.
+        let row = self.details.as_ref().map(|it| it.row);
+        match row.and_then(|row| RoundTrip::of(self.list.snapshot(), row)) {
+            Some(other) => self.go_to(other.row),
+            None => {
+                "no packet answers this one, and it answers none".clone_into(&mut self.status);
+            }
+        }
     }
 
     /// The text of the list's filter; empty if it lists all packets.
@@ -132,9 +170,24 @@ impl Shared {
         }
     }
 
-    /// Goes to the next packet that the search finds, or to the previous one.
-    pub(super) fn find(&mut self, back: bool) {
-        let Some(row) = self.cursor.selected() else { return };
+    /// Hides packets of the type of a packet, or lists only those.
+    pub(super) fn filter_type(&mut self, row: u64, how: Combination) {
+        if let Some(kind) = self.list.snapshot().kind(row) {
+            self.combine(how, has_name(kind.name()));
+        }
+    }
+
+    /// Hides packets.
+    pub(super) fn hide(&mut self, rows: Vec<u64>) {
+        rows.into_iter().for_each(|row| self.list.hide(row));
+        self.chosen.clear();
+        self.cursor.set_follows(false);
+    }
+
+    /// Goes to the next packet that the search finds after that of a row, or of the list's cursor; or to the previous
+    /// one.
+    pub(super) fn find(&mut self, row: Option<u64>, back: bool) {
+        let Some(row) = row.or_else(|| self.cursor.selected()) else { return };
         match self.list.find(row, back) {
             FindResult::Found(row) => self.go_to(row),
             FindResult::Searching => self.status = "nothing found yet: searching".to_owned(),
@@ -142,19 +195,11 @@ impl Shared {
         }
     }
 
-    /// Returns the rows of the list that commands act on.
-    pub(super) fn targets(&self) -> Vec<u64> {
-        match self.chosen.is_empty() {
-            true => self.cursor.selected().into_iter().collect(),
-            false => self.chosen.iter().copied().collect(),
-        }
-    }
-
     /// Marks packets, or unmarks them if all are marked.
     pub(super) fn mark(&mut self, rows: Vec<u64>) {
         let noted = self.store.annotations();
         let marked = !rows.iter().all(|row| noted.get(row).is_some_and(|it| it.marked));
-        self.marked = self.cursor.selected();
+        self.marked = rows.last().copied();
         for row in rows {
             let note = noted.get(&row).cloned().unwrap_or_default();
             self.store.annotate(row, Annotation { marked, ..note });
@@ -162,18 +207,17 @@ impl Shared {
         self.details = None;
     }
 
-    /// Goes to the next marked packet, or to the previous one.
-    pub(super) fn go_to_mark(&mut self, back: bool) {
-        let Some(row) = self.cursor.selected() else { return };
+    /// Goes to the next marked packet after that of a row, or of the list's cursor; or to the previous one.
+    pub(super) fn go_to_mark(&mut self, row: Option<u64>, back: bool) {
+        let Some(row) = row.or_else(|| self.cursor.selected()) else { return };
         match self.list.next_mark(row, back) {
             Some(row) => self.go_to(row),
             None => self.status = "there is no other marked packet in the list".to_owned(),
         }
     }
 
-    /// Asks for a comment on the selected packet.
-    pub(super) fn comment(&mut self) {
-        let Some(row) = self.cursor.selected() else { return };
+    /// Asks for a comment on a packet.
+    pub(super) fn comment(&mut self, row: u64) {
         let note = self.list.snapshot().annotation(row);
         let text = note.map(|it| it.comment.clone()).unwrap_or_default();
         self.ask(Purpose::Comment(row), text);

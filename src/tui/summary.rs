@@ -60,7 +60,7 @@ pub(super) const SORTS: [(u16, Sort, &str); 4] = [
 ];
 
 /// Returns the keys.
-pub(super) fn keys(_shared: &Shared) -> Vec<String> {
+pub(super) fn keys() -> Vec<String> {
     let mut lines = Vec::new();
     for group in Group::ALL {
         lines.extend([String::new(), group.title().to_owned()]);
@@ -76,11 +76,10 @@ pub(super) fn keys(_shared: &Shared) -> Vec<String> {
     lines
 }
 
-/// Returns the fields of the packet that was marked last and of the selected one side by side; those that differ are
-/// marked.
-pub(super) fn comparison(shared: &Shared) -> Vec<String> {
+/// Returns the fields of the packet that was marked last and of that of a row side by side; those that differ are marked.
+pub(super) fn comparison(shared: &Shared, row: u64) -> Vec<String> {
     let details = |row: Option<u64>| shared.list.snapshot().details(row?);
-    let packets = details(shared.marked).zip(details(shared.cursor.selected()));
+    let packets = details(shared.marked).zip(details(Some(row)));
     let Some((one, other)) = packets else {
         return vec!["m marks a packet; x compares it with the selected one".to_owned()];
     };

@@ -22,7 +22,7 @@ use crate::store::{Limit, Store, StoreOptions};
 use crate::view::protocol::{Answer, Failure, Message, Request};
 use crate::view::tests::{Driver, HeldDriver, color_name};
 use crate::view::{Combination, Highlights, words};
-use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome, Record};
+use mitmcraft_engine::capture::{Entry, Event, EventKind, Outcome, Record, Summary};
 use mitmcraft_engine::link::{Release, Side};
 use mitmcraft_protocol::codec::Frame;
 use mitmcraft_protocol::packet::{Content, Context, Origin, Packet, Timestamp};
@@ -65,14 +65,36 @@ impl Table {
         })
     }
 
+    /// Records an event of another session.
+    fn event(&self, session: u64, player: &str, kind: EventKind) {
+        let client = ([127, 0, 0, 1], 50000).into();
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let context = Context {
+            player: Some(player.into()),
+            ..Context::new(session, Timestamp(1_000_000_000), client, protocol)
+        };
+        let at = Timestamp(1_000_000_000);
+        self.store.push(&Entry::Event(Event { context: Arc::new(context), at, kind }));
+    }
+
     fn chats(&mut self, text: &str) {
         self.puts(Direction::Serverbound, &json!({ "message": text }), |record| record);
     }
 
     /// Records a packet `chat`.
     fn puts(&mut self, way: Direction, fields: &Json, change: impl FnOnce(Record) -> Record) {
+        self.puts_any(way, "chat", fields, change);
+    }
+
+    fn puts_any(
+        &mut self,
+        way: Direction,
+        name: &str,
+        fields: &Json,
+        change: impl FnOnce(Record) -> Record,
+    ) {
         let context = self.context();
-        let kind = context.protocol.named(State::Play, way, "chat").unwrap();
+        let kind = context.protocol.named(State::Play, way, name).unwrap();
         let body = context.protocol.encode(kind, &Value::from_json(fields)).unwrap();
         self.packets += 1;
         let at = Timestamp(1_000_000_000 + self.packets * 500_000_000);
@@ -680,6 +702,29 @@ fn both_of_two_long_values_that_belong_together_are_read_to_their_ends() {
     assert!(column(27).contains("went\""), "{lines:#?}");
 }
 
+/// A page was as long as the list, not as the fields below it.
+#[test]
+fn a_page_of_a_long_value_begins_where_the_one_before_it_ends() {
+    let mut table = Table::new(80, 24);
+    let words: Vec<String> = (100..400).map(|number| number.to_string()).collect();
+    for outcome in [Outcome::Rewrite, Outcome::Send] {
+        let of = (outcome == Outcome::Send).then_some(1);
+        let change = |record| Record { outcome, of, ..record };
+        let message = json!({ "message": words.join(" ") });
+        table.puts(Direction::Serverbound, &message, change);
+    }
+    table.key(KeyCode::Tab);
+    let mut seen = String::new();
+    for _ in 0..30 {
+        seen.extend(
+            table.lines()[14..22].iter().map(|it| it.chars().skip(12).take(14).collect::<String>()),
+        );
+        table.key(KeyCode::PageDown);
+    }
+    let missing: Vec<&String> = words.iter().filter(|it| !seen.contains(*it)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn a_narrow_screen_has_the_list_or_the_packet() {
     let mut table = Table::new(40, 10);
@@ -735,22 +780,12 @@ fn statistics_have_shares_and_are_sorted() {
 #[test]
 fn sessions_are_searched_and_clicked() {
     let mut table = Table::new(120, 24);
-    let open = |number: u64, player: &str| {
-        let client = ([127, 0, 0, 1], 50000).into();
-        let protocol = Catalog::embedded().find(47).unwrap().protocol;
-        let context = Context {
-            player: Some(player.into()),
-            ..Context::new(number, Timestamp(1_000_000_000), client, protocol)
-        };
-        let at = Timestamp(1_000_000_000);
-        Entry::Event(Event { context: Arc::new(context), at, kind: EventKind::Open })
-    };
     for (number, player) in [(2, "Alex"), (3, "Notch"), (4, "alexa")] {
-        table.store.push(&open(number, player));
+        table.event(number, player, EventKind::Open);
     }
     table.types("2s");
     assert!(table.lines()[22].starts_with("sessions with:"));
-    table.types("ALEX opening");
+    table.types("ALEX open");
     table.key(KeyCode::Enter);
     let lines = table.lines();
     assert!(lines[2].contains("Alex") && lines[3].contains("alexa") && lines[4].is_empty());
@@ -927,6 +962,135 @@ fn held_packets_are_listed_decided_and_edited() {
     assert_eq!(table.requests(), [Request::Edit { session: 2, held: 1, fields: None, body }]);
 }
 
+/// Commands acted on the packet that was selected in the list, which another view does not show.
+#[test]
+fn commands_act_on_what_is_selected_in_the_view_that_is_shown() {
+    let mut table = Table::new(80, 24);
+    for text in ["one", "two", "three"] {
+        table.chats(text);
+    }
+    table.key(KeyCode::Home);
+    table.types("3m");
+    let marked = |table: &Table| table.store.annotations().keys().copied().collect::<Vec<_>>();
+    assert_eq!(marked(&table), [2], "the newest line of the conversation");
+    table.types("kx");
+    assert_eq!(table.lines()[1], "  chat (no 3) | chat (no 2)");
+    table.types("3r");
+    let resent = |request| match request {
+        Request::Send { resent, .. } => resent,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(table.requests().into_iter().map(resent).collect::<Vec<_>>(), [Some(3)]);
+    table.types(";");
+    table.types("last");
+    table.key(KeyCode::Enter);
+    assert_eq!(table.store.annotations()[&2].comment, "last");
+    // Where no packet is shown, none is meant.
+    table.is_pushed(held(1, 1));
+    for view in ["2", "4", "6", "?"] {
+        table.types(view);
+        for command in ["m", ";", "x", "r", "h"] {
+            table.types(command);
+            let last = table.lines()[23].clone();
+            assert_eq!(last, "select a packet first: 1 shows the list", "{view}{command}");
+            table.app.shared.status.clear();
+        }
+    }
+    assert_eq!(marked(&table), [2]);
+    table.types("1D");
+    assert_eq!(table.lines()[23], "select a packet that is held: 6 shows them");
+    assert_eq!(table.requests(), []);
+    // One of several sessions is meant only if it is selected.
+    table.event(2, "Alex", EventKind::Open);
+    table.types("4K");
+    assert_eq!(table.lines()[23], "select a session first: 2 shows them");
+    table.is_pushed(held(2, 1));
+    table.types("6jK");
+    assert!(table.lines()[22].starts_with("kick #2"), "{:#?}", table.lines());
+}
+
+#[test]
+fn the_details_of_a_packet_say_which_one_answers_it() {
+    let mut table = Table::new(100, 24);
+    for way in [Direction::Clientbound, Direction::Serverbound] {
+        table.puts_any(way, "keep_alive", &json!({ "keepAliveId": 7 }), |record| record);
+    }
+    assert!(table.lines()[12].contains("; answers packet 1 after 500.0 ms (l)"));
+    table.types("l");
+    assert!(table.lines()[12].contains("; answered by packet 2 after 500.0 ms (l)"));
+    assert!(table.reversed(2).contains("keep_alive"));
+}
+
+/// The selection was a place in the list: what left above it moved it to another packet.
+#[test]
+fn what_is_selected_stays_selected_while_others_leave() {
+    let mut table = Table::new(120, 24);
+    let gone = |session, held| Push::Released { session, held, how: Release::Forwarded };
+    for push in [held(1, 1), held(1, 2), held(1, 3), held(2, 1)] {
+        table.is_pushed(push);
+    }
+    table.types("6j");
+    table.is_pushed(gone(1, 1));
+    assert!(table.reversed(2).contains("#1    2"), "{:#?}", table.lines());
+    table.types("D");
+    assert_eq!(table.requests(), [Request::Drop { session: 1, held: 2 }]);
+    // The next one, once it has left itself; or the last.
+    table.is_pushed(gone(1, 2));
+    assert!(table.reversed(2).contains("#1    3"));
+    table.types("j");
+    table.is_pushed(gone(2, 1));
+    assert!(table.reversed(2).contains("#1    3"));
+
+    for (number, player) in [(2, "Alex"), (3, "Notch")] {
+        table.event(number, player, EventKind::Open);
+    }
+    table.types("2jj");
+    table.event(2, "Alex", EventKind::Close(Summary::default()));
+    table.app.advance();
+    table.types("L");
+    assert!(table.reversed(3).contains("Notch"), "{:#?}", table.lines());
+    table.types("K");
+    assert!(table.lines()[22].starts_with("kick #3"));
+}
+
+#[test]
+fn a_click_beside_what_is_listed_selects_nothing() {
+    let mut table = Table::new(80, 24);
+    table.chats("one");
+    table.chats("two");
+    table.lines();
+    let layout = Layout::new(Rect::new(0, 0, 80, 24));
+    let line = layout.fields.y - 1;
+    table.key(KeyCode::Home);
+    for (x, y) in [(1, 7), (1, line), (1, layout.fields.y + 4), (1, 22), (1, 23)] {
+        table.clicks(x, y);
+        assert!(!table.app.packets.focused, "{y}");
+        assert_eq!(table.app.shared.cursor.selected(), Some(0), "{y}");
+    }
+    table.types("3");
+    table.lines();
+    for y in [9, 22, 23] {
+        table.clicks(1, y);
+        table.key(KeyCode::Up);
+        assert!(table.reversed(1).contains("one"), "{y}");
+    }
+    table.types("6");
+    for push in [held(1, 1), held(1, 2)] {
+        table.is_pushed(push);
+    }
+    table.lines();
+    for y in [1, 9, 22] {
+        table.clicks(1, y);
+        assert!(table.reversed(2).contains("#1    1"), "{y}");
+    }
+    table.clicks(1, 3);
+    assert!(table.reversed(3).contains("#1    2"));
+    // Nor does one while a line is typed.
+    table.types("i");
+    table.clicks(1, 2);
+    assert!(table.reversed(3).contains("#1    2"));
+}
+
 /// Messages were dropped when very many came while an editor ran: a lost `released` left a packet on the list for ever.
 #[test]
 fn no_message_is_lost_however_long_nobody_reads_them() {
@@ -1068,6 +1232,22 @@ impl Driver for Driven {
 
     fn sort(&mut self, by: &str) {
         self.enter('z', by);
+    }
+
+    fn go_to(&mut self, text: &str) -> Option<u64> {
+        self.enter(':', text);
+        let selected = self.selected();
+        let status = self.0.lines().pop().unwrap();
+        self.0.app.shared.status.clear();
+        selected.filter(|_| !status.starts_with("there is no packet"))
+    }
+
+    fn answer(&mut self) -> Option<u64> {
+        self.0.types("l");
+        let selected = self.selected();
+        let status = self.0.lines().pop().unwrap();
+        self.0.app.shared.status.clear();
+        selected.filter(|_| !status.starts_with("no packet answers"))
     }
 
     fn clear(&mut self) {
@@ -1319,7 +1499,7 @@ fn the_list_of_keys_fits_80_columns_and_its_last_screen_is_full() {
     let mut table = Table::new(80, 24);
     table.types("?");
     table.lines();
-    let whole = table.app.help.text.lines.clone();
+    let whole = table.app.help.lines.clone();
     assert!(whole.iter().all(|line| line.chars().count() <= 80), "{whole:#?}");
     for _ in 0..9 {
         table.key(KeyCode::PageDown);

@@ -10,39 +10,47 @@ use super::{Painter, Shared, summary};
 use crate::view::{Action, Explanation, Statistics};
 use mitmcraft_engine::analysis::Sort;
 
-/// Lines, and the first row of them, wrapped, that is shown.
+/// Lines of text, wrapped, of which those that the screen has room for are shown.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(super) struct TextPane {
     pub(super) lines: Vec<String>,
-    first_row: usize,
+    /// The rows that are above the screen.
+    above: usize,
 }
 
-impl Text {
-    fn open(&mut self, lines: Vec<String>) {
-        *self = Self { lines, first_row: 0 };
+impl TextPane {
+    pub(super) fn new(lines: Vec<String>) -> Self {
+        Self { lines, above: 0 }
+    }
+}
+
+impl Pane for TextPane {
+    fn open(&mut self, _shared: &mut Shared) {
+        self.above = 0;
     }
 
-    fn act(&mut self, shared: &Shared, input: Input) -> bool {
+    fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
         let Input::Move(rows) = input else { return false };
-        let all: usize = self.lines.iter().map(|it| wrapped(it, shared.width).count()).sum();
+        let all: usize =
+            self.lines.iter().map(|it| wrapped(it, shared.area.width.into()).count()).sum();
         // The last screen is full.
         let last = all.saturating_sub(shared.height.max(1));
         let rows = isize::try_from(rows).unwrap_or_default();
-        self.first_row = self.first_row.saturating_add_signed(rows).min(last);
+        self.above = self.above.saturating_add_signed(rows).min(last);
         true
     }
 
+    fn fit(&mut self, shared: &mut Shared, area: Rect) {
+        // Without heads.
+        shared.set_height(area.height.saturating_sub(3).into());
+    }
+
     fn draw(&self, painter: &mut Painter<'_>, shared: &Shared) {
-        let lines = self.lines.iter().flat_map(|line| wrapped(line, shared.width));
-        for (y, line) in (1..).zip(lines.skip(self.first_row).take(shared.height)) {
+        let lines = self.lines.iter().flat_map(|line| wrapped(line, shared.area.width.into()));
+        for (y, line) in (1..).zip(lines.skip(self.above).take(shared.height)) {
             painter.text(0, y, line, Style::new());
         }
     }
-}
-
-/// Takes the size of the screen for a text, which has no heads.
-fn fit_text(shared: &mut Shared, area: Rect) {
-    shared.set_height(area.height.saturating_sub(3).into());
 }
 
 /// The statistics of the listed packets.
@@ -50,13 +58,13 @@ fn fit_text(shared: &mut Shared, area: Rect) {
 pub(super) struct StatisticsPane {
     statistics: Statistics,
     sort: Sort,
-    text: Text,
+    text: TextPane,
 }
 
 impl Pane for StatisticsPane {
     fn open(&mut self, _shared: &mut Shared) {
         self.statistics = Statistics::default();
-        self.text.open(vec!["counting ..".to_owned()]);
+        self.text = TextPane::new(vec!["counting ..".to_owned()]);
     }
 
     fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
@@ -66,7 +74,7 @@ impl Pane for StatisticsPane {
                 let place = SORTS.iter().position(|(_, sort, _)| *sort == self.sort);
                 place.map_or(0, |place| place + 1) % SORTS.len()
             }
-            Input::Click(at) if at.y == 1 && self.text.first_row == 0 => {
+            Input::Click(at) if at.y == 1 && self.text.above == 0 => {
                 SORTS.iter().position(|(end, ..)| at.x < *end).unwrap_or_default()
             }
             input => return self.text.act(shared, input),
@@ -89,7 +97,7 @@ impl Pane for StatisticsPane {
     }
 
     fn fit(&mut self, shared: &mut Shared, area: Rect) {
-        fit_text(shared, area);
+        self.text.fit(shared, area);
     }
 
     fn draw(&self, painter: &mut Painter<'_>, shared: &Shared) {
@@ -105,56 +113,25 @@ impl StatisticsPane {
     }
 }
 
-/// A text that is written whenever a person goes to it.
-#[derive(Debug)]
-pub(super) struct TextPane {
-    pub(super) text: Text,
-    write: fn(&Shared) -> Vec<String>,
-}
-
-impl TextPane {
-    pub(super) fn new(write: fn(&Shared) -> Vec<String>) -> Self {
-        Self { text: Text::default(), write }
-    }
-}
-
-impl Pane for TextPane {
-    fn open(&mut self, shared: &mut Shared) {
-        self.text.open((self.write)(shared));
-    }
-
-    fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
-        self.text.act(shared, input)
-    }
-
-    fn fit(&mut self, shared: &mut Shared, area: Rect) {
-        fit_text(shared, area);
-    }
-
-    fn draw(&self, painter: &mut Painter<'_>, shared: &Shared) {
-        self.text.draw(painter, shared);
-    }
-}
-
 /// How a session ended, and why.
 #[derive(Debug, Default)]
 pub(super) struct ExplanationPane {
     /// `None` until there is a session to explain.
     explanation: Option<Explanation>,
-    text: Text,
+    text: TextPane,
 }
 
 impl ExplanationPane {
-    /// Explains a session. Returns `false` if there is none.
-    pub(super) fn explain(&mut self, shared: &Shared, session: Option<u64>) -> bool {
-        self.explanation = session.and_then(|session| Explanation::new(&shared.store, session));
+    /// Explains a session. Returns `false` if it is not stored any more.
+    pub(super) fn explain(&mut self, shared: &Shared, session: u64) -> bool {
+        self.explanation = Explanation::new(&shared.store, session);
         self.explanation.is_some()
     }
 }
 
 impl Pane for ExplanationPane {
     fn open(&mut self, _shared: &mut Shared) {
-        self.text.open(vec!["explaining ..".to_owned()]);
+        self.text = TextPane::new(vec!["explaining ..".to_owned()]);
     }
 
     fn act(&mut self, shared: &mut Shared, input: Input) -> bool {
@@ -172,10 +149,14 @@ impl Pane for ExplanationPane {
     }
 
     fn fit(&mut self, shared: &mut Shared, area: Rect) {
-        fit_text(shared, area);
+        self.text.fit(shared, area);
     }
 
     fn draw(&self, painter: &mut Painter<'_>, shared: &Shared) {
         self.text.draw(painter, shared);
+    }
+
+    fn session(&self, _shared: &Shared) -> Option<u64> {
+        self.explanation.as_ref().map(Explanation::session)
     }
 }

@@ -107,7 +107,7 @@ impl Pane for TimelinePane {
         let end = format!("{} UTC", clock(span));
         let gap = width.saturating_sub(12 + end.len());
         painter.text(0, y + 1, &format!("{}{:gap$}{end}", clock(0.0), ""), Style::new());
-        let selected = shared.cursor.selected().and_then(|row| shared.list.snapshot().row(row));
+        let selected = self.row(shared).and_then(|row| shared.list.snapshot().row(row));
         if let Some(row) = selected {
             let seconds = row.at.0 as f64 / 1e9 - begin / 1000.0;
             let x = ((seconds / span) * width as f64).clamp(0.0, width as f64 - 1.0) as usize;
@@ -118,6 +118,10 @@ impl Pane for TimelinePane {
             };
             painter.text(0, y, &line, Style::new());
         }
+    }
+
+    fn row(&self, shared: &Shared) -> Option<u64> {
+        shared.cursor.selected()
     }
 }
 

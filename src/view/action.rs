@@ -27,6 +27,7 @@ pub enum Action {
     PageUp,
     First,
     Last,
+    GoTo,
     Follow,
     Open,
     NextPane,
@@ -48,6 +49,7 @@ pub enum Action {
     Mark,
     NextMark,
     PreviousMark,
+    Answer,
     Comment,
     Save,
     Compare,
@@ -61,6 +63,7 @@ pub enum Action {
     FieldOr,
     FieldNot,
     FieldColumn,
+    FieldRule,
     CopyValue,
     CopyPath,
     CopyBytes,
@@ -87,6 +90,8 @@ pub struct Binding {
     pub keys: &'static [&'static str],
     /// What it does, for people.
     pub help: &'static str,
+    /// Other words by which people look for it.
+    pub words: &'static str,
     /// What it is about.
     pub group: Group,
     /// The interface that has it, unless all have it. No other one uses its keys.
@@ -154,20 +159,21 @@ impl Interface {
         Action::TABLE.iter().filter(move |it| it.only.is_none_or(|only| only == self))
     }
 
-    /// Returns the actions whose name, text or group has all words of `text`, in any letter case: first those with a
-    /// name that begins with `text`. Without `live`, those that need a running proxy are left out.
+    /// Returns the actions whose name, text, group and other words have all words of `text`, in any letter case: first
+    /// those with a name that begins with `text`. Without `live`, those that need a running proxy are left out.
     #[must_use]
     pub fn find(self, text: &str, live: bool) -> Vec<&'static Binding> {
         let text = text.trim().to_lowercase();
         let bindings = self.bindings().filter(|it| it.action != Palette);
         let mut found: Vec<_> = bindings.filter(|it| live || !it.needs_proxy()).collect();
         found.retain(|it| {
-            let all = format!("{} {} {}", it.name.replace('_', " "), it.help, it.group.title());
+            let name = it.name.replace('_', " ");
+            let all = format!("{name} {} {} {}", it.help, it.group.title(), it.words);
             let all = all.to_lowercase();
             text.split_whitespace().all(|word| all.contains(word))
         });
         // Stable: otherwise in the order of the table.
-        found.sort_by_key(|it| !it.name.starts_with(&text));
+        found.sort_by_key(|it| !it.name.replace('_', " ").starts_with(&text));
         found
     }
 }
@@ -175,6 +181,10 @@ impl Interface {
 impl Binding {
     const fn on(self, on: &'static [Thing]) -> Self {
         Self { on, ..self }
+    }
+
+    const fn words(self, words: &'static str) -> Self {
+        Self { words, ..self }
     }
 
     /// Returns the line of an action.
@@ -186,7 +196,7 @@ impl Binding {
     /// Returns whether it does something only while a proxy runs.
     #[must_use]
     pub fn needs_proxy(&self) -> bool {
-        self.group == Traffic || matches!(self.action, Held | Rules | Rule)
+        self.group == Traffic || matches!(self.action, Held | Rules | Rule | FieldRule)
     }
 
     /// Returns the keys as people read them: `j ↓`.
@@ -198,6 +208,7 @@ impl Binding {
             "PageDown" => "PgDn",
             "PageUp" => "PgUp",
             "Escape" => "Esc",
+            "Control+g" => "Ctrl-G",
             "Control+k" => "Ctrl-K",
             " " => "Space",
             key => key,
@@ -246,15 +257,18 @@ const TABLE: &[Binding] = &[
     ),
     page(Menu, "menu", &["."], "the menu of the selection, as with a right click", Views),
     both(Back, "back", &["Escape"], "back to the list", Views),
-    terminal(Quit, "quit", &["q"], "leave, which ends the run", Views),
+    terminal(Quit, "quit", &["q"], "leave, which ends the run", Views).words("exit"),
     both(Next, "next", &["j", "ArrowDown"], "next packet, or line", Moving),
     both(Previous, "previous", &["k", "ArrowUp"], "previous packet, or line", Moving),
     both(PageDown, "page_down", &["PageDown"], "a screen down", Moving),
     both(PageUp, "page_up", &["PageUp"], "a screen up", Moving),
     both(First, "first", &["g", "Home"], "first", Moving),
     both(Last, "last", &["G", "End"], "last", Moving),
+    both(GoTo, "go_to", &["Control+g", ":"], "go to a packet by its number, or to a time", Moving)
+        .words("jump line row"),
     both(Follow, "follow", &["f"], "follow the newest packet, or pause", Moving),
-    both(Open, "open", &["Enter"], "the packet's fields; what is selected", Moving),
+    both(Open, "open", &["Enter"], "the packet's fields; what is selected", Moving)
+        .words("expand details"),
     terminal(NextPane, "next_pane", &["Tab"], "to the fields and back", Moving),
     both(Filter, "filter", &["/"], "filter the list; Tab completes, ↑ ↓ recall", List),
     both(Search, "search", &["s"], "search text, or bytes such as 0a:1b", List),
@@ -264,7 +278,8 @@ const TABLE: &[Binding] = &[
     both(OnlyType, "only_type", &["o"], "list only packets of this type", List)
         .on(&[Thing::Packet]),
     both(Hide, "hide", &["H"], "hide the packet", List).on(&[Thing::Packet]),
-    both(ShowHidden, "show_hidden", &["U"], "show hidden packets again", List),
+    both(ShowHidden, "show_hidden", &["U"], "show hidden packets again", List)
+        .words("reset restore unhide"),
     both(
         Times,
         "times",
@@ -273,7 +288,8 @@ const TABLE: &[Binding] = &[
         List,
     ),
     both(Columns, "columns", &["c"], "choose columns", List),
-    both(Colors, "colors", &["p"], "choose the colours of packets", List),
+    both(Colors, "colors", &["p"], "choose the colours of packets", List)
+        .words("colors theme highlight"),
     both(Series, "series", &["a"], "choose the expressions of the timeline", List),
     both(
         Sort,
@@ -294,19 +310,35 @@ const TABLE: &[Binding] = &[
     both(Mark, "mark", &["m"], "mark the packet, or unmark it", Packet).on(&[Thing::Packet]),
     both(NextMark, "next_mark", &["]"], "next marked packet", Packet),
     both(PreviousMark, "previous_mark", &["["], "previous marked packet", Packet),
-    both(Comment, "comment", &[";"], "comment on the packet", Packet).on(&[Thing::Packet]),
+    both(Answer, "answer", &["l"], "show the answer, or what the packet answers", Packet)
+        .words("response request reply round trip")
+        .on(&[Thing::Packet]),
+    both(Comment, "comment", &[";"], "comment on the packet", Packet)
+        .words("note")
+        .on(&[Thing::Packet]),
     both(Explain, "explain", &["W"], "say why the session ended, or what it waits for", Packet)
         .on(&[Thing::Session, Thing::Packet]),
     both(Save, "save", &["w"], "keep marks and comments in the capture", Packet),
     both(Compare, "compare", &["x"], "compare with the packet marked last", Packet)
         .on(&[Thing::Packet]),
-    page(Export, "export", &["e"], "export packets", Packet).on(&[Thing::Packet]),
+    page(Export, "export", &["e"], "export packets", Packet)
+        .words("save download")
+        .on(&[Thing::Packet]),
     page(Rule, "rule", &["R"], "a rule for packets like this", Packet).on(&[Thing::Packet]),
     field(FieldFilter, "field_filter", &["="], "list only packets with this value"),
     field(FieldAnd, "field_and", &["&"], "narrow the filter to this value"),
     field(FieldOr, "field_or", &["|"], "widen the filter by this value"),
     field(FieldNot, "field_not", &["!"], "leave packets with this value out"),
     field(FieldColumn, "field_column", &["C"], "add or remove this field as a column"),
+    page(
+        FieldRule,
+        "field_rule",
+        &["M"],
+        "a rule that sets this field in packets like this",
+        Field,
+    )
+    .words("edit change modify rewrite replace")
+    .on(&[Thing::Field]),
     field(CopyValue, "copy_value", &["y"], "copy the value"),
     field(CopyPath, "copy_path", &["Y"], "copy the name, as filters have it"),
     field(CopyBytes, "copy_bytes", &["B"], "copy the bytes in hex"),
@@ -329,7 +361,8 @@ const TABLE: &[Binding] = &[
         &["i"],
         "hold packets that match a condition; an empty one holds none",
         Traffic,
-    ),
+    )
+    .words("intercept breakpoint"),
     both(
         Overtake,
         "overtake",
@@ -340,11 +373,13 @@ const TABLE: &[Binding] = &[
     both(Forward, "forward", &["F"], "forward the held packet", Traffic).on(&[Thing::Held]),
     both(Drop, "drop", &["D"], "drop the held packet", Traffic).on(&[Thing::Held]),
     both(ForwardAll, "forward_all", &["A"], "forward all held packets", Traffic).on(&[Thing::Held]),
-    both(Kick, "kick", &["K"], "end the session", Traffic).on(&[Thing::Session]),
+    both(Kick, "kick", &["K"], "end the session", Traffic)
+        .words("disconnect")
+        .on(&[Thing::Session]),
 ];
 
 const fn both(action: Action, name: Text, keys: KeyNames, help: Text, group: Group) -> Binding {
-    Binding { action, name, keys, help, group, only: None, on: &[] }
+    Binding { action, name, keys, help, words: "", group, only: None, on: &[] }
 }
 
 const fn field(action: Action, name: Text, keys: KeyNames, help: Text) -> Binding {

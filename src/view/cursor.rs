@@ -67,6 +67,13 @@ impl Cursor {
         }
     }
 
+    /// Selects the packet in a row of the screen, from 0, and stops following. Does nothing where there is none.
+    pub fn select_shown(&mut self, list: &List, row: usize) {
+        if let Some(row) = self.visible(list).nth(row) {
+            self.select(list, row);
+        }
+    }
+
     /// Moves by a number of packets, and stops following.
     pub fn move_by(&mut self, list: &List, rows: i64) {
         self.select_index(list, self.index(list).saturating_add_signed(rows));

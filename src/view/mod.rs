@@ -12,6 +12,7 @@ mod conversation;
 mod conversation_line;
 mod cursor;
 mod explanation;
+mod go_to;
 mod held_list;
 mod highlights;
 mod list;
@@ -20,6 +21,7 @@ mod packet_expression;
 mod picked_field;
 pub mod protocol;
 mod protocols;
+mod round_trip;
 mod sent_packets;
 mod session_query;
 mod sort_key;
@@ -38,14 +40,16 @@ pub use conversation::Conversation;
 pub use conversation_line::ConversationLine;
 pub use cursor::Cursor;
 pub use explanation::Explanation;
+pub use go_to::GoTo;
 pub use held_list::HeldList;
 pub use highlights::{Highlight, HighlightColor, HighlightError, Highlights};
 pub use list::{FindResult, List, Sorting};
 pub use packet_expression::{
-    PacketExpression, next_rule, packet_expression, packet_rule, rule_choices,
+    PacketExpression, answer_type, next_rule, packet_expression, packet_rule, rule_choices,
 };
 pub use picked_field::PickedField;
 pub use protocols::protocols;
+pub use round_trip::RoundTrip;
 pub use sent_packets::{replies, sent_packets};
 pub use session_query::SessionQuery;
 pub use sort_key::SortKey;

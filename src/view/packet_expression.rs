@@ -5,8 +5,9 @@ use super::picked_field::comparison;
 use mitmcraft_engine::analysis::Ignore;
 use mitmcraft_engine::lang::{Condition, Expr, Path, Subject, Vocabulary};
 use mitmcraft_engine::text::{toml_key, toml_string};
+use mitmcraft_protocol::meaning::Answer;
 use mitmcraft_protocol::packet::Packet;
-use mitmcraft_protocol::schema::{Catalog, Value};
+use mitmcraft_protocol::schema::{Catalog, Direction, PacketType, Protocol, Role, Value};
 
 /// A condition that a packet and those like it meet.
 #[derive(Debug, Clone)]
@@ -61,12 +62,22 @@ pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<PacketExp
     Some(PacketExpression { condition, first })
 }
 
-/// Returns a rule as filter files have it, which adds a tag to packets that meet a condition. It is the `number`-th
-/// rule about packets of that name.
+/// Returns a rule as filter files have it, which sets a field, or else adds a tag, in packets that meet a condition. It
+/// is the `number`-th rule about packets of that name.
 #[must_use]
-pub fn packet_rule(name: &str, condition: &Condition, number: usize) -> String {
+pub fn packet_rule(
+    name: &str,
+    condition: &Condition,
+    number: usize,
+    set: Option<&(String, Json)>,
+) -> String {
     let (name, condition) = (rule_name(name, number), toml_string(&condition.to_string()));
-    format!("[[rule]]\nname = {name}\nwhen = {condition}\ntag  = \"seen\"\n")
+    let set = set.and_then(|(path, value)| Some((toml_key(path), toml_value(value)?)));
+    let action = match set {
+        Some((path, value)) => format!("set  = {{ {path} = {value} }}"),
+        None => "tag  = \"seen\"".to_owned(),
+    };
+    format!("[[rule]]\nname = {name}\nwhen = {condition}\n{action}\n")
 }
 
 /// Returns the number of the next [`packet_rule`] about packets of that name in a filter file.
@@ -80,16 +91,56 @@ fn rule_name(name: &str, number: usize) -> String {
     toml_string(&format!("{name} from a packet{number}"))
 }
 
-/// Returns what a [`packet_rule`] can do instead, as comments of a filter file: with the first field that its condition
-/// compares, if there is one.
+/// Returns the type of the packets with which the receiver of a packet can answer it: of those that answer it in the
+/// game, of the same name, or of what a player is told.
 #[must_use]
-pub fn rule_choices(like: &PacketExpression) -> String {
-    let set = like.first.as_ref().map(|(name, value)| {
-        let value = value.as_str().map_or_else(|| value.to_string(), toml_string);
-        format!("# set   = {{ {} = {value} }}\n", toml_key(name))
+pub fn answer_type<'p>(protocol: &'p Protocol, kind: &PacketType) -> Option<&'p PacketType> {
+    let (state, direction) = (kind.state(), kind.direction().reverse());
+    let known = Answer::to(protocol.release(), kind).map(|it| &*it.by);
+    let named = |name: &str| protocol.named(state, direction, name);
+    known.and_then(named).or_else(|| named(kind.name())).or_else(|| {
+        // The last of them has no sender.
+        let mut packets = protocol.packets().iter().rev();
+        packets.find(|it| {
+            it.state() == state && it.direction() == direction && it.role() == Some(Role::Chat)
+        })
+    })
+}
+
+/// Returns what a [`packet_rule`] can do instead, as comments of a filter file: with the first field that its condition
+/// compares, and with a packet and its fields that answer, if there are any.
+#[must_use]
+pub fn rule_choices(like: &PacketExpression, answer: Option<(&PacketType, Json)>) -> String {
+    let set = like.first.as_ref().and_then(|(name, value)| {
+        Some(format!("# set   = {{ {} = {} }}\n", toml_key(name), toml_value(value)?))
     });
-    let set = set.unwrap_or_default();
-    format!("# Instead of the tag, a rule can:\n# drop  = true\n{set}# delay = \"1s\"\n")
+    let send = answer.and_then(|(kind, fields)| {
+        let to = if kind.direction() == Direction::Clientbound { "client" } else { "server" };
+        let (name, fields) = (toml_string(kind.name()), toml_value(&fields)?);
+        Some(format!("# send  = [{{ to = \"{to}\", packet = {name}, fields = {fields} }}]\n"))
+    });
+    let (set, send) = (set.unwrap_or_default(), send.unwrap_or_default());
+    format!("# Instead, or as well, a rule can:\n# drop  = true\n{set}{send}# delay = \"1s\"\n")
+}
+
+/// Returns a value as TOML on one line; `None` if TOML does not have it.
+fn toml_value(value: &Json) -> Option<String> {
+    Some(match value {
+        Json::Null => return None,
+        Json::String(text) => toml_string(text),
+        Json::Array(items) => {
+            let items: Option<Vec<String>> = items.iter().map(toml_value).collect();
+            format!("[{}]", items?.join(", "))
+        }
+        Json::Object(fields) => {
+            let field = |(name, value): (&String, &Json)| {
+                Some(format!("{} = {}", toml_key(name), toml_value(value)?))
+            };
+            let fields: Option<Vec<String>> = fields.iter().map(field).collect();
+            format!("{{ {} }}", fields?.join(", "))
+        }
+        Json::Bool(_) | Json::Number(_) => value.to_string(),
+    })
 }
 
 /// Most bytes of a text that is compared.

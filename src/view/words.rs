@@ -1,5 +1,6 @@
 //! What the store has to say, in words for users. All interfaces use the same.
 
+use super::RoundTrip;
 use crate::store::{Limit, Losses, SavedCapture, SavedNotes};
 use mitmcraft_protocol::packet::Context;
 use mitmcraft_protocol::schema::Family;
@@ -32,6 +33,13 @@ pub fn losses(losses: &Losses) -> Option<String> {
 pub fn version(context: &Context) -> &str {
     let is_known = context.version.is_some() || context.protocol.family() != Family::Java;
     if is_known { context.game_version() } else { "unknown version" }
+}
+
+/// Says which packet answers a packet, or which one that answers.
+#[must_use]
+pub fn round_trip(RoundTrip { seq, is_request, took, .. }: &RoundTrip) -> String {
+    let what = if *is_request { "answers" } else { "answered by" };
+    format!("{what} packet {seq} after {:.1} ms", took.as_secs_f64() * 1000.0)
 }
 
 /// Says why packets that are too old are not held.

@@ -199,7 +199,7 @@ impl Export {
                 let conditions = conditions.entry(Name::clone(kind.name())).or_default();
                 // Packets that are alike need one rule.
                 if conditions.insert(condition.to_string()) {
-                    let rule = packet_rule(kind.name(), &condition, conditions.len());
+                    let rule = packet_rule(kind.name(), &condition, conditions.len(), None);
                     self.out.put(&format!("{rule}\n"));
                 }
             }

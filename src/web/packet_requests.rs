@@ -1,15 +1,51 @@
 use std::sync::Arc;
 
-use super::packet_form::packet_form;
+use serde_json::Value as Json;
+
+use super::packet_form::{first_fields, packet_form};
 use super::{Export, Viewer};
 use crate::control::HeldContent;
-use crate::view::protocol::{Answer, ConditionSource, ExportFormat, Exported, Failure, FormPlace};
-use crate::view::{Combination, has_name, next_rule, packet_expression, packet_rule, rule_choices};
-use mitmcraft_engine::lang::{Condition, Path};
-use mitmcraft_protocol::packet::Context;
-use mitmcraft_protocol::schema::{Direction, State};
+use crate::store::Details;
+use crate::view::protocol::{
+    Answer, ConditionSource, ExportFormat, Exported, Failure, FieldSetting, FormPlace, OtherPacket,
+    PacketDetails,
+};
+use crate::view::{
+    Combination, GoTo, RoundTrip, answer_type, has_name, next_rule, packet_expression, packet_rule,
+    rule_choices, words,
+};
+use mitmcraft_engine::lang::{Condition, Literal, Path};
+use mitmcraft_protocol::meaning::is_component;
+use mitmcraft_protocol::packet::{Context, Packet};
+use mitmcraft_protocol::schema::{Direction, PacketType, State};
 
 impl Viewer {
+    /// Returns the details of a row with the packets that belong to it.
+    pub(super) fn details(&self, row: u64, details: &Details) -> PacketDetails {
+        let snapshot = self.list.snapshot();
+        let trip = RoundTrip::of(snapshot, row);
+        let round_trip = trip.map(|it| OtherPacket { row: it.row, text: words::round_trip(&it) });
+        PacketDetails { counterpart: snapshot.counterpart(row), round_trip, ..details.into() }
+    }
+
+    /// Goes on looking for the packet to go to if that was asked for before, and begins to otherwise.
+    pub(super) fn go_to(
+        &mut self,
+        to: String,
+        row: Option<u64>,
+        zone: i64,
+    ) -> Result<Answer, Failure> {
+        let mut going = match self.going.take() {
+            Some((before, going)) if before == to => going,
+            _ => GoTo::new(&to, &self.list, row, zone).map_err(Failure::new)?,
+        };
+        let Some(found) = going.advance(&self.list, GoTo::SLICE) else {
+            self.going = Some((to, going));
+            return Ok(Answer::GoTo { row: None, searching: true });
+        };
+        Ok(Answer::GoTo { row: Some(found.map_err(Failure::new)?), searching: false })
+    }
+
     /// Begins to export packets: those rows, or the list.
     pub(super) fn begin_export(
         &mut self,
@@ -41,16 +77,42 @@ impl Viewer {
     }
 
     /// Returns an expression, and a rule for the filter file with the text `rules`, for packets like one.
-    pub(super) fn expression(&self, row: u64, rules: &str) -> Answer {
+    pub(super) fn expression(
+        &self,
+        row: u64,
+        rules: &str,
+        set: Option<FieldSetting>,
+    ) -> Result<Answer, Failure> {
+        let set = set.map(|it| self.setting(row, it)).transpose()?;
         let packet = self.list.snapshot().record(row).map(|record| record.packet);
         let found = packet.as_ref().and_then(|packet| {
             Some((packet.kind()?.name(), packet_expression(packet, &self.catalog)?))
         });
         let rule = found.as_ref().map(|(name, like)| {
-            let rule = packet_rule(name, &like.condition, next_rule(name, rules));
-            format!("{rule}{}", rule_choices(like))
+            let rule = packet_rule(name, &like.condition, next_rule(name, rules), set.as_ref());
+            format!("{rule}{}", rule_choices(like, packet.as_ref().and_then(answer_to)))
         });
-        Answer::Expression { expression: found.map(|(_, it)| it.condition.to_string()), rule }
+        let expression = found.map(|(_, it)| it.condition.to_string());
+        Ok(Answer::Expression { expression, rule })
+    }
+
+    /// Returns the path and the value that a rule sets. A number or `true` stays one where the field has it.
+    fn setting(
+        &self,
+        row: u64,
+        FieldSetting { field, text }: FieldSetting,
+    ) -> Result<(String, Json), Failure> {
+        let details = self.list.snapshot().details(row);
+        let details = details.ok_or_else(|| Failure::new(words::MISSING))?;
+        let line =
+            details.fields.get(field).filter(|it| !it.path.is_empty() && !it.value.is_empty());
+        let why = "a rule cannot set this as a whole: select one of the fields in it";
+        let line = line.ok_or_else(|| Failure::new(why))?;
+        let is_text = line.component.is_some() || line.value.starts_with('"');
+        let value = serde_json::from_str(&text)
+            .ok()
+            .filter(|it: &Json| !is_text && (it.is_number() || it.is_boolean()));
+        Ok((line.path.clone(), value.unwrap_or_else(|| text.into())))
     }
 
     /// Adds a condition to a filter.
@@ -123,4 +185,21 @@ impl Viewer {
         let now = || session.legs.map_or(State::Play, |legs| legs.state);
         Ok((Arc::clone(&session.context), state.unwrap_or_else(now)))
     }
+}
+
+/// Returns the type and the fields of a packet with which a rule can answer: what both packets have is the same, and
+/// other fields have the simplest values.
+pub(super) fn answer_to(packet: &Packet) -> Option<(&PacketType, Json)> {
+    let protocol = &packet.context().protocol;
+    let kind = answer_type(protocol, packet.kind()?)?;
+    let own = packet.value().ok()?;
+    let mut fields = first_fields(protocol, kind);
+    for (name, value) in fields.as_object_mut()? {
+        if is_component(protocol.release(), kind, name) {
+            *value = "answer".into();
+        } else if own.get(name).and_then(Literal::of).is_some() {
+            *value = format!("={name}").into();
+        }
+    }
+    Some((kind, fields))
 }

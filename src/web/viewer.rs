@@ -10,11 +10,11 @@ use super::packet_form::{body_fields, packet_form};
 use crate::proxy::ColorStore;
 use crate::store::{Annotation, Store, search_expression};
 use crate::view::protocol::{
-    Answer, ChatLine, Failure, Found, PacketDetails, Progress, Push, Request, Row, StoreState,
-    Warning, bytes, moment, units,
+    Answer, ChatLine, Failure, Found, Progress, Push, Request, Row, StoreState, Warning, bytes,
+    moment, units,
 };
 use crate::view::{
-    Chart, Comparison, Conversation, Explanation, FindResult, Highlight, Highlights, List,
+    Chart, Comparison, Conversation, Explanation, FindResult, GoTo, Highlight, Highlights, List,
     MapState, PickedField, SLICE, SessionQuery, SortKey, Statistics, Subscription, WorldMap,
     protocols, replies, sent_packets, words,
 };
@@ -34,6 +34,8 @@ pub struct Viewer {
     pub(super) list: List,
     /// What is being exported.
     pub(super) export: Option<Export>,
+    /// The packet to go to, as it was asked for, until it is found.
+    pub(super) going: Option<(String, GoTo)>,
     conversation: Option<Conversation>,
     /// The text that its lines have.
     said: String,
@@ -78,6 +80,7 @@ impl Viewer {
             store,
             catalog,
             export: None,
+            going: None,
             conversation: None,
             said: String::new(),
             statistics: None,
@@ -135,8 +138,7 @@ impl Viewer {
             Request::Field { row, field } => self.field(row, field)?,
             Request::Details { row } => match self.list.snapshot().details(row) {
                 Some(details) => {
-                    let counterpart = self.list.snapshot().counterpart(row);
-                    let packet = PacketDetails { counterpart, ..(&details).into() };
+                    let packet = self.details(row, &details);
                     Answer::Details { row, packet: Box::new(packet) }
                 }
                 None if self.list.snapshot().row(row).is_some() => {
@@ -146,6 +148,7 @@ impl Viewer {
             },
             Request::Search { text } => self.search(&text)?,
             Request::Find { row, back } => self.find(row, back),
+            Request::GoTo { to, row, zone } => self.go_to(to, row, zone.unwrap_or_default())?,
             Request::Index { row } => {
                 let (index, found) = (self.list.index_of(row), self.list.matches().has(row));
                 Answer::Index { index, found }
@@ -251,8 +254,8 @@ impl Viewer {
             }
             Request::Export { format, rows } => self.begin_export(format, rows)?,
             Request::ExportMore {} => self.export_more()?,
-            Request::Expression { row, rules } => {
-                self.expression(row, rules.as_deref().unwrap_or_default())
+            Request::Expression { row, rules, set } => {
+                self.expression(row, rules.as_deref().unwrap_or_default(), set)?
             }
             Request::Packets { session, dir, state } => self.packet_names(session, dir, state)?,
             Request::Form { session, dir, state, packet, text, body, change } => {

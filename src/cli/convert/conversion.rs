@@ -10,7 +10,7 @@ use mitmcraft_engine::lang::Expr;
 
 use super::output_format::{OutputFormat, is_known};
 use super::packet_table::PacketTable;
-use super::whole_file::WholeFile;
+use super::whole_file::{Unfinished, WholeFile};
 use crate::cli::args::{Only, PlannedCaptures, RedactionSeed};
 use crate::cli::exit::last_error;
 use crate::cli::input::{CaptureFile, InOrder, Input, Reading};
@@ -132,18 +132,20 @@ impl Conversion {
             input = input.apart();
         }
         let mut input = input.read_first()?;
-        let whole = WholeFile::of(to);
-        let sink = match whole {
+        let cannot = || format!("cannot write `{}`", to.display());
+        let (sink, unfinished) = match WholeFile::of(to) {
             Some(whole) => {
                 let overwrite = self.options.overwrite;
                 check_file(to, overwrite).map_err(|error| claim_error(error, to))?;
-                whole.create(to, &self.options, self.session, self.table.as_ref())?
+                let (file, unfinished) = Unfinished::create(to, overwrite)?;
+                let sink = whole.create(file, &self.options, self.session, self.table.as_ref());
+                (sink.with_context(cannot)?, Some(unfinished))
             }
             None => {
                 let to = [to.to_owned()];
                 let planned = PlannedCaptures::new(&to, self.on_stdout, self.options, None)?;
                 let Some((_, sink)) = planned.create()?.pop() else { bail!("nothing to write") };
-                sink
+                (sink, None)
             }
         };
         let mut sink = WhereSink::new(self.redaction.apply(sink), self.condition.clone())
@@ -164,11 +166,8 @@ impl Conversion {
         });
         let written = written.and_then(|()| sink.finish());
         let damage = input.end();
-        let written = match whole {
-            Some(_) => WholeFile::publish(to, written),
-            None => written,
-        };
-        written.map_err(write_error).with_context(|| format!("cannot write `{}`", to.display()))?;
+        let written = written.and_then(|()| unfinished.map_or(Ok(()), Unfinished::publish));
+        written.map_err(write_error).with_context(cannot)?;
         Ok(Converted { found, damage })
     }
 }

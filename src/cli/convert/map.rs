@@ -3,9 +3,10 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use mitmcraft_engine::capture::{Sink as _, check_file, claim_file};
+use mitmcraft_engine::capture::{Sink as _, check_file};
 use mitmcraft_engine::world::{MapWriter, WorldMap};
 
+use super::whole_file::Unfinished;
 use super::world::{Scope, warn};
 use crate::cli::input::{Input, Reading};
 use crate::cli::notice::{claim_error, write_error};
@@ -71,17 +72,14 @@ impl MapConversion {
         }
         fs::create_dir_all(folder).with_context(context)?;
         // None of them appears before all are complete.
-        let mut unfinished = Unfinished(Vec::new());
+        let mut complete = Vec::new();
         for (path, map) in &pictures {
-            let mut part = path.as_os_str().to_owned();
-            part.push(".part");
-            let part = PathBuf::from(part);
-            let file = claim_file(&part, true).map_err(|error| claim_error(error, &part))?;
-            unfinished.0.push(part);
+            let (file, unfinished) = Unfinished::create(path, self.overwrite)?;
             draw(map, BufWriter::new(file)).with_context(context)?;
+            complete.push(unfinished);
         }
-        for (part, (path, map)) in unfinished.0.iter().zip(&pictures) {
-            fs::rename(part, path).with_context(context)?;
+        for (unfinished, (path, map)) in complete.into_iter().zip(&pictures) {
+            unfinished.publish().with_context(context)?;
             let (x, z) = map.origin();
             let (width, height) = map.size();
             let chunks = count(map.chunks() as u64, "chunk");
@@ -96,7 +94,6 @@ impl MapConversion {
                 ));
             }
         }
-        unfinished.0.clear();
         if report.lost_chunks > 0 {
             let lost = count(report.lost_chunks, "chunk");
             output
@@ -115,18 +112,6 @@ impl MapConversion {
         match path.exists() {
             true => check_file(path, self.overwrite).map_err(|error| claim_error(error, path)),
             false => Ok(()),
-        }
-    }
-}
-
-/// Pictures that are not complete, which are deleted if anything fails.
-struct Unfinished(Vec<PathBuf>);
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        for path in &self.0 {
-            // The error of drawing is the one to report.
-            let _ = fs::remove_file(path);
         }
     }
 }

@@ -142,7 +142,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         Some(format) if folder => format.name(Path::new("capture")),
         _ => to.clone(),
     };
-    if !is_map && (!folder || format.is_some()) {
+    if !folder || format.is_some() {
         views.check(std::slice::from_ref(&example), on_stdout)?;
     }
     let table = match &arguments.table {
@@ -167,8 +167,14 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         reading = reading.only(condition.clone());
     }
     if is_world || is_map {
-        if arguments.redaction.is_on() || arguments.only.is_some() {
-            bail!("`--redact` and `--only` are for captures, not for a world or a map");
+        let for_captures = [
+            ("--redact", arguments.redaction.is_on()),
+            ("--only", arguments.only.is_some()),
+            ("--no-body", arguments.no_body),
+            ("--annotate", arguments.annotate),
+        ];
+        if let Some((option, _)) = for_captures.iter().find(|(_, is_set)| *is_set) {
+            bail!("`{option}` is for captures, not for a world or a map");
         }
         let (scope, overwrite) =
             (Scope { at: arguments.at, session, condition }, arguments.overwrite.overwrite);

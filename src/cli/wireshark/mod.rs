@@ -4,9 +4,9 @@ mod install;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft_protocol::schema::Protocol;
+use mitmcraft_protocol::schema::{Family, Protocol};
 use mitmcraft_protocol::wireshark::write_dissector;
 
 pub(super) use extcap::Extcap;
@@ -59,11 +59,20 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let catalog = arguments.protocols.catalog()?;
     let protocols: Vec<Arc<Protocol>> = match &arguments.versions[..] {
         [] => {
-            let old = catalog.old().filter(|it| it.release().unframed_text().is_some());
+            let old = catalog.old().filter(|it| has_sessions(it));
             old.chain(catalog.protocols().cloned()).collect()
         }
         versions => {
-            let found = versions.iter().map(|it| version::find(&catalog, it));
+            let found = versions.iter().map(|name| {
+                let found = version::find(&catalog, name)?;
+                if !has_sessions(&found) {
+                    bail!(
+                        "`{name}` has no sessions that the dissector could read: name versions of \
+                         the game, such as `1.8.9`"
+                    );
+                }
+                Ok(found)
+            });
             found.collect::<anyhow::Result<_>>()?
         }
     };
@@ -83,4 +92,9 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     arguments.overwrite.write(path, text)?;
     Ok(Done::Yes)
+}
+
+/// Returns whether a protocol has sessions, unlike the pings before 1.7 and Query.
+fn has_sessions(protocol: &Protocol) -> bool {
+    !matches!(protocol.family(), Family::LegacyPing | Family::Query)
 }

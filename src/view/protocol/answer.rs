@@ -97,6 +97,13 @@ pub enum Answer {
         /// `true` if not all packets were searched yet.
         searching: bool,
     },
+    /// The packet to go to.
+    GoTo {
+        /// Its row, once it is found.
+        row: Option<u64>,
+        /// `true` if not all packets were looked at yet.
+        searching: bool,
+    },
     /// Where a packet is in the list.
     Index {
         /// The number of packets of the list before it.

@@ -46,6 +46,8 @@ pub struct PacketDetails {
     pub of: Option<u64>,
     /// The row of the packet that was sent in its place, or in whose place it was sent.
     pub counterpart: Option<u64>,
+    /// The request that it answers, or its answer.
+    pub round_trip: Option<OtherPacket>,
     /// All comments, as captures have them.
     pub comment: Option<String>,
     /// The rules of the game that it breaks.
@@ -64,6 +66,16 @@ pub struct PacketDetails {
     pub bytes: String,
     /// The number of bytes that were left out at the end.
     pub left_out: usize,
+}
+
+/// A packet that belongs to another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OtherPacket {
+    /// Its row.
+    pub row: u64,
+    /// The relation between the two, for people.
+    pub text: String,
 }
 
 /// A rule of the game that a packet breaks.
@@ -133,6 +145,7 @@ impl From<&Details> for PacketDetails {
             verdict: record.outcome.name(),
             of: record.of,
             counterpart: None,
+            round_trip: None,
             comment: record.comment.clone(),
             diagnostics: diagnose(packet).iter().map(diagnostic).collect(),
             size: packet.size(),

@@ -72,6 +72,17 @@ pub struct FormLine {
     pub text: Option<Vec<TextPiece>>,
 }
 
+/// Another value for a field, which a rule sets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FieldSetting {
+    /// The index of the field among the `fields` of the packet's details.
+    pub field: usize,
+    /// The value as a person writes it; an expression after `=`.
+    pub text: String,
+}
+
 /// A change of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

@@ -54,6 +54,8 @@ pub struct ActionInfo {
     pub names: String,
     /// A description for people.
     pub help: &'static str,
+    /// Other words by which people look for it.
+    pub words: &'static str,
     /// The heading above it.
     pub group: &'static str,
     /// The things that it does something to: it is in their context menus.
@@ -67,6 +69,7 @@ impl From<&Binding> for ActionInfo {
             keys: binding.keys,
             names: binding.key_names(),
             help: binding.help,
+            words: binding.words,
             group: binding.group.title(),
             on: binding.on,
         }

@@ -39,9 +39,9 @@ mod text_piece;
 
 pub use answer::{Answer, ChatLine, Found, SavedRules, Warning};
 pub use commands::read_body;
-pub use details::{DecodeError, Diagnostic, Field, PacketDetails};
+pub use details::{DecodeError, Diagnostic, Field, OtherPacket, PacketDetails};
 pub use failure::Failure;
-pub use form::{Form, FormChange, FormLine, FormPlace, FormProblem};
+pub use form::{FieldSetting, Form, FormChange, FormLine, FormPlace, FormProblem};
 pub use message::{ActionInfo, Hello, Login, Message};
 pub use offsets::{bytes, units};
 pub use packet_json::PacketJson;

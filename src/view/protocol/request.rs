@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{FormChange, SessionKind, SessionMark, SessionOrder};
+use super::{FieldSetting, FormChange, SessionKind, SessionMark, SessionOrder};
 use crate::view::{Combination, Highlight};
 use mitmcraft_engine::link::Side;
 use mitmcraft_protocol::schema::{Direction, State};
@@ -106,6 +106,15 @@ pub enum Request {
         row: u64,
         /// `true` to look before it instead.
         back: bool,
+    },
+    /// Finds a packet by its number, or the listed one nearest to a time; ask again while the answer is `searching`.
+    GoTo {
+        /// A number in a session (`452`), seconds since that began (`12.5 s`), or a time (`14:05`, as RFC 3339).
+        to: String,
+        /// The row of the packet whose session and day are meant.
+        row: Option<u64>,
+        /// The minutes by which the person's clock is ahead of UTC; 0 if absent.
+        zone: Option<i64>,
     },
     /// Returns where a packet is in the list.
     Index {
@@ -285,6 +294,8 @@ pub enum Request {
         row: u64,
         /// The text of the filter file that gets the rule, which has a name of its own there.
         rules: Option<String>,
+        /// What the rule sets; it adds a tag if absent.
+        set: Option<FieldSetting>,
     },
     /// Returns the names of the packets that a session can have.
     Packets {

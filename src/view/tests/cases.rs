@@ -2,8 +2,9 @@
 
 use super::HeldStep::{Drop, Forward, ForwardAll, Got, Held, Hold, Say};
 use super::Step::{
-    Chart, Clear, ColorOf, Colors, Conversation, Filter, FilterBy, Hide, Mark, Next, NextMark,
-    Previous, PreviousMark, Replies, Rows, Search, Select, Sent, Series, Session, ShowHidden, Sort,
+    Answer, Chart, Clear, ColorOf, Colors, Conversation, Filter, FilterBy, GoTo, Hide, Mark, Next,
+    NextMark, Previous, PreviousMark, Replies, Rows, Search, Select, Sent, Series, Session,
+    ShowHidden, Sort,
 };
 use super::{HeldStep, Step};
 use crate::view::Combination;
@@ -25,6 +26,31 @@ pub(super) const PACKETS: &[CasePacket] = &[
     (2, Clientbound, "update_health", ""),         // 8
     (1, Serverbound, "settings", "hello_GB"),      // 9
 ];
+
+/// Packets of which some answer others.
+pub(super) const TRIP_PACKETS: &[CasePacket] = &[
+    (1, Clientbound, "keep_alive", "7"), // 0
+    (1, Clientbound, "keep_alive", "8"), // 1
+    (2, Serverbound, "keep_alive", "7"), // 2
+    (1, Serverbound, "keep_alive", "7"), // 3
+    (1, Serverbound, "chat", "hello"),   // 4
+    (1, Clientbound, "keep_alive", "7"), // 5
+];
+
+pub(super) const TRIP_CASES: &[(&str, &[Step])] = &[(
+    "a question and its answer lead to each other, in their session and while the number is theirs",
+    &[
+        Answer(0, Some(3)),
+        Answer(3, Some(0)),
+        Answer(1, None),
+        Answer(2, None),
+        Answer(4, None),
+        Answer(5, None),
+        // Whatever is listed.
+        Filter("serverbound"),
+        Answer(3, Some(0)),
+    ],
+)];
 
 const ALL: [u64; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
@@ -173,6 +199,27 @@ pub(super) const CASES: &[(&str, &[Step])] = &[
             Previous(Some(7)),
             Previous(Some(9)),
             Previous(None),
+        ],
+    ),
+    (
+        "a person goes to a number, to a time since the session began, and to a time of the day",
+        &[
+            Select(1),
+            GoTo("8", Some(7)),
+            // Of another session, if it is only there.
+            GoTo("4", Some(3)),
+            GoTo("0.0071 s", Some(8)),
+            Select(0),
+            GoTo("0.0071 s", Some(7)),
+            GoTo("00:00:01.0042", Some(4)),
+            GoTo("1970-01-01T00:00:01.0058Z", Some(6)),
+            GoTo("11", None),
+            // A time is that of a listed packet.
+            Filter("chat"),
+            Select(1),
+            GoTo("00:00:01.005", Some(4)),
+            GoTo("23:59", Some(7)),
+            GoTo("00:00", Some(1)),
         ],
     ),
     (

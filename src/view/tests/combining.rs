@@ -70,7 +70,7 @@ fn a_rule_for_packets_like_one_is_valid_and_matches_it_whatever_a_peer_says() {
         let snapshot = store.snapshot();
         let packet = snapshot.record(0).unwrap().packet;
         let condition = packet_expression(&packet, catalog).unwrap().condition;
-        let rule = packet_rule("chat", &condition, 1);
+        let rule = packet_rule("chat", &condition, 1, None);
         assert!(condition.to_string().contains("message == "), "{condition}");
         assert!(!rule.replace('\n', "").contains(is_unseen), "{rule:?}");
         let checked = RuleSet::parse(&rule, catalog);
@@ -121,7 +121,7 @@ fn a_rule_for_packets_like_one_leaves_out_what_is_unique_to_it_and_offers_what_i
         "serverbound and keep_alive"
     );
     // Whatever a person takes the comment from is a rule.
-    let rule = packet_rule("chat_message", &told, 1) + &rule_choices(&like);
+    let rule = packet_rule("chat_message", &told, 1, None) + &rule_choices(&like, None);
     for line in ["drop  = true", "set   = { message = \"m 1\" }", "delay = \"1s\""] {
         let text = rule.replacen("tag  = \"seen\"\n", "", 1);
         let text = text.replacen(&format!("# {line}"), line, 1);

@@ -7,7 +7,7 @@ mod workbench;
 
 use std::sync::Arc;
 
-use cases::{CASES, CasePacket, HELD_CASES, SENT_CASES};
+use cases::{CASES, CasePacket, HELD_CASES, SENT_CASES, TRIP_CASES};
 use serde_json::{Value as Json, json};
 
 use crate::control::tests::Room;
@@ -50,6 +50,12 @@ pub(crate) trait Driver {
 
     /// Sorts the list by a column, `-` before it for the greatest first; empty for the order of the recording.
     fn sort(&mut self, by: &str);
+
+    /// Goes to the answer to the selected packet, or to what it answers.
+    fn answer(&mut self) -> Option<u64>;
+
+    /// Goes to a packet by its number or a time.
+    fn go_to(&mut self, text: &str) -> Option<u64>;
 
     /// Leaves out all packets so far.
     fn clear(&mut self);
@@ -109,6 +115,9 @@ pub(super) enum Step {
     Next(Option<u64>),
     Previous(Option<u64>),
     Sort(&'static str),
+    GoTo(&'static str, Option<u64>),
+    /// A packet, and the other one of a request and its answer.
+    Answer(u64, Option<u64>),
     Clear,
     Mark(u64),
     NextMark(Option<u64>),
@@ -131,12 +140,15 @@ pub(super) enum Step {
 /// Runs all cases with an interface.
 pub(crate) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
     let catalog = Arc::new(Catalog::embedded().clone());
-    let plain = || {
-        let packets = cases::PACKETS.iter().enumerate();
+    let of = |packets: &[CasePacket]| {
+        let packets = packets.iter().enumerate();
         store(packets.map(|(row, packet)| (row as u64, *packet, None)))
     };
+    let plain = || of(cases::PACKETS);
+    let trips = || of(cases::TRIP_PACKETS);
     let sent = || store(cases::SENT_PACKETS.iter().copied());
     let all = CASES.iter().map(|it| (it, plain())).chain(SENT_CASES.iter().map(|it| (it, sent())));
+    let all = all.chain(TRIP_CASES.iter().map(|it| (it, trips())));
     for ((name, steps), store) in all {
         let mut interface = create(store, Arc::clone(&catalog));
         for (place, step) in steps.iter().enumerate() {
@@ -151,6 +163,11 @@ pub(crate) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
                 }
                 Step::ShowHidden => interface.show_hidden(),
                 Step::Sort(by) => interface.sort(by),
+                Step::Answer(row, other) => {
+                    interface.select(row);
+                    assert_eq!(interface.answer(), other, "{at}");
+                }
+                Step::GoTo(text, row) => assert_eq!(interface.go_to(text), row, "{at}"),
                 Step::Clear => interface.clear(),
                 Step::Mark(row) => {
                     interface.select(row);
@@ -305,6 +322,7 @@ fn fields(name: &str, direction: Direction, text: &str) -> Json {
         ("settings", _) => json!({
             "locale": text, "viewDistance": 8, "chatFlags": 0, "chatColors": true, "skinParts": 0,
         }),
+        ("keep_alive", _) => json!({ "keepAliveId": text.parse::<i64>().unwrap() }),
         ("chat_command", _) => json!({ "command": text }),
         ("update_health", _) => json!({ "health": 20.0, "food": 20, "foodSaturation": 5.0 }),
         other => panic!("{other:?} has no fields here"),

@@ -17,6 +17,8 @@ export class Details {
     /** What is found in the fields of the packet. */
     this.sought = make("input", { id: "field-search", type: "search", spellcheck: "false", autocomplete: "off", placeholder: "field or value", "aria-label": "Find in the fields" });
     this.soughtCount = make("span", { id: "field-count" });
+    /** Shows another packet. */
+    this.onrow = (/** @type {number} */ _row) => {};
     /** What is searched in all packets. */
     this.searched = "";
     /** The bytes that this search finds. @type {Set<number>} */
@@ -45,6 +47,10 @@ export class Details {
     this.closed = new Set();
     this.tree = new VirtualList(tree, (index, line) => this.fieldLine(index, line));
     this.hex = new VirtualList(hex, (index, line) => this.hexLine(index, line));
+    facts.addEventListener("click", (event) => {
+      const row = event.target instanceof HTMLElement ? event.target.dataset.row : undefined;
+      if (row !== undefined) this.onrow(Number(row));
+    });
     tree.addEventListener("click", (event) => {
       const line = event.target instanceof Element ? event.target.closest(".line") : null;
       const node = line instanceof HTMLElement ? this.nodes[this.open[Number(line.dataset.line)] ?? -1] : undefined;
@@ -334,9 +340,11 @@ export function facts(packet) {
   if (packet.comment) pairs.push(["Comment", packet.comment]);
   for (const it of packet.diagnostics) pairs.push([it.name, it.description]);
   if (packet.left_out) pairs.push(["Bytes", `the first ${size(256 << 10)} are shown, ${size(packet.left_out)} are not`]);
-  const fact = (/** @type {string} */ name, /** @type {string} */ value, /** @type {string} */ kind) =>
-    make("div", { class: `fact ${kind}` }, make("dt", {}, name), " ", make("dd", {}, value));
+  const fact = (/** @type {string} */ name, /** @type {string} */ value, /** @type {string} */ kind, /** @type {(HTMLElement | string)[]} */ ...more) =>
+    make("div", { class: `fact ${kind}` }, make("dt", {}, name), " ", make("dd", {}, value, ...more));
   const lines = pairs.map(([name, value]) => fact(name, value, ""));
+  const { round_trip: other } = packet;
+  if (other) lines.push(fact("Round trip", other.text, "", " ", make("button", { type: "button", title: "Go to that packet (l)", "data-row": other.row }, "Go there")));
   if (packet.error) lines.push(fact("Error", `! ${packet.error.reason} (at byte ${packet.error.at})`, "error"));
   return [make("dl", {}, ...lines)];
 }

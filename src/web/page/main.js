@@ -9,9 +9,11 @@ import { Conversation } from "./conversation.js";
 import { Details } from "./details.js";
 import { Dialog, explanation } from "./dialogs.js";
 import { byId, plural, press } from "./dom.js";
+import { askFieldRule } from "./field_rule.js";
 import { FilterLine } from "./filter.js";
 import { filterHelp } from "./filter_help.js";
 import { Finder } from "./finder.js";
+import { GoTo } from "./go_to.js";
 import { HeldStrip } from "./held_strip.js";
 import { isTyping, Keyboard, keysDialog, opening } from "./keys.js";
 import { Listing } from "./listing.js";
@@ -107,6 +109,7 @@ const selectedPacket = new SelectedPacket({ connection, packets, details, pair, 
 const commands = new PacketCommands({ connection, packets, sessions, listing, control, rules, dialog, tabs, notice });
 const strip = new HeldStrip(byId("held-strip", HTMLElement), control, () => tabs.show("control"));
 const palette = new Palette(run);
+const goTo = new GoTo({ connection, packets, dialog }, openRow);
 
 /** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
 function onStatus(status, hello) {
@@ -265,7 +268,7 @@ function run(name, session) {
 
 /** The actions on selected packets, and those of them that open a form. */
 const FORMS = ["comment", "edit", "export", "rule"];
-const ON_SELECTED = [...FORMS, "compare", "explain", "hide", "hide_type", "mark", "next_mark", "only_type", "open", "previous_mark", "resend", "select"];
+const ON_SELECTED = [...FORMS, "answer", "compare", "explain", "hide", "hide_type", "mark", "next_mark", "only_type", "open", "previous_mark", "resend", "select"];
 
 /** What each action does, by its name in the program's table. @type {Record<string, (session?: number) => any>} */
 const ACTIONS = {
@@ -296,6 +299,7 @@ const ACTIONS = {
   page_up: () => lines().step(-Math.floor(lines().list.visible)),
   first: () => lines().go(0),
   last: () => lines().go(Infinity),
+  go_to: () => goTo.show(),
   follow: () => (tabs.current === "conversation" ? conversation.goToEnd() : packets.setFollow(!packets.follow)),
   open: () => (tabs.current === "conversation" ? conversation.open() : (byId("pair", HTMLElement).hidden ? byId("tree", HTMLElement) : pair.grid).focus()),
   filter: () => filter.input.focus(),
@@ -321,6 +325,7 @@ const ACTIONS = {
   mark: () => commands.mark(),
   next_mark: () => commands.nextMark(false),
   previous_mark: () => commands.nextMark(true),
+  answer: () => commands.answer(),
   comment: () => commands.comment(),
   explain: (session) => commands.explain(session),
   save: () => connection.ask("save", {}),
@@ -332,6 +337,7 @@ const ACTIONS = {
   field_or: () => selectedPacket.filterBy("or"),
   field_not: () => selectedPacket.filterBy("not"),
   field_column: () => selectedPacket.asColumn(),
+  field_rule: () => askFieldRule({ selectedPacket, commands, dialog, notice }),
   copy_value: () => selectedPacket.copy("text"),
   copy_path: () => selectedPacket.copy("column"),
   copy_bytes: () => selectedPacket.copy("hex"),
@@ -375,6 +381,7 @@ columns.onsort = () => {
   unlessLost(connection.ask("sort", columns.sort ?? {}));
   listing.remember();
 };
+details.onrow = (row) => unlessLost(openRow(row));
 pair.onselect = (path) => details.selectField(details.packet?.fields.findIndex((it) => it.path === path) ?? -1);
 followButton.addEventListener("click", () => packets.setFollow(!packets.follow));
 timeButton.addEventListener("click", nextTime);

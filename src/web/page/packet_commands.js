@@ -60,6 +60,15 @@ export class PacketCommands {
     await this.packets.jump(found.index, () => found.row);
   }
 
+  /** Goes to the answer to the selected packet, or to the request that it answers. */
+  async answer() {
+    const row = this.packets.selected;
+    const other = row === null ? null : (await this.connection.ask("details", { row })).packet?.round_trip;
+    if (!other) return this.notice.say("No packet answers this one, and it answers none.", true);
+    this.tabs.show("packets");
+    await this.listing.open(other.row);
+  }
+
   /** Asks for a comment on the selected packet. */
   comment() {
     const row = this.packets.current;
@@ -98,14 +107,16 @@ export class PacketCommands {
     await this.connection.ask("explain", { session });
   }
 
-  /** Adds a rule for packets like the selected one to the filter file. */
-  async rule() {
-    const row = this.packets.selected;
+  /**
+   * Adds a rule for packets like the selected one to the filter file.
+   * @param {import("./protocol.d.ts").FieldSetting} [set] the field that it sets
+   */
+  async rule(set, row = this.packets.selected) {
     if (row === null || !this.tabs.has("rules")) return;
     this.tabs.show("rules");
     let matched = "";
     const added = await opening.wait(this.rules.add(async (text) => {
-      const { expression = null, rule = null } = await this.connection.ask("expression", { row, rules: text });
+      const { expression = null, rule = null } = await this.connection.ask("expression", { row, rules: text, set });
       matched = expression ?? "";
       return rule;
     }, () => {

@@ -5,17 +5,18 @@ import { make, sentence } from "./dom.js";
 /** @typedef {import("./protocol.d.ts").ActionInfo} ActionInfo */
 
 /**
- * Returns the actions whose name, text or group has all words of a text: as `Interface::find` does it for the terminal.
+ * Returns the actions whose name, text, group and other words have all words of a text: as `Interface::find` does it for the terminal.
  * @param {ActionInfo[]} actions @param {string} typed
  */
 export function findActions(actions, typed) {
   const text = typed.trim().toLowerCase();
   const words = text.split(/\s+/);
-  const found = actions.filter(({ name, help, group }) => {
-    const all = `${name.replace(/_/g, " ")} ${help} ${group}`.toLowerCase();
-    return name !== "palette" && words.every((word) => all.includes(word));
+  const spaced = (/** @type {ActionInfo} */ it) => it.name.replace(/_/g, " ");
+  const found = actions.filter((it) => {
+    const all = `${spaced(it)} ${it.help} ${it.group} ${it.words}`.toLowerCase();
+    return it.name !== "palette" && words.every((word) => all.includes(word));
   });
-  const begins = (/** @type {ActionInfo} */ it) => it.name.startsWith(text);
+  const begins = (/** @type {ActionInfo} */ it) => spaced(it).startsWith(text);
   return [...found.filter(begins), ...found.filter((it) => !begins(it))];
 }
 

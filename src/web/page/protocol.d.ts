@@ -26,6 +26,8 @@ export type ActionInfo = {
   names: string,
   /** A description for people. */
   help: string,
+  /** Other words by which people look for it. */
+  words: string,
   /** The heading above it. */
   group: string,
   /** The things that it does something to: it is in their context menus. */
@@ -86,6 +88,11 @@ export type Answer = { "answer": "done", }
   /** The packet, if there is one. */
   found: Found | null,
   /** `true` if not all packets were searched yet. */
+  searching: boolean, }
+| { "answer": "go_to",
+  /** Its row, once it is found. */
+  row: number | null,
+  /** `true` if not all packets were looked at yet. */
   searching: boolean, }
 | { "answer": "index",
   /** The number of packets of the list before it. */
@@ -332,6 +339,13 @@ export type Field = {
   meaning: string | null,
   /** The text that a player reads, if it is a text component. */
   text: Array<TextPiece> | null, };
+
+/** Another value for a field, which a rule sets. */
+export type FieldSetting = {
+  /** The index of the field among the `fields` of the packet's details. */
+  field: number,
+  /** The value as a person writes it; an expression after `=`. */
+  text: string, };
 
 /** The form in which a person edits the fields of a packet. */
 export type Form = {
@@ -631,6 +645,11 @@ export type Message = {
   found: Found | null,
   /** `true` if not all packets were searched yet. */
   searching: boolean, }
+| { "answer": "go_to",
+  /** Its row, once it is found. */
+  row: number | null,
+  /** `true` if not all packets were looked at yet. */
+  searching: boolean, }
 | { "answer": "index",
   /** The number of packets of the list before it. */
   index: number,
@@ -734,6 +753,13 @@ export type Message = {
   /** The reason. */
   error: Failure, } | Push;
 
+/** A packet that belongs to another one. */
+export type OtherPacket = {
+  /** Its row. */
+  row: number,
+  /** The relation between the two, for people. */
+  text: string, };
+
 /** Everything about one packet. */
 export type PacketDetails = {
   /** Its time, as RFC 3339. */
@@ -768,6 +794,8 @@ export type PacketDetails = {
   of: number | null,
   /** The row of the packet that was sent in its place, or in whose place it was sent. */
   counterpart: number | null,
+  /** The request that it answers, or its answer. */
+  round_trip: OtherPacket | null,
   /** All comments, as captures have them. */
   comment: string | null,
   /** The rules of the game that it breaks. */
@@ -923,6 +951,13 @@ by?: string | null,
   row: number,
   /** `true` to look before it instead. */
   back: boolean, }
+| { "do": "go_to",
+  /** A number in a session (`452`), seconds since that began (`12.5 s`), or a time (`14:05`, as RFC 3339). */
+  to: string,
+  /** The row of the packet whose session and day are meant. */
+  row?: number | null,
+  /** The minutes by which the person's clock is ahead of UTC; 0 if absent. */
+  zone?: number | null, }
 | { "do": "index",
   /** Its row. */
   row: number, }
@@ -1050,7 +1085,9 @@ from?: number | null, }
   /** Its row. */
   row: number,
   /** The text of the filter file that gets the rule, which has a name of its own there. */
-  rules?: string | null, }
+  rules?: string | null,
+  /** What the rule sets; it adds a tag if absent. */
+  set?: FieldSetting | null, }
 | { "do": "packets",
   /** The session. */
   session: number,

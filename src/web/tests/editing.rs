@@ -6,9 +6,13 @@ use base64::prelude::BASE64_STANDARD;
 use super::*;
 use crate::proxy::{FilterFiles, RuleEditor};
 use crate::view::protocol::{Answer, Form, FormChange, FormLine, Request};
+use crate::view::{packet_expression, rule_choices};
 use crate::web::packet_form::{check, first_fields, packet_form};
+use crate::web::packet_requests::answer_to;
 use mitmcraft_engine::capture::{EventKind, LegState, read_capture};
+use mitmcraft_engine::filter::RuleSet;
 use mitmcraft_engine::lang::Expr;
+use mitmcraft_protocol::schema::random_body;
 
 fn viewer(store: &Arc<Store>) -> Viewer {
     Viewer::new(Arc::clone(store), Arc::new(Catalog::embedded().clone()))
@@ -87,12 +91,12 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
     let hex = text("hex", json!([1]));
     assert!(hex.ends_with("update_time, 17 bytes\n000000  03 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00\n000010  00\n"), "{hex}");
     let rules = text("rule", json!([1]));
-    let checked = mitmcraft_engine::filter::RuleSet::parse(&rules, Catalog::embedded());
+    let checked = RuleSet::parse(&rules, Catalog::embedded());
     assert_eq!(checked.rules.unwrap().counts().len(), 1, "{rules}");
     assert!(rules.contains("when = \"clientbound and update_time\"\n"), "{rules}");
     // Every name is another one, and packets that are alike have one rule.
     let many = text("rule", json!([0, 1, 1, 2, 100, 101, 101]));
-    let checked = mitmcraft_engine::filter::RuleSet::parse(&many, Catalog::embedded());
+    let checked = RuleSet::parse(&many, Catalog::embedded());
     // Names of old versions are warned about.
     assert!(checked.faults.iter().all(|it| it.severity.name() == "warning"), "{many}");
     let names: Vec<_> = checked.rules.unwrap().counts().into_iter().map(|it| it.name).collect();
@@ -129,6 +133,69 @@ fn the_expression_for_a_packet_matches_it_in_spite_of_odd_texts() {
     let (expr, _) = Expr::parse(text, Catalog::embedded()).unwrap();
     assert!(text.contains(r#"message == "{\"text\""#), "{text}");
     assert!(expr.matches(&store.snapshot().record(0).unwrap()));
+}
+
+#[test]
+fn a_rule_for_a_packet_sets_the_field_that_was_changed_and_offers_an_answer() {
+    let store = store(2);
+    let mut viewer = viewer(&store);
+    let mut rule = |set: Json| {
+        let request = json!({ "do": "expression", "row": 0, "set": set });
+        let answer = viewer.ask(&request);
+        answer["rule"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let field = |viewer: &mut Viewer, path: &str| {
+        let details = viewer.ask(&json!({ "do": "details", "row": 0 }));
+        let fields = details["packet"]["fields"].as_array().unwrap();
+        fields.iter().position(|it| it["path"] == path).unwrap()
+    };
+    let parsed = |text: &str| RuleSet::parse(text, Catalog::embedded());
+    let [message, position] =
+        ["message", "position"].map(|path| field(&mut self::viewer(&store), path));
+    for (field, text, line) in [
+        (message, "hello \"you\"", r#"set  = { message = 'hello "you"' }"#),
+        (position, "2", "set  = { position = 2 }"),
+        (position, "=position + 1", r#"set  = { position = "=position + 1" }"#),
+    ] {
+        let made = rule(json!({ "field": field, "text": text }));
+        assert!(made.contains(&format!("\n{line}\n")), "{made}");
+        let checked = parsed(&made);
+        assert!(checked.rules.is_some(), "{made}: {:?}", checked.faults);
+    }
+    let offered = rule(Json::Null);
+    let line = r#"send  = [{ to = "server", packet = "chat", fields = { message = "=message" } }]"#;
+    let text = offered.replace("tag  = \"seen\"\n", "").replace(&format!("# {line}"), line);
+    assert!(text.contains(&format!("\n{line}\n")), "{offered}");
+    let checked = parsed(&text);
+    assert!(checked.rules.is_some(), "{text}: {:?}", checked.faults);
+}
+
+#[test]
+fn an_answer_that_is_offered_is_a_rule_for_every_packet() {
+    let catalog = Catalog::embedded();
+    let mut offered = 0;
+    for version in [47, 765] {
+        let protocol = catalog.find(version).unwrap().protocol;
+        let client = ([127, 0, 0, 1], 1).into();
+        let context = Arc::new(Context::new(1, Timestamp(0), client, Arc::clone(&protocol)));
+        for kind in protocol.packets().iter().filter(|it| it.state() == State::Play) {
+            let body = random_body(&protocol, kind, &[]);
+            let content = Content::Frame(Frame::from_body(body.into()));
+            let (direction, context) = (kind.direction(), Arc::clone(&context));
+            let packet = Packet::new(context, 1, Timestamp(0), direction, State::Play, content);
+            let answer = answer_to(&packet);
+            let like = packet_expression(&packet, catalog).unwrap();
+            let choices = rule_choices(&like, answer);
+            let Some(send) = choices.lines().find_map(|it| it.strip_prefix("# send")) else {
+                continue;
+            };
+            let rule = format!("[[rule]]\nwhen = '{}'\nsend{send}\n", kind.name());
+            let checked = RuleSet::parse(&rule, catalog);
+            assert!(checked.rules.is_some(), "{rule}: {:?}", checked.faults);
+            offered += 1;
+        }
+    }
+    assert!(offered > 50, "{offered}");
 }
 
 #[test]

@@ -525,6 +525,18 @@ impl Driver for Driven {
         while self.viewer.advance(&mut Vec::new()) {}
     }
 
+    fn go_to(&mut self, text: &str) -> Option<u64> {
+        let request = json!({ "do": "go_to", "to": text, "row": self.selected });
+        let found = ask(&mut self.viewer, &request)["row"].as_u64()?;
+        self.selected = found;
+        Some(found)
+    }
+
+    fn answer(&mut self) -> Option<u64> {
+        let details = ask(&mut self.viewer, &json!({ "do": "details", "row": self.selected }));
+        details["packet"]["round_trip"]["row"].as_u64()
+    }
+
     fn clear(&mut self) {
         ask(&mut self.viewer, &json!({ "do": "clear" }));
         self.view();

@@ -51,6 +51,16 @@ fn a_map_appears_when_it_is_complete() {
     assert!(refuses(&early).contains("no whole chunk of 1.2 or later"));
     assert_eq!(fs::read(&map).unwrap(), before);
     assert_eq!(names(&folder), ["map.png"]);
+    // Nor is a file replaced that has the name of a picture that is not complete.
+    let part = folder.join("other.png.part");
+    fs::write(&part, "mine").unwrap();
+    let other = ["convert", text(&sample), text(&folder.join("other.png"))].map(str::to_owned);
+    let other: Vec<&str> = other.iter().map(String::as_str).collect();
+    assert!(refuses(&other).contains("other.png.part"));
+    assert_eq!(fs::read(&part).unwrap(), b"mine");
+    Program::mitmcraft(&[&other[..], &["--overwrite"]].concat()).succeed();
+    assert_eq!(names(&folder), ["map.png", "other.png"]);
+    fs::remove_file(folder.join("other.png")).unwrap();
     // In a folder, each dimension has a picture.
     let all = folder.join("all");
     let convert = ["convert", text(&sample), text(&all), "--format", "map"];
@@ -61,8 +71,11 @@ fn a_map_appears_when_it_is_complete() {
     Program::mitmcraft(&convert).succeed();
     assert_eq!(names(&all), ["overworld.png"]);
     for (more, said) in [
-        (&["--redact"][..], "are for captures, not for a world or a map"),
-        (&["--only", "packets"], "are for captures, not for a world or a map"),
+        (&["--redact"][..], "`--redact` is for captures, not for a world or a map"),
+        (&["--only", "packets"], "`--only` is for captures, not for a world or a map"),
+        (&["--no-body"], "`--no-body` is for captures, not for a world or a map"),
+        (&["--annotate"], "`--annotate` is for captures, not for a world or a map"),
+        (&["--pcap-view", "json"], "`--pcap-view json` needs a `.pcapng` file"),
     ] {
         let said_so = refuses(&[&convert[..], more].concat());
         assert!(said_so.contains(said), "{said_so}");

@@ -169,6 +169,16 @@ fn the_dissector_is_written_to_a_folder_that_does_not_exist_yet() {
 }
 
 #[test]
+fn a_dissector_is_not_written_for_what_has_no_sessions() {
+    let file = scratch_file("none.lua");
+    for name in ["legacy-ping", "query"] {
+        let said = refuses(&["wireshark", name, "1.8.9", "-o", text(&file)]);
+        assert!(said.contains(&format!("`{name}` has no sessions")), "{said}");
+        assert!(!file.exists());
+    }
+}
+
+#[test]
 fn import_describes_a_version_by_its_reports() {
     let (folder, file) = (scratch_file("reports"), scratch_file("new.json"));
     write_reports(&folder);

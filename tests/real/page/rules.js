@@ -99,14 +99,16 @@ async function rules ({ page, apply, selected, shows, until, accessible, picture
   await shows('#rule-message', /^Saved\.$/)
   fs.writeFileSync(file, theirs)
   await until(async () => await page.inputValue('#rule-text') === theirs, 'it is read again')
-  // A rule from a packet.
+  // A rule from a field of a packet.
   await apply('held_item_slot and serverbound and pkt.origin == "client"')
   await page.focus('#list')
   await press('Home')
   await selected(0, /slotId=3/)
-  await press('R')
-  await until(async () => /when = "serverbound and held_item_slot and slotId == 3"\ntag/.test(await page.inputValue('#rule-text')), 'the rule of the packet')
-  await page.fill('#rule-text', (await page.inputValue('#rule-text')).replace(/tag {2}= "seen"/, 'set = { slotId = 6 }'))
+  await click(page.locator('#tree .line', { hasText: 'slotId' }))
+  await press('M')
+  await page.fill('#field-value', '6')
+  await press('Enter')
+  await until(async () => /when = "serverbound and held_item_slot and slotId == 3"\nset {2}= { slotId = 6 }\n/.test(await page.inputValue('#rule-text')), 'the rule of the field')
   // Nothing that is not saved is lost without a question.
   const unload = () => page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })))
   assert(await unload(), 'the page asks')

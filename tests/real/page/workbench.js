@@ -80,6 +80,15 @@ async function palette ({ page, shows, until, accessible, picture, click, press,
   await press('t')
   await shows('#time-mode', /absolute/)
   await click('#tab-packets')
+  await press('Control+g')
+  await accessible('go to')
+  await page.fill('#go-to', '99999999')
+  await press('Enter')
+  await shows('#go-to-message', /there is no packet 99999999: session 1 has 1 to/)
+  await page.fill('#go-to', '3')
+  await press('Enter')
+  await page.locator('#dialog').waitFor({ state: 'hidden' })
+  await shows('#facts', /no\. 3,/)
 }
 
 // A field becomes a filter and a column, and is copied.

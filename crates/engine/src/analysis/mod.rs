@@ -33,7 +33,7 @@ pub use diff::{
     Change, DiffSide, Differ, Difference, EqualPairs, Ignore, IgnoreError, LegDiffer, TickDiffer,
 };
 pub(crate) use diff::{ends_tick, entity_ids, fingerprint};
-pub(crate) use exchange::{Exchange, ExchangeRole};
+pub use exchange::{Exchange, ExchangeRole};
 pub use followed_states::FollowedStates;
 pub(crate) use join::{Join, Waiting, game_mode};
 pub use join::{JoinCheck, StuckJoin};

@@ -242,7 +242,7 @@ fn to_json(tag: &Tag, depth: usize) -> Json {
 }
 
 /// The most common translations; the other texts of the game may not be redistributed.
-const TRANSLATIONS: [(&str, &str); 9] = [
+pub(crate) const TRANSLATIONS: [(&str, &str); 9] = [
     ("chat.type.text", "<%s> %s"),
     ("chat.type.emote", "* %s %s"),
     ("chat.type.announcement", "[%s] %s"),

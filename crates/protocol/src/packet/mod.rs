@@ -25,6 +25,7 @@ mod undecoded;
 
 pub use self::glob::{Glob, glob_matches};
 pub use cause::Cause;
+pub(crate) use chat::TRANSLATIONS;
 pub use chat::{plain_nbt, plain_text, replace_nbt, replace_text};
 pub use context::Context;
 pub use diagnostic::Diagnostic;

@@ -714,8 +714,150 @@ local encodings = { ENC_UTF_8, ENC_UTF_16 + ENC_BIG_ENDIAN, ENC_ISO_8859_1 }
 -- The fields with what is said, for the Info column.
 local SAID = {}
 for _, path in ipairs({ "chat.message", "chat_message.message", "chat_command.command",
-  "chat_command_signed.command", "player_chat.plainMessage", "system_chat.content" }) do
+  "chat_command_signed.command", "player_chat.plainMessage", "profileless_chat.message",
+  "system_chat.content" }) do
   SAID[path] = true
+end
+
+-- Components are texts, lists, or tables of their fields.
+
+local function utf8_of(code)
+  if code < 128 then return string.char(code) end
+  local rest, lead = "", 64
+  while code >= lead do
+    rest = string.char(128 + code % 64) .. rest
+    code, lead = floor(code / 64), lead == 64 and 32 or lead / 2
+  end
+  return string.char(256 - 2 * lead + code) .. rest
+end
+
+local ESCAPED = { b = " ", f = " ", n = " ", r = " ", t = " " }
+
+-- Returns the text of a JSON string from behind its first quote on, and the place behind it.
+local function json_text(s, at)
+  local parts = {}
+  while true do
+    local stop = s:find('["\\]', at) or error("text without its end", 0)
+    parts[#parts + 1] = sub(s, at, stop - 1)
+    if byte(s, stop) == 34 then return table.concat(parts), stop + 1 end
+    local kind, code = s:match("^(.)(%x?%x?%x?%x?)", stop + 1)
+    at = stop + 2
+    if kind == "u" and #code == 4 then
+      code, at = tonumber(code, 16), at + 4
+      local low = code >= 55296 and code < 56320 and s:match("^\\u([dD][c-fC-F]%x%x)", at)
+      if low then
+        code, at = 65536 + (code - 55296) * 1024 + tonumber(low, 16) - 56320, at + 6
+      end
+      parts[#parts + 1] = utf8_of(code)
+    else
+      parts[#parts + 1] = ESCAPED[kind] or kind or ""
+    end
+  end
+end
+
+-- Returns a value of JSON, in which numbers are texts, and the place behind it.
+local function json_value(s, at, levels)
+  if levels == 0 then error("too many levels", 0) end
+  at = s:find("%S", at) or error("no value", 0)
+  local open = sub(s, at, at)
+  if open == '"' then return json_text(s, at + 1) end
+  local close = open == "{" and "}" or open == "[" and "]"
+  if not close then
+    local plain, behind = s:match("^([%w+.-]+)()", at)
+    return plain == "null" and "" or plain or error("no value", 0), behind
+  end
+  local it, sign = {}, nil
+  local behind = s:match("^%s*%" .. close .. "()", at + 1)
+  if behind then return it, behind end
+  at = at + 1
+  repeat
+    local key = #it + 1
+    if open == "{" then
+      key, at = json_value(s, at, levels - 1)
+      at = s:match("^%s*:()", at) or error("no colon", 0)
+    end
+    it[key], at = json_value(s, at, levels - 1)
+    sign, at = s:match("^%s*([,%]}])()", at)
+  until sign ~= ","
+  if sign ~= close then error("no end", 0) end
+  return it, at
+end
+
+-- Returns a component in NBT that was passed over already.
+local function nbt_component(w, kind)
+  if kind == 8 then return nbt_text(w) end
+  local it, at = {}, w.at
+  if kind == 9 then
+    local of, count = u8(w), unsigned(w, 4)
+    if of == 0 or count >= 2147483648 then return it end
+    for place = 1, count do it[place] = nbt_component(w, of) end
+    return it
+  elseif kind == 10 then
+    while true do
+      local of = u8(w)
+      if of == 0 then return it end
+      local name = nbt_text(w)
+      it[name] = nbt_component(w, of)
+    end
+  end
+  nbt_payload(w, nil, kind, "", 512)
+  if kind > 4 then return "" end
+  local range = w.tvb:range(at, w.at - at)
+  return tostring(kind == 4 and range:int64() or range:int())
+end
+
+-- Adds the texts of a component to `parts`, as the game puts them together.
+local function add_texts(parts, component, levels)
+  if type(component) ~= "table" or levels == 0 then
+    if type(component) == "string" then parts[#parts + 1] = component end
+    return
+  end
+  local function add(inner) add_texts(parts, inner, levels - 1) end
+  for _, part in ipairs(component) do add(part) end
+  local key, with, score = component.translate, component.with, component.score
+  if type(with) ~= "table" then with = {} end
+  if type(score) ~= "table" then score = {} end
+  if type(key) ~= "string" then
+    add(component.text or component[""] or component.selector or component.keybind or score.value
+      or score.name)
+    return add(component.extra)
+  end
+  local pattern = TRANSLATIONS[key] or component.fallback
+  if type(pattern) ~= "string" then
+    pattern = key:gsub("%%", "%%%%") .. (" %s"):rep(#with)
+  end
+  local count, at = 0, 1
+  while true do
+    local sign = pattern:find("%", at, true)
+    parts[#parts + 1] = sub(pattern, at, sign and sign - 1)
+    if not sign then break end
+    -- The next argument, or the one with this number.
+    local place, behind = pattern:match("^(%d+)%$s()", sign + 1)
+    behind = behind or pattern:match("^s()", sign + 1)
+    if behind then
+      if not place then count, place = count + 1, count + 1 end
+      add(with[tonumber(place)])
+    else
+      parts[#parts + 1] = "%"
+    end
+    at = behind or pattern:match("^%%?()", sign + 1)
+  end
+  add(component.extra)
+end
+
+-- What a component says.
+local function said(component)
+  local parts = {}
+  add_texts(parts, component, 64)
+  return table.concat(parts)
+end
+
+-- What a text says, which may be a component in JSON.
+local function said_by_text(text)
+  if not text:find('^%s*[{%["]') then return text end
+  local ok, component, behind = pcall(json_value, text, 1, 64)
+  if ok and not text:find("%S", behind) then return said(component) end
+  return text
 end
 
 local function text(w, tree, node, size, encoding)
@@ -725,7 +867,7 @@ local function text(w, tree, node, size, encoding)
   show_text(tree, w.tvb, node.path, at, size, encodings[encoding])
   if SAID[node.path] and size > 0 then
     local range = w.tvb:range(at, size)
-    w.said = encoding == 2 and range:ustring() or range:string(encodings[encoding])
+    w.said = said_by_text(encoding == 2 and range:ustring() or range:string(encodings[encoding]))
   end
   if encoding == 2 then return nil end
   local seen = sub(w.s, at + 1, w.at)
@@ -971,6 +1113,10 @@ ops[22] = function(w, ty, tree, node)
   if size <= MAX_NBT then
     local again = { s = w.s, tvb = w.tvb, at = start, size = w.size, version = w.version }
     nbt_payload(again, item, kind, name, 512)
+    if SAID[node.path] then
+      again.at = start
+      w.said = said(nbt_component(again, kind))
+    end
   end
   return nil
 end
@@ -1195,15 +1341,8 @@ local function drive(connection, direction, packet, root)
   end
 end
 
--- What is said, on one line and not too long; the texts of a component without its other parts.
+-- What is said, on one line and not too long.
 local function shorten(said)
-  if said:find("^%s*[{%[]") then
-    local parts = {}
-    for part in said:gsub('"with"%s*:%s*%[', '[ "text":'):gmatch('"text"%s*:%s*"([^"]*)"') do
-      parts[#parts + 1] = part
-    end
-    if #parts > 0 then said = table.concat(parts, " ") end
-  end
   -- Without the codes of colours.
   said = said:gsub("\194\167.", ""):gsub("%c", " ")
   if #said <= 80 then return said end
@@ -1439,12 +1578,17 @@ local function new_connection(tvb, source)
   }
 end
 
+-- The sender of a segment, and both ends of its connection.
+local function ends_of(pinfo)
+  local source = tostring(pinfo.src) .. " " .. pinfo.src_port
+  local target = tostring(pinfo.dst) .. " " .. pinfo.dst_port
+  return source, source < target and source .. " " .. target or target .. " " .. source
+end
+
 function proto.dissector(tvb, pinfo, tree)
   local size = tvb:len()
   if size == 0 then return 0 end
-  local source = tostring(pinfo.src) .. " " .. pinfo.src_port
-  local target = tostring(pinfo.dst) .. " " .. pinfo.dst_port
-  local ends = source < target and source .. " " .. target or target .. " " .. source
+  local source, ends = ends_of(pinfo)
   local key = pinfo.number .. " " .. tvb:offset() .. " " .. size
   local connection
   if pinfo.visited then
@@ -1519,10 +1663,11 @@ local stream_of = Field.new("tcp.stream")
 -- On any port, connections whose first bytes are a handshake: in the middle of another protocol's
 -- stream, bytes may look like one.
 local function heuristic(tvb, pinfo, tree)
-  local stream = stream_of()
-  if not stream then return false end
-  stream = stream.value
-  begins[stream] = begins[stream] or pinfo.number
+  local stream, _, ends = stream_of(), ends_of(pinfo)
+  -- Without the number of the stream, a later one of the same ends is known by a whole handshake only.
+  local again = not stream and connections[ends] and begins_again(tvb)
+  stream = stream and stream.value or ends
+  begins[stream] = not again and begins[stream] or pinfo.number
   if begins[stream] ~= pinfo.number then return false end
   if tvb:len() < 7 then return false end
   local s = tvb:raw(0, math.min(tvb:len(), 300))

@@ -8,8 +8,10 @@ mod tables;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::packet::TRANSLATIONS;
 use crate::schema::{Family, Protocol, Release};
 use fields::{Fields, LEVELS};
+use tables::quoted;
 
 /// Writes a Wireshark dissector of these versions in Lua, from Alpha on. It is registered for `ports`; connections
 /// on other ports are recognised by their handshake.
@@ -43,6 +45,10 @@ pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
     let _ = writeln!(out, "local OLD = {{}}");
     let snapshots = Release::snapshots().map(|(release, first)| format!("{{{release},{first}}},"));
     let _ = writeln!(out, "local SNAPSHOTS = {{{}}}", snapshots.collect::<String>());
+    let _ = writeln!(out, "-- What the most common translations say.");
+    let texts =
+        TRANSLATIONS.iter().map(|(key, text)| format!("[{}]={}", quoted(key), quoted(text)));
+    let _ = writeln!(out, "local TRANSLATIONS = {{{}}}", texts.collect::<Vec<_>>().join(","));
     out.push_str("local FIELDS = [[\n");
     fields.write(&mut out);
     out.push_str("]]\n\n");
