@@ -32,7 +32,7 @@ fn actions_are_found_by_all_words_of_their_name_text_and_heading_the_name_first(
     assert_eq!(found(" HIDE  type ", false), [Action::HideType]);
     assert_eq!(found("kick", true), [Action::Kick]);
     assert_eq!(found("hol", true)[0], Action::Hold, "its name begins so");
-    for text in ["jump", "go to", "number", "row to"] {
+    for text in ["jump", "go to", "number", "row number"] {
         assert_eq!(found(text, false), [Action::GoTo], "{text}");
     }
     assert!(!found("", true).contains(&Action::Palette));

@@ -18,7 +18,7 @@ test('actions are found by all words of their name, text and heading, the name f
   const found = typed => findActions(ACTIONS, typed).map(it => it.name)
   assert.deepStrictEqual(found(''), ['go_to', 'filter', 'hide_type', 'mark', 'hold', 'forward'])
   assert.deepStrictEqual(found(' HIDE  type '), ['hide_type'])
-  for (const typed of ['jump', 'go to', 'number', 'row to']) assert.deepStrictEqual(found(typed), ['go_to'])
+  for (const typed of ['jump', 'go to', 'number', 'row number']) assert.deepStrictEqual(found(typed), ['go_to'])
   assert.deepStrictEqual(found('packet'), ['go_to', 'hide_type', 'mark', 'hold', 'forward'])
   assert.deepStrictEqual(found('ho'), ['hold'])
   assert.deepStrictEqual(found('running hold'), ['hold'])
