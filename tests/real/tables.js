@@ -19,8 +19,11 @@ function types (section) {
   let id = 0
   const definitions = head.sections[section].map(step => {
     const [name, json] = lines[id += step].split('\t')
-    // An extension of ProtoDef.
-    const definition = JSON.parse(json, (key, value) => key === 'negative' ? undefined : value)
+    // Extensions of ProtoDef.
+    const definition = JSON.parse(json, (key, value) => {
+      if (key === 'negative') return undefined
+      return value?.[0] === 'sized' ? ['buffer', { countType: value[1].countType }] : value
+    })
     return [name, name === 'packet' ? packets(definition) : definition]
   })
   return Object.fromEntries(definitions)

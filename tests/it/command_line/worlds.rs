@@ -72,8 +72,8 @@ fn a_world_that_cannot_be_made_leaves_nothing_behind() {
     fs::remove_dir_all(&world).unwrap();
     for (more, said) in [
         (&["--at", "x"][..], "expected seconds since the session began (`12.5`)"),
-        (&["--redact"], "are for captures, not for a world or a map"),
-        (&["--only", "packets"], "are for captures, not for a world or a map"),
+        (&["--redact"], "`--redact` is for captures, not for a world or a map"),
+        (&["--only", "packets"], "`--only` is for captures, not for a world or a map"),
     ] {
         let said_so = refuses(&[&convert[..], more].concat());
         assert!(said_so.contains(said), "{said_so}");
