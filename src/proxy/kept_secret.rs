@@ -40,19 +40,20 @@ pub enum KeptSecretError {
     },
 }
 
-/// Returns the token of `--web`, from a file in `folder` that [keeps it](kept_secret).
+/// Returns the token of `--web` that a file in `folder` keeps: 128 bits in hex, new if there is no file yet. Only its
+/// owner can read it.
 ///
 /// # Errors
-/// See [`kept_secret`].
+/// If the file cannot be used, or its secret cannot be trusted.
 pub fn kept_token(folder: &Path) -> Result<Secret, KeptSecretError> {
     kept_secret(&folder.join("web-token"))
 }
 
-/// Returns the path at which this user's games find their services, from a file in `folder` that
-/// [keeps it](kept_secret).
+/// Returns the path at which this user's games find their services, which a file in `folder` keeps: 128 bits in hex,
+/// new if there is no file yet. Only its owner can read it.
 ///
 /// # Errors
-/// See [`kept_secret`].
+/// If the file cannot be used, or its secret cannot be trusted.
 pub fn endpoint_key(folder: &Path) -> Result<Secret, KeptSecretError> {
     kept_secret(&folder.join("auth-endpoint"))
 }

@@ -57,7 +57,7 @@ impl<'a, V: Visitor + ?Sized> Walk<'a, '_, V> {
             depth: self.depth,
             empty: self.empty,
             fields: self.fields,
-            ..Walk::new(self.types, self.sizes, window.clone(), visitor)
+            ..Walk::new(self.types, self.sizes, *window, visitor)
         };
         let read = trial.value(of, FrameMark::default(), false);
         let fits = read.is_ok() && trial.reader.is_empty();
