@@ -77,7 +77,7 @@ const FILES: [(&str, &str); 5] = [
     ),
     (
         "send to the client",
-        "[[rule]]\nwhen = 'serverbound and chat and message contains \"!\"'\nsend = [{ to = 'client', packet = 'update_time', fields = { age = [0, 1], time = [0, 1] } }]",
+        "[[rule]]\nwhen = 'serverbound and chat and message contains \"!\"'\nsend = [{ to = 'client', packet = 'update_time', fields = { age = 1, time = 1 } }]",
     ),
     (
         "delay packets",

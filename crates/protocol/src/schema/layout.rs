@@ -52,6 +52,10 @@ impl<'p> Layout<'p> {
                     self.field(*otherwise, path, condition, depth);
                 }
             }
+            Type::Sized { of, .. } => {
+                self.leaf(path.to_owned(), self.wire(id), condition);
+                self.field(*of, path, condition, depth);
+            }
             _ => {
                 self.leaf(path.to_owned(), self.wire(id), condition);
                 self.content(id, path, None, depth);
@@ -269,7 +273,8 @@ mod tests {
 
     fn layout(version: i32, name: &str) -> Vec<String> {
         let protocol = Catalog::embedded().find(version).unwrap().protocol;
-        let packet = protocol.named(State::Play, Direction::Clientbound, name).unwrap();
+        let mut sides = Direction::ALL.into_iter();
+        let packet = sides.find_map(|side| protocol.named(State::Play, side, name)).unwrap();
         let line = |field: &super::LayoutField| {
             let condition = field.condition.as_ref().map(|it| format!(" if {it}"));
             format!("{}: {}{}", field.path, field.wire, condition.unwrap_or_default())
@@ -298,6 +303,11 @@ mod tests {
         );
         let damage = layout(777, "damage_event");
         assert!(damage.contains(&"sourcePosition: container if a bool before it is true".into()));
+        let creative = layout(777, "set_creative_slot");
+        let data = creative.iter().filter_map(|row| row.strip_prefix("item.components[*].data: "));
+        let data: Vec<&str> = data.collect();
+        assert_eq!(data[0], "a value in bytes, VarInt length");
+        assert!(data[1..].iter().all(|row| row.contains(" if type is ")), "{data:#?}");
         let item = layout(47, "set_slot");
         assert!(
             item.iter().any(|row| row.starts_with("item.itemCount: i8 if blockId is")),
