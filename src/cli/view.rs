@@ -6,6 +6,7 @@ use clap::Args;
 use mitmcraft::proxy::Stop;
 use mitmcraft::store::{Store, StoreOptions};
 use mitmcraft::tui::App;
+use mitmcraft::view::protocol::Failure;
 use mitmcraft::web::{Opener, WebOptions};
 use mitmcraft_protocol::schema::Catalog;
 
@@ -16,7 +17,7 @@ use super::input::{Progress, capture_files};
 use super::output::Output;
 use super::signals;
 use super::terminal_interface::TerminalInterface;
-use super::view_sources::{ViewFile, ViewSources};
+use super::view_sources::{Turn, ViewFile, ViewSources};
 
 /// Browse captures in the terminal or in a browser
 #[derive(Debug, Args)]
@@ -84,10 +85,11 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         store: Arc::clone(&store),
         output: *output,
         sent: Arc::default(),
+        turn: Turn::default(),
     };
     let opening = sources.clone();
     options.opener = Some(Opener::new(StoreOptions::default().spool, move |sent, name| {
-        opening.open_sent(sent, name).map_err(|error| chain(&error))
+        opening.open_sent(sent, name).map_err(|error| Failure::new(chain(&error)))
     }));
     let server = arguments.web.bind(options).await?;
     arguments.web.warn(output);

@@ -1,6 +1,7 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek as _, stdin};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -32,6 +33,7 @@ pub(super) struct ViewSources {
     pub(super) output: Output,
     /// The file of the capture that a page has sent, while it is read.
     pub(super) sent: Arc<Mutex<Option<NamedTempFile>>>,
+    pub(super) turn: Turn,
 }
 
 impl ViewSources {
@@ -40,6 +42,9 @@ impl ViewSources {
         let length = |file: &ViewFile| file.path.metadata().map_or(0, |it| it.len());
         self.store.expect_bytes(files.iter().map(length).sum());
         for file in files {
+            if self.turn.is_over() {
+                return;
+            }
             self.store.begin(&file.name);
             if let Err(error) = self.read(file) {
                 let why = chain(&error);
@@ -50,18 +55,19 @@ impl ViewSources {
         self.store.set_complete();
     }
 
-    /// Opens a capture that a page has sent, and reads it into a store of its own. The file is deleted once it is read:
-    /// what is still needed of it is read through its handle.
+    /// Opens a capture that a page has sent, and reads it into a store of its own; what was read before is read no
+    /// further. The file is deleted once it is read: what is still needed of it is read through its handle.
     ///
     /// # Errors
     /// If it is not a capture.
     pub(super) fn open_sent(&self, sent: NamedTempFile, name: &str) -> anyhow::Result<Arc<Store>> {
         let store = Arc::new(Store::new(StoreOptions::within(self.memory.bytes())));
         store.set_limit(Limit::Opened);
-        let sources = Self { store: Arc::clone(&store), ..self.clone() };
         let path = sent.path().to_owned();
         let file = ViewFile { path, name: name.to_owned(), is_sent: true };
-        sources.check(&file)?;
+        self.check(&file)?;
+        let turn = self.turn.next();
+        let sources = Self { store: Arc::clone(&store), turn, ..self.clone() };
         *self.sent() = Some(sent);
         let read = move || {
             sources.read_all(std::slice::from_ref(&file));
@@ -144,6 +150,9 @@ impl ViewSources {
     /// Reads the entries of a capture. Bodies are kept in a file of the store.
     fn take(&self, name: &str, entries: Entries) -> anyhow::Result<Taken> {
         for entry in read_ahead(entries, entry_size)? {
+            if self.turn.is_over() {
+                break;
+            }
             match entry {
                 Ok(entry) => self.store.push(&entry),
                 Err(ReadError::Foreign) => return Ok(Taken::Foreign),
@@ -163,6 +172,9 @@ impl ViewSources {
             Some(entry.map(|entry| (entry, reader.body_end)))
         });
         for read in read_ahead(Box::new(located), |(entry, _)| entry_size(entry))? {
+            if self.turn.is_over() {
+                break;
+            }
             match read {
                 Ok((entry, end)) => {
                     let start = end.and_then(|end| end.checked_sub(entry_size(&entry) as u64));
@@ -198,6 +210,9 @@ impl ViewSources {
         self.store.expect_bytes(file.metadata().map_or(0, |it| it.len()));
         let reader = BufReader::with_capacity(CHUNK, self.counted(file));
         for captured in PcapReader::new(unpack(reader).with_context(context)?) {
+            if self.turn.is_over() {
+                return Ok(());
+            }
             match captured {
                 Ok(captured) => traffic.handle(&captured),
                 Err(error) => fault = Some(error),
@@ -225,6 +240,24 @@ impl ViewSources {
         let why = format!("`{name}`: {}", read_error(error));
         self.output.warning(&why);
         self.store.note_unread(&why);
+    }
+}
+
+/// The turn of one of the captures that are viewed one after the other. It is over once another one is opened.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Turn {
+    newest: Arc<AtomicUsize>,
+    own: usize,
+}
+
+impl Turn {
+    fn next(&self) -> Self {
+        let own = self.newest.fetch_add(1, Ordering::Relaxed) + 1;
+        Self { newest: Arc::clone(&self.newest), own }
+    }
+
+    fn is_over(&self) -> bool {
+        self.newest.load(Ordering::Relaxed) != self.own
     }
 }
 
@@ -288,6 +321,7 @@ mod tests {
             store: Arc::new(Store::new(StoreOptions::whole())),
             output: Output::new(Color::default(), LogFormat::default()),
             sent: Arc::default(),
+            turn: Turn::default(),
         }
     }
 
@@ -312,6 +346,23 @@ mod tests {
         assert_eq!((snapshot.end(), store.capture().as_deref()), (40, Some("a.pcapng")));
         assert!((0..40).all(|row| snapshot.record(row).is_some()), "bodies can still be read");
         assert!(store.losses().unread.is_none());
+    }
+
+    #[test]
+    fn a_capture_that_another_one_has_replaced_is_read_no_further() {
+        let first = sources();
+        let mut sent = NamedTempFile::new().unwrap();
+        sent.write_all(SAMPLE).unwrap();
+        let second = first.open_sent(sent, "b.pcapng").unwrap();
+        let file = NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), SAMPLE).unwrap();
+        first.read(&ViewFile::from(file.path().to_owned())).unwrap();
+        first.read_all(&[ViewFile::from(file.path().to_owned())]);
+        assert_eq!((first.store.snapshot().end(), first.store.is_complete()), (0, false));
+        while !second.is_complete() {
+            thread::yield_now();
+        }
+        assert_eq!(second.snapshot().end(), 40);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) struct Inner {
     pub(super) losses: Losses,
     pub(super) counts: CountingSink,
     joins: JoinCheck,
-    /// What sessions waited for when they closed.
+    /// For each session that closed before its player saw the world, what it still waited for, in words.
     stuck: BTreeMap<u64, String>,
     pub(super) legs: Arc<Legs>,
     /// By row.

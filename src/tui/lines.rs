@@ -146,7 +146,7 @@ impl Shared {
             Purpose::GoTo => {
                 let goal =
                     GoTo::new(&prompt.text, &self.list, row.or_else(|| self.cursor.selected()), 0);
-                goal.map(Line::GoTo).map_err(|error| (0, error))
+                goal.map(Line::GoTo).map_err(|error| (0, error.to_string()))
             }
             _ => Line::parse(&prompt.purpose, &prompt.text, &self.catalog),
         };

@@ -138,7 +138,7 @@ impl Shared {
         self.going = None;
         match found {
             Ok(row) => self.go_to(row),
-            Err(why) => self.status = why,
+            Err(error) => self.status = error.to_string(),
         }
         false
     }

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use thiserror::Error;
+
 use super::List;
 use crate::store::Snapshot;
 use mitmcraft_protocol::packet::Timestamp;
@@ -20,6 +22,35 @@ pub struct GoTo {
     numbers: Option<(u64, u64)>,
 }
 
+/// The reason why there is no packet to go to.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum GoToError {
+    /// No packet is stored.
+    #[error("there are no packets to go to")]
+    NoPackets,
+    /// The text is neither a number nor a time.
+    #[error(
+        "expected a packet's number (`452`), seconds since its session began (`12.5 s`), or a time (`14:05:30`)"
+    )]
+    Syntax,
+    /// No session has a packet with this number.
+    #[error("there is no packet {number}: session {session} has {first} to {last}")]
+    NoSuchNumber {
+        /// The number that was asked for.
+        number: u64,
+        /// The session from which the person goes.
+        session: u64,
+        /// The lowest number of a packet in the session.
+        first: u64,
+        /// The highest number of a packet in the session.
+        last: u64,
+    },
+    /// The list has no packet that could be near to a time.
+    #[error("the list has no packet to go to")]
+    NoneListed,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Goal {
     /// The packet with this number; one of another session only if its own has none.
@@ -34,20 +65,16 @@ impl GoTo {
     /// Reads where a person goes to, who is at `row` and whose clock is `zone` minutes ahead of UTC.
     ///
     /// # Errors
-    /// What can be written, or that there is no packet.
-    pub fn new(text: &str, list: &List, row: Option<u64>, zone: i64) -> Result<Self, String> {
+    /// [`GoToError::Syntax`], or [`GoToError::NoPackets`] if none is stored.
+    pub fn new(text: &str, list: &List, row: Option<u64>, zone: i64) -> Result<Self, GoToError> {
         let snapshot = list.snapshot().clone();
         let from = snapshot.first();
         let row = row.filter(|row| snapshot.row(*row).is_some()).unwrap_or(from);
         let here = snapshot.row(row).zip(snapshot.context(row));
         let Some((at, context)) = here.map(|(row, context)| (row.at, context)) else {
-            return Err("there are no packets to go to".to_owned());
+            return Err(GoToError::NoPackets);
         };
-        let goal = Goal::parse(text.trim(), at, context.opened, zone).ok_or_else(|| {
-            "expected a packet's number (`452`), seconds since its session began (`12.5 s`), or a \
-             time (`14:05:30`)"
-                .to_owned()
-        })?;
+        let goal = Goal::parse(text.trim(), at, context.opened, zone).ok_or(GoToError::Syntax)?;
         let session = context.session;
         Ok(Self { goal, session, snapshot, from, best: None, numbers: None })
     }
@@ -56,7 +83,7 @@ impl GoTo {
     pub const SLICE: u64 = 1 << 18;
 
     /// Looks at about `rows` more packets. Returns the row to go to, or why there is none, once that is known.
-    pub fn advance(&mut self, list: &List, rows: u64) -> Option<Result<u64, String>> {
+    pub fn advance(&mut self, list: &List, rows: u64) -> Option<Result<u64, GoToError>> {
         let is_listed = |row: u64| list.matches().has(row);
         if !matches!(self.goal, Goal::Number(_)) && !list.is_complete() {
             return None;
@@ -92,17 +119,14 @@ impl GoTo {
         (until == self.snapshot.end()).then(|| self.outcome())
     }
 
-    fn outcome(&self) -> Result<u64, String> {
-        if let Some((_, row)) = self.best {
-            return Ok(row);
+    fn outcome(&self) -> Result<u64, GoToError> {
+        match (self.best, self.goal, self.numbers) {
+            (Some((_, row)), ..) => Ok(row),
+            (None, Goal::Number(number), Some((first, last))) => {
+                Err(GoToError::NoSuchNumber { number, session: self.session, first, last })
+            }
+            _ => Err(GoToError::NoneListed),
         }
-        Err(match (self.goal, self.numbers) {
-            (Goal::Number(wanted), Some((first, last))) => format!(
-                "there is no packet {wanted}: session {} has {first} to {last}",
-                self.session
-            ),
-            _ => "the list has no packet to go to".to_owned(),
-        })
     }
 }
 

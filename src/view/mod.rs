@@ -40,7 +40,7 @@ pub use conversation::Conversation;
 pub use conversation_line::ConversationLine;
 pub use cursor::Cursor;
 pub use explanation::Explanation;
-pub use go_to::GoTo;
+pub use go_to::{GoTo, GoToError};
 pub use held_list::HeldList;
 pub use highlights::{Highlight, HighlightColor, HighlightError, Highlights};
 pub use list::{FindResult, List, Sorting};

@@ -91,8 +91,8 @@ fn rule_name(name: &str, number: usize) -> String {
     toml_string(&format!("{name} from a packet{number}"))
 }
 
-/// Returns the type of the packets with which the receiver of a packet can answer it: of those that answer it in the
-/// game, of the same name, or of what a player is told.
+/// Returns a type of packets that can be sent back for a packet: its answer in the game, otherwise the packet of the
+/// same name in the other direction, otherwise a chat message.
 #[must_use]
 pub fn answer_type<'p>(protocol: &'p Protocol, kind: &PacketType) -> Option<&'p PacketType> {
     let (state, direction) = (kind.state(), kind.direction().reverse());

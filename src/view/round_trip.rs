@@ -22,10 +22,12 @@ impl RoundTrip {
     #[must_use]
     pub fn of(snapshot: &Snapshot, row: u64) -> Option<Self> {
         let session = snapshot.context(row)?.session;
-        let role = role(snapshot, row, session)?;
+        let role = role(snapshot, row).filter(|_| may_have_role(snapshot, row, session))?;
         let other = |rows: &mut dyn Iterator<Item = u64>, exchange, is_request| {
-            let found = rows.take(MAX_LOOKED).find_map(|row| {
-                let other = self::role(snapshot, row, session)?;
+            let candidates =
+                rows.take(MAX_LOOKED).filter(|row| may_have_role(snapshot, *row, session));
+            let found = candidates.take(MAX_READ).find_map(|row| {
+                let other = self::role(snapshot, row)?;
                 let (wanted, same) = match is_request {
                     true => (other.asks, other.answers),
                     false => (other.answers, other.asks),
@@ -46,13 +48,20 @@ impl RoundTrip {
     }
 }
 
-/// Returns the role of a session's packet in exchanges, if it came from a peer and has one.
-fn role(snapshot: &Snapshot, row: u64, session: u64) -> Option<ExchangeRole> {
-    snapshot.kind(row).filter(|kind| Exchange::has(kind))?;
-    snapshot.context(row).filter(|it| it.session == session)?;
-    snapshot.row(row).filter(|it| it.outcome() != Outcome::Send)?;
+/// Returns whether a packet of a session came from a peer and is of a type that belongs to exchanges.
+fn may_have_role(snapshot: &Snapshot, row: u64, session: u64) -> bool {
+    snapshot.kind(row).is_some_and(Exchange::has)
+        && snapshot.context(row).is_some_and(|it| it.session == session)
+        && snapshot.row(row).is_some_and(|it| it.outcome() != Outcome::Send)
+}
+
+/// Returns the role of a packet in exchanges, for which its body is read.
+fn role(snapshot: &Snapshot, row: u64) -> Option<ExchangeRole> {
     Exchange::role(&snapshot.record(row)?.packet)
 }
 
 /// Most packets among which the other one is looked for.
 const MAX_LOOKED: usize = 100_000;
+
+/// Most packets whose bodies are read for that: a peer can ask without an end, and nobody answer.
+const MAX_READ: usize = 1000;

@@ -261,8 +261,10 @@ impl WorldMap {
             }
             missing.push((*place, last.row));
             let needed = needed(entries);
-            // A picture of the newest blocks is better than none.
-            for row in &needed[needed.len().saturating_sub(MAX_READ)..] {
+            // The chunk itself, and the newest changes of its blocks.
+            let (chunk, changes) = needed.split_at(1.min(needed.len()));
+            let newest = &changes[changes.len().saturating_sub(MAX_READ)..];
+            for row in chunk.iter().chain(newest) {
                 let regions = rows.entry(*row).or_default();
                 let of_region = |it: &(i32, i32)| (it.0 >> 5, it.1 >> 5);
                 if regions.iter().all(|it| of_region(it) != of_region(place)) {
@@ -544,7 +546,7 @@ const MAX_DIMENSIONS: usize = 10_000;
 /// Chunks that were drawn, and are kept at most: 8 MiB.
 const MAX_SEEN: usize = 1 << 12;
 
-/// Packets that are read to draw a chunk at most, the newest ones.
+/// Changes of blocks that are read to draw a chunk at most, the newest ones.
 const MAX_READ: usize = 1 << 13;
 
 /// Most tiles of a dimension in a message: those that have changed last.

@@ -22,8 +22,8 @@ pub struct Opener {
 }
 
 /// Opens the capture in a file, which has a name for people. Returns the store into which it is being read, or the
-/// reason why it cannot be.
-type Open = dyn Fn(NamedTempFile, &str) -> Result<Arc<Store>, String> + Send + Sync;
+/// failure that the page is told.
+type Open = dyn Fn(NamedTempFile, &str) -> Result<Arc<Store>, Failure> + Send + Sync;
 
 /// A capture of which a page has sent a part.
 pub(super) struct Upload {
@@ -46,7 +46,7 @@ impl Opener {
     /// Creates an opener for captures of at most `limit` bytes.
     pub fn new(
         limit: u64,
-        open: impl Fn(NamedTempFile, &str) -> Result<Arc<Store>, String> + Send + Sync + 'static,
+        open: impl Fn(NamedTempFile, &str) -> Result<Arc<Store>, Failure> + Send + Sync + 'static,
     ) -> Self {
         Self { open: Arc::new(open), limit, place: Arc::new(Semaphore::new(1)) }
     }
@@ -107,7 +107,7 @@ impl Opener {
         if upload.received < upload.size {
             return Ok(Sent::Part(upload));
         }
-        (self.open)(upload.file, &upload.name).map(Sent::All).map_err(Failure::new)
+        (self.open)(upload.file, &upload.name).map(Sent::All)
     }
 }
 

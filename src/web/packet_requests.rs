@@ -37,13 +37,15 @@ impl Viewer {
     ) -> Result<Answer, Failure> {
         let mut going = match self.going.take() {
             Some((before, going)) if before == to => going,
-            _ => GoTo::new(&to, &self.list, row, zone).map_err(Failure::new)?,
+            _ => GoTo::new(&to, &self.list, row, zone)
+                .map_err(|error| Failure::new(error.to_string()))?,
         };
         let Some(found) = going.advance(&self.list, GoTo::SLICE) else {
             self.going = Some((to, going));
             return Ok(Answer::GoTo { row: None, searching: true });
         };
-        Ok(Answer::GoTo { row: Some(found.map_err(Failure::new)?), searching: false })
+        let row = found.map_err(|error| Failure::new(error.to_string()))?;
+        Ok(Answer::GoTo { row: Some(row), searching: false })
     }
 
     /// Begins to export packets: those rows, or the list.

@@ -101,15 +101,10 @@ fn worlds_have_the_blocks_that_were_sent() {
 #[test]
 fn a_server_sends_the_blocks_of_a_world_again() {
     serve_again("1.8.8", 0, 256);
-    serve_again("1.20.4", -64, 320);
-}
-
-#[test]
-#[ignore = "the same for three more versions takes 20 s: `tests/run --long`"]
-fn a_server_sends_the_blocks_of_a_world_of_other_versions_again() {
     serve_again("1.12.2", 0, 256);
     serve_again("1.16.5", 0, 256);
     serve_again("1.18.2", -64, 320);
+    serve_again("1.20.4", -64, 320);
 }
 
 /// Has a flying-squid server generate hills, and another one serve the world that `convert` makes of them. Asserts that

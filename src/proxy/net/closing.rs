@@ -51,10 +51,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How long to wait for a peer to close after us.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// How long a peer may take to read the last bytes of a session that is over.
+/// The longest time for which a connection of a session that is over stays open, for the peer to read the last bytes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a peer may take to read the last bytes of a session that the user has stopped.
+/// The longest time for which a connection stays open after the user has stopped its session, for the peer to read the
+/// last bytes.
 pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]

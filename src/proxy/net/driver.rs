@@ -795,24 +795,28 @@ mod tests {
         (driver.session as Box<dyn Any>).downcast().expect("an attentive engine")
     }
 
-    /// An engine that is slow: it handles bytes until it hears that something else has been done.
-    struct Slow {
-        begun: std::sync::mpsc::Sender<()>,
-        go_on: std::sync::mpsc::Receiver<()>,
+    /// An engine that sends nothing. It is over once `take` returns `true` for an input.
+    struct Quiet<F> {
+        take: F,
+        is_slow: bool,
         is_over: bool,
     }
 
-    impl Engine for Slow {
-        fn handle(&mut self, _: Timestamp, _: Input<'_>) {
+    impl<F: FnMut(Input<'_>) -> bool + Send + 'static> Quiet<F> {
+        fn new(take: F) -> Self {
+            Self { take, is_slow: false, is_over: false }
+        }
+    }
+
+    impl<F: FnMut(Input<'_>) -> bool + Send + 'static> Engine for Quiet<F> {
+        fn handle(&mut self, _: Timestamp, input: Input<'_>) {
             if !self.is_over {
-                self.begun.send(()).unwrap();
-                self.go_on.recv().unwrap();
-                self.is_over = true;
+                self.is_over = (self.take)(input);
             }
         }
 
         fn is_slow(&self, _: Timestamp) -> bool {
-            true
+            self.is_slow
         }
 
         fn poll_output(&mut self) -> Option<Output> {
@@ -828,7 +832,7 @@ mod tests {
         }
 
         fn wants_read(&self, _: Side) -> bool {
-            true
+            !self.is_over
         }
 
         fn poll_timeout(&self) -> Option<Timestamp> {
@@ -847,7 +851,12 @@ mod tests {
         let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
         let ((begun, has_begun), (go, go_on)) =
             (std::sync::mpsc::channel(), std::sync::mpsc::channel());
-        let engine = Slow { begun, go_on, is_over: false };
+        // It handles bytes until it hears that something else has been done.
+        let engine = Quiet::new(move |_| {
+            begun.send(()).unwrap();
+            go_on.recv().is_ok()
+        });
+        let engine = Quiet { is_slow: true, ..engine };
         let driver = runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -863,42 +872,6 @@ mod tests {
         // The only thread of the runtime is taken.
         runtime.spawn(async move { go.send(()).unwrap() });
         assert!(runtime.block_on(running).unwrap().session.is_over());
-    }
-
-    /// An engine that counts the bytes that it is given, and is over when they end.
-    struct Counting(Arc<AtomicUsize>, bool);
-
-    impl Engine for Counting {
-        fn handle(&mut self, _: Timestamp, input: Input<'_>) {
-            match input {
-                Input::Received(_, bytes) => drop(self.0.fetch_add(bytes.len(), Ordering::Relaxed)),
-                _ => self.1 = true,
-            }
-        }
-
-        fn poll_output(&mut self) -> Option<Output> {
-            None
-        }
-
-        fn take_entries(&mut self, _: &mut Vec<Entry>) {}
-
-        fn advance(&mut self, _: Side, _: usize) {}
-
-        fn pending(&self, _: Side) -> &[u8] {
-            &[]
-        }
-
-        fn wants_read(&self, _: Side) -> bool {
-            !self.1
-        }
-
-        fn poll_timeout(&self) -> Option<Timestamp> {
-            None
-        }
-
-        fn is_over(&self) -> bool {
-            self.1
-        }
     }
 
     /// Returns how many bytes were read at most between two turns of another task, of `all` bytes that a client sends
@@ -923,7 +896,12 @@ mod tests {
         client.set_nonblocking(false).unwrap();
         let sender = std::thread::spawn(move || client.write_all(&vec![0; all - sent]).unwrap());
         let read = Arc::<AtomicUsize>::default();
-        let engine = Counting(Arc::clone(&read), false);
+        let counted = Arc::clone(&read);
+        let engine = Quiet::new(move |input| {
+            let Input::Received(_, bytes) = input else { return true };
+            counted.fetch_add(bytes.len(), Ordering::Relaxed);
+            false
+        });
         let driver = Driver::new(Box::new(engine), shared, upstream, Some(accepted));
         let running = tokio::spawn(driver.run());
         let (mut most, mut before) = (0, 0);

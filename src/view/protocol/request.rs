@@ -294,7 +294,7 @@ pub enum Request {
         row: u64,
         /// The text of the filter file that gets the rule, which has a name of its own there.
         rules: Option<String>,
-        /// What the rule sets; it adds a tag if absent.
+        /// The field that the rule sets, and its value. If absent, the rule adds a tag to the packets.
         set: Option<FieldSetting>,
     },
     /// Returns the names of the packets that a session can have.

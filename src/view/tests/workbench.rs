@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::store::{Store, StoreOptions};
 use crate::view::{
-    Chart, Highlight, HighlightColor, HighlightError, Highlights, List, replies, sent_packets,
+    Chart, Highlight, HighlightColor, HighlightError, Highlights, List, RoundTrip, replies,
+    sent_packets,
 };
 use mitmcraft_engine::capture::{Entry, Record};
 use mitmcraft_engine::lang::Expr;
@@ -209,4 +210,21 @@ fn what_people_have_sent_is_listed_with_what_came_back_within_a_second() {
     assert_eq!(rows(&all), [sent, edited]);
     assert_eq!(recording.store.snapshot().counterpart(edited), Some(own));
     assert_eq!(replies(&recording.store.snapshot(), sent), [reply]);
+}
+
+#[test]
+fn a_peer_that_asks_without_an_end_does_not_hold_up_the_details_of_a_packet() {
+    for (others, found) in [(999, true), (1000, false)] {
+        let mut recording = Recording::new();
+        let ask = |recording: &mut Recording, way, id: i32| {
+            recording.record(1, way, "keep_alive", &json!({ "keepAliveId": id }))
+        };
+        let row = ask(&mut recording, Direction::Clientbound, 1);
+        for other in 0..others {
+            ask(&mut recording, Direction::Clientbound, 2 + other);
+        }
+        let answer = ask(&mut recording, Direction::Serverbound, 1);
+        let trip = RoundTrip::of(&recording.store.snapshot(), row);
+        assert_eq!(trip.map(|it| it.row), found.then_some(answer), "{others}");
+    }
 }

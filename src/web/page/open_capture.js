@@ -20,11 +20,13 @@ export class CaptureOpener {
     this.limit = null;
     /** Grows with each file: a piece of an earlier one is not sent any more. */
     this.turn = 0;
+    /** `true` while a file is being sent. */
+    this.sending = false;
     this.input = make("input", { type: "file", id: "open-file", "aria-label": "Capture", onchange: () => this.take(this.input.files) });
     this.progress = make("progress", { id: "open-progress", max: 1, value: 0, "aria-label": "Progress", hidden: "" });
     this.problem = make("p", { id: "open-problem", role: "alert", class: "bad" });
     this.body = make("div", {}, make("p", {}, "Drop a file anywhere on the page, or choose one: a capture in any format, or a recording of tcpdump or Wireshark. It takes the place of what all pages show."), this.input, this.progress, this.problem);
-    dialog.element.addEventListener("close", () => this.turn++);
+    dialog.element.addEventListener("close", () => this.cancel());
   }
 
   /** Takes the files that are dropped on the page. @param {HTMLElement} page */
@@ -69,19 +71,31 @@ export class CaptureOpener {
     }
     this.progress.hidden = false;
     this.progress.value = 0;
+    this.sending = true;
     try {
       let { error } = await this.connection.ask("open", { name: file.name, size: file.size });
       for (let at = 0; !error && at < file.size && turn === this.turn; at += PIECE) {
         const bytes = base64(await file.slice(at, at + PIECE).arrayBuffer());
+        if (turn !== this.turn) return;
         ({ error } = await this.connection.ask("open_more", { bytes }));
         this.progress.value = Math.min(1, (at + PIECE) / file.size);
       }
-      if (error && turn === this.turn) this.fail(`${sentence(error.message)}.`);
+      if (turn !== this.turn) return;
+      this.sending = false;
+      if (error) this.fail(`${sentence(error.message)}.`);
     } catch (error) {
       // After the last piece, mitmcraft ends the connection.
       if (error instanceof ConnectionLost) throw error;
+      if (turn === this.turn) this.cancel();
       this.fail(`${file.name} cannot be read: ${error instanceof Error ? error.message : error}`);
     }
+  }
+
+  /** Sends no more of a file. Nothing instead of its next piece makes mitmcraft forget it, so that other pages can open one. */
+  cancel() {
+    this.turn++;
+    if (this.sending) unlessLost(this.connection.ask("open_more", { bytes: "" }));
+    this.sending = false;
   }
 
   /** @param {string} why */

@@ -1086,7 +1086,7 @@ from?: number | null, }
   row: number,
   /** The text of the filter file that gets the rule, which has a name of its own there. */
   rules?: string | null,
-  /** What the rule sets; it adds a tag if absent. */
+  /** The field that the rule sets, and its value. If absent, the rule adds a tag to the packets. */
   set?: FieldSetting | null, }
 | { "do": "packets",
   /** The session. */

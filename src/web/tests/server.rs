@@ -9,6 +9,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::*;
 use crate::proxy::{ControlHandle, FilterFiles, Listener, RuleEditor, Stop};
+use crate::view::protocol::Failure;
 use crate::web::files::FILES;
 use crate::web::{Audience, Opener, WebOptions, WebServer};
 
@@ -558,7 +559,7 @@ async fn a_capture_that_a_page_sends_takes_the_place_of_what_all_pages_show() {
         let text = std::fs::read_to_string(sent.path()).unwrap();
         match text.strip_prefix("capture of ") {
             Some(packets) => Ok(store(packets.parse().unwrap())),
-            None => Err(format!("cannot read `{name}`: not a capture")),
+            None => Err(Failure::new(format!("cannot read `{name}`: not a capture"))),
         }
     });
     let running = Running::opening(Audience::Page, None, Some(opener)).await;

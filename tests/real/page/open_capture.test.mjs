@@ -53,6 +53,7 @@ test('what cannot be opened is said by the name of its file', async () => {
   drop(gone)
   await connection.answer('open', {})
   assert.strictEqual(problem(), 'gone cannot be read: it was deleted')
+  assert.deepStrictEqual(await connection.answer('open_more', { error: { message: 'changed' } }), { bytes: '' })
 })
 
 test('a file is not sent on once the dialog is closed', async () => {
@@ -62,6 +63,11 @@ test('a file is not sent on once the dialog is closed', async () => {
   dialog.element.dispatchEvent(event('close', {}))
   await connection.answer('open_more', {})
   await settled()
+  // What was sent is forgotten, so that another page can open a capture.
+  assert.deepStrictEqual(await connection.answer('open_more', { error: { message: 'changed' } }), { bytes: '' })
+  await settled()
+  assert.deepStrictEqual([connection.waiting, problem()], [[], ''])
+  dialog.element.dispatchEvent(event('close', {}))
   assert.deepStrictEqual(connection.waiting, [])
 })
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::values::Values;
-use super::{LintReport, LintRule, LintSession, LiveFinding};
+use super::{LintReport, LintRule, LintSession, LintSide, LiveFinding};
 use crate::analysis::VersionCheck;
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::report::{Around, Finding, Place};
@@ -506,30 +506,6 @@ impl Sink for Linter {
     fn finish(&mut self) -> io::Result<()> {
         self.end();
         Ok(())
-    }
-}
-
-/// The side whose packets are judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LintSide {
-    /// What the server sends, as a client of its version takes it.
-    #[default]
-    Server,
-    /// What the client sends, as a server of its version takes it.
-    Client,
-    /// What both send.
-    Both,
-}
-
-impl LintSide {
-    /// Returns whether packets of a direction are judged.
-    #[must_use]
-    pub fn judges(self, direction: Direction) -> bool {
-        match self {
-            Self::Server => direction == Direction::Clientbound,
-            Self::Client => direction == Direction::Serverbound,
-            Self::Both => true,
-        }
     }
 }
 

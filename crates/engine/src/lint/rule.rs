@@ -1,6 +1,7 @@
 use super::ClientRule;
 use mitmcraft_protocol::meaning::Grade;
 use mitmcraft_protocol::packet::Diagnostic;
+use mitmcraft_protocol::schema::Direction;
 
 /// A rule of the game that a packet of a server or a client can break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -229,6 +230,30 @@ impl LintRule {
                 }
                 _ => "the connection is lost",
             },
+        }
+    }
+}
+
+/// The side whose packets are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LintSide {
+    /// What the server sends, as a client of its version takes it.
+    #[default]
+    Server,
+    /// What the client sends, as a server of its version takes it.
+    Client,
+    /// What both send.
+    Both,
+}
+
+impl LintSide {
+    /// Returns whether packets of a direction are judged.
+    #[must_use]
+    pub fn judges(self, direction: Direction) -> bool {
+        match self {
+            Self::Server => direction == Direction::Clientbound,
+            Self::Client => direction == Direction::Serverbound,
+            Self::Both => true,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::place::Placed;
 use super::sandbox::Sandbox;
 use super::script::Script;
 use super::session_table::{SessionTable, VARS};
-use super::work::{MAX_AT_CLOSE, MAX_WORK, SLOW, Second};
+use super::work::{FAILURE, MAX_AT_CLOSE, MAX_WORK, Second, Turn};
 use crate::filter::{
     Effects, Filter, Kept, Message, Moment, Program, RuleCount, SessionEvent, Var, Verdict,
 };
@@ -30,6 +30,7 @@ pub(super) struct LuaFilter {
     states: PerDirection<State>,
     /// When the first timer is due.
     due: Option<Timestamp>,
+    turn: Turn,
     second: Second,
 }
 
@@ -78,6 +79,7 @@ impl LuaFilter {
             machine: Loaded::NotYet,
             states,
             due: None,
+            turn: Turn::default(),
             second,
         }
     }
@@ -111,7 +113,7 @@ impl LuaFilter {
         let Loaded::Running(machine) = &self.machine else { return };
         let spent = machine.sandbox.work.spent();
         machine.sandbox.work.begin(MAX_WORK);
-        if spent > SLOW {
+        if !self.turn.count(moment.at, spent) {
             self.script.shared().set_slow(moment.at);
         }
         if self.second.count(moment.at, spent) {
@@ -432,6 +434,7 @@ impl Sandbox {
                 return Ok((draft, effects));
             }
         };
+        host.work.spend(FAILURE);
         // Nothing of a call that fails remains.
         host.timers.retain(|timer| timer.number <= known);
         Err(Failed { error, said: effects.messages })

@@ -22,6 +22,24 @@ pub(super) fn too_long(lua: &Lua) -> Error {
     place::fail(lua, "ran for too long: an endless loop?")
 }
 
+/// The work of a session's script for what came at once.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    at: Timestamp,
+    work: u64,
+}
+
+impl Turn {
+    /// Counts the work of what happened at `at`. Returns `false` if others would wait for too long.
+    pub(super) fn count(&mut self, at: Timestamp, work: u64) -> bool {
+        if self.at != at {
+            *self = Self { at, work: 0 };
+        }
+        self.work += work;
+        self.work <= SLOW
+    }
+}
+
 /// The work of a session's script, second by second. Packets that cost little add to its share, so that many of
 /// them are no reason to do without a script.
 #[derive(Debug, Default)]
@@ -49,8 +67,11 @@ pub(super) const MAX_WORK: u64 = 10_000_000;
 /// Work that the calls for the end of a session may do: all sessions may end at once.
 pub(super) const MAX_AT_CLOSE: u64 = 500_000;
 
-/// Work from which on a script is slow: about 1 ms.
-pub(super) const SLOW: u64 = 100_000;
+/// Work for what came at once from which on a script is slow: about 1 ms.
+const SLOW: u64 = 100_000;
+
+/// Work of a call that fails, whose error says where: about 30 µs.
+pub(super) const FAILURE: usize = 3000;
 
 /// Work that is expected of a packet: about 50 µs.
 const CHEAP: u64 = 5000;

@@ -325,6 +325,24 @@ fn a_script_that_took_long_is_slow_for_a_while_in_all_sessions() {
     assert!(one.is_slow(at(5)) && other.is_slow(at(14)) && !other.is_slow(at(15)));
 }
 
+/// 64 KiB of small packets can come at once.
+#[test]
+fn a_script_is_slow_for_many_packets_at_once_also_if_its_calls_fail() {
+    for (code, packets) in [("local s = ('x'):rep(1000)", 1000), ("error('no')", 100)] {
+        let script = script(&format!("on('chat', function(p) {code} end)"));
+        let mut pipeline = pipeline(&script);
+        let at = |seconds: u64| Timestamp(seconds * 1_000_000_000);
+        for second in 1..10 {
+            pipeline.apply(&packet_at(1, "one", second));
+        }
+        assert!(!pipeline.is_slow(at(10)), "{code}");
+        for _ in 0..packets {
+            pipeline.apply(&packet_at(1, "of many", 20));
+        }
+        assert!(pipeline.is_slow(at(20)), "{code}");
+    }
+}
+
 #[test]
 fn nothing_of_the_system_is_there() {
     for name in [

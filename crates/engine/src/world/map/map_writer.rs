@@ -29,7 +29,7 @@ pub struct MapWriter<S> {
 pub struct MapReport {
     /// The maps, the first of which is that of the overworld, or of the dimension with the most chunks.
     pub maps: Vec<WorldMap>,
-    /// What captures have and the maps lack, by reason.
+    /// The numbers of packets and blocks in the captures that are not on the maps, by reason.
     pub left_out: LeftOut,
     /// The number of chunks that are not on the maps because of their memory.
     pub lost_chunks: u64,

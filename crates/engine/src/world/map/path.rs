@@ -8,7 +8,7 @@ use crate::world::world_writer::position;
 /// The paths of players in each dimension.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
-    /// By the place of the dimension.
+    /// The paths in each dimension, which is known by its place among the dimensions of the maps.
     all: BTreeMap<usize, Vec<Path>>,
     /// The dimension and the place of the path on which the player of each session is.
     current: HashMap<u64, (usize, usize)>,

@@ -11,7 +11,7 @@ use mitmcraft_protocol::meaning::{RegistryKind, registry};
 use mitmcraft_protocol::packet::Packet;
 use mitmcraft_protocol::schema::{Protocol, Release};
 
-/// What a packet says of the blocks of a chunk.
+/// A chunk whose blocks a packet sets, all or some of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sight {
